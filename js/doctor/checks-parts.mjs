@@ -61,7 +61,7 @@ function troublesOf({ id, enabled, runtime, tools, hooks, denied, skipped, diagn
   if (!enabled) return [];
   // The project's check and the timeline tell of entries that wait for consent.
   const left = skipped.filter(({ what }) => what !== "the entry");
-  // A program that has ended and is there again is as it should be.
+  // A program that has ended may be back.
   const isBack = runtime === "external-process" && tools.length + hooks.length > 0;
   const said = isBack ? undefined : diagnostics.at(-1)?.text;
   return [

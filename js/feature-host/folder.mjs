@@ -66,16 +66,12 @@ export function ownFolder(home, id) {
     remove(name) {
       fs.rmSync(fileOf(name), { force: true });
     },
-    /**
-     * A text that was too long for a result: below the folder that the CLI has for the session, where it has one.
-     * @param {string} text @param {string} name @param {string} [session] @returns {string} its path
-     */
+    /** A text that was too long for a result. @param {string} text @param {string} name @param {string} [session] @returns {string} its path */
     keep(text, name, session = "") {
       const state = path.join(home, "session-state", session);
-      const isThere = NAME.test(session) && fs.existsSync(state);
-      const place = isThere ? path.join(state, "tap") : folder;
-      if (isThere) makePrivateFolder(place);
-      else make();
+      const place = NAME.test(session) && fs.existsSync(state) ? path.join(state, "tap") : folder;
+      make();
+      makePrivateFolder(place);
       kept = (kept + 1) % 10_000;
       const stamp = `${Date.now().toString(36)}-${String(kept).padStart(4, "0")}`;
       const file = path.join(place, `${checked(name)}-${stamp}.txt`);

@@ -7,27 +7,25 @@ import { makeReport } from "../registry/report.mjs";
 /** @typedef {import("../projects/providers.mjs").EntryState} EntryState */
 /** @typedef {typeof import("./declarative.mjs").installRules} InstallRules */
 
-const MERGED = /** @type {const} */ (["tools", "hooks", "skipped", "diagnostics"]);
+const LISTS = /** @type {const} */ (["tools", "hooks", "skipped", "diagnostics"]);
 
-/**
- * Sessions of several folders may name the same.
- * @param {Report} one @param {Report} other @returns {Report} with what either has
- */
+/** Sessions of several folders may name the same. @param {Report} one @param {Report} other @returns {Report} */
 function merged(one, other) {
-  const lists = MERGED.map((list) => {
+  const lists = LISTS.map((list) => {
     const items = [...one[list], ...other[list]].map((item) => JSON.stringify(item));
     return [list, [...new Set(items)].map((item) => JSON.parse(item))];
   });
-  const { diagnostics, ...rest } = Object.fromEntries(lists);
-  diagnostics.sort((/** @type {any} */ a, /** @type {any} */ b) => (a.at < b.at ? -1 : 1));
-  return makeReport({ ...one, ...rest, diagnostics, enabled: one.enabled || other.enabled });
+  const enabled = one.enabled || other.enabled;
+  return makeReport({ ...one, ...Object.fromEntries(lists), enabled });
 }
 
-/** What a program has registered in its session. @param {any[]} bindings as inspect() shows them */
+/** What a program has in its session. @param {any[]} bindings as inspect() has them @returns {Partial<Report>} */
 const registered = (bindings) => ({
-  tools: bindings.flatMap(({ tools }) => tools.map((/** @type {any} */ tool) => tool.name)),
+  tools: bindings.flatMap(({ tools }) => tools.map((/** @type {any} */ { name }) => name)),
   hooks: bindings.flatMap(({ rules, context, startupContext, sections }) => [
-    ...rules.map((/** @type {any} */ rule, /** @type {number} */ at) => `${rule.action}-${at + 1}`),
+    ...rules.map(
+      (/** @type {any} */ { action }, /** @type {number} */ at) => `${action}-${at + 1}`,
+    ),
     ...(context + startupContext + sections.length > 0 ? ["context"] : []),
   ]),
 });
@@ -48,33 +46,29 @@ export class ConfiguredFeatures {
 
   /** @returns {Report[]} one for each name, of all sessions */
   reports() {
-    const seen = JSON.parse(this.#options.gateway.inspect());
+    const { providers } = JSON.parse(this.#options.gateway.inspect());
     const reports = new Map();
     for (const entry of this.#options.entries()) {
       if (entry.runtime === "emitter") continue; // emitters have a list of their own
-      const report = this.#reportOf(entry, seen);
+      const report = this.#reportOf(entry, providers);
       const former = reports.get(entry.id);
       reports.set(entry.id, former ? merged(former, report) : report);
     }
     return [...reports.values()];
   }
 
-  /** @param {EntryState} entry @param {{providers: any[], sessions: any[]}} seen */
-  #reportOf({ id, runtime, session, name, state, said }, { providers, sessions }) {
+  /** @param {EntryState} entry @param {any[]} providers */
+  #reportOf({ id, runtime, session, name, state, said }, providers) {
     if (state === "disabled") return makeReport({ id, enabled: false, runtime });
     const isOwn = (/** @type {any} */ one) => one.name === name && one.onlySession === session;
-    const rules = [...this.#rules].find((one) => one.id === id && one.session === session);
-    /** @type {Partial<Report> | undefined} */
     const found =
       runtime === "external-process"
         ? registered(providers.filter(isOwn).flatMap(({ bindings }) => bindings))
-        : rules?.rules.report();
-    const { cwd } = sessions.find((one) => one.id === session) ?? {};
-    const reason = `you have not allowed it in ${cwd}: copilot-tap allow`;
-    const waiting = state === "waiting" ? [{ what: "the entry", reason }] : [];
+        : [...this.#rules].find((one) => one.id === id && one.session === session)?.rules.report();
+    const waiting = [{ what: "the entry", reason: "you have not allowed it: copilot-tap allow" }];
     return makeReport({
       ...{ diagnostics: said(), ...found, id, enabled: true, runtime },
-      skipped: [...(found?.skipped ?? []), ...waiting],
+      skipped: [...(found?.skipped ?? []), ...(state === "waiting" ? waiting : [])],
     });
   }
 

@@ -2,6 +2,7 @@
 // the list's business.
 
 import { provider } from "../../sdk/node/provider.mjs";
+import { ownFolder } from "../feature-host/folder.mjs";
 import { FEATURES } from "../features/list.mjs";
 import { Installation } from "../registry/installation.mjs";
 import { preflightKnown } from "../registry/preflight.mjs";
@@ -42,9 +43,9 @@ export class ResidentFeatures {
   /**
    * @param {Pick<Gateway, "openProvider" | "sendProvider">} gateway @param {Log} log
    * @param {Implementations} implementations of services @param {readonly Feature[]} [features]
-   * @param {string} [home] <COPILOT_HOME>, for texts that are too long for a result
+   * @param {string} [home] <COPILOT_HOME>
    */
-  constructor(gateway, log, implementations, features = FEATURES, home = undefined) {
+  constructor(gateway, log, implementations, features = FEATURES, home = "") {
     this.#features = features;
     this.#log = log;
     this.#implementations = implementations;
@@ -90,10 +91,7 @@ export class ResidentFeatures {
       },
       implementations: this.#implementations,
       ...(home && {
-        overflow: async (text, { session, tool }) => {
-          const { ownFolder } = await import("../feature-host/folder.mjs");
-          return ownFolder(home, id).keep(text, tool, session);
-        },
+        overflow: async (text, { session, tool }) => ownFolder(home, id).keep(text, tool, session),
       }),
       onDiagnostic: (text) => this.#log("warning", `${id}: ${text}`),
     });

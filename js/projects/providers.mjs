@@ -21,7 +21,6 @@ import { isOn } from "./user-config.mjs";
 /**
  * An entry that runs.
  * @typedef {{owner: Owner, file: string, entry: Entry, said?: Diagnostics, stop: (how?: {revoked?: boolean}) => Promise<void>}} Running
- *   `said`: the troubles of a program
  *
  * @typedef {object} ProjectSession
  * @property {string} id
@@ -136,17 +135,13 @@ export class ProjectProviders {
     this.#tellOnce(session, `${file} ${names}`, "warning", consentNotice(file, waiting));
   }
 
-  /**
-   * @param {ProjectSession} session @param {{owner: Owner, file: string, state: EntryState["state"]}} of
-   * @param {Entry[]} entries
-   */
-  #add(session, { owner, file, state }, entries) {
-    const states = entries.map((entry) => ({
-      ...{ id: `${owner}:${entry.name}`, runtime: entry.kind, session: session.id },
-      ...{ name: entry.name, state },
-      said: () => session.running?.get(keyOf(file, entry))?.said?.list() ?? [],
+  /** @param {ProjectSession} session @param {{owner: Owner, file: string, state: EntryState["state"]}} of @param {Entry[]} some */
+  #add({ id: session, running }, { owner, file, state }, some) {
+    const states = some.map((entry) => ({
+      ...{ id: `${owner}:${entry.name}`, runtime: entry.kind, session, name: entry.name, state },
+      said: () => running?.get(keyOf(file, entry))?.said?.list() ?? [],
     }));
-    this.#states.get(session.id)?.push(...states);
+    this.#states.get(session)?.push(...states);
   }
 
   /** @param {Owner} owner @param {import("./config.mjs").Config} result @param {string} name of an entry */

@@ -69,7 +69,7 @@ function sizeProblems(descriptor) {
   const { tools = [] } = descriptor;
   if (!Array.isArray(tools)) return [`tools must be a list, not ${shown(tools)}`];
   for (const [list, schema] of Object.entries(DESCRIPTOR_SCHEMA.properties)) {
-    const most = "maxItems" in schema ? schema.maxItems : Infinity;
+    const { maxItems: most } = /** @type {any} */ (schema);
     const { length } = descriptor[list] ?? [];
     if (length > most) return [`${list}: expected at most ${most} ${list}, found ${length}`];
   }

@@ -158,11 +158,11 @@ export class Installation {
     }
     const tool = this.#checked.descriptor.tools?.find((one) => one.name === name);
     const { requires: _requires, name: _name, ...options } = /** @type {any} */ (tool);
-    const { provider, failure = (thrown) => thrown } = this.#ports;
+    const { provider, overflow, failure = (thrown) => thrown } = this.#ports;
     const run = async (/** @type {any} */ args, /** @type {any} */ call) => {
       try {
         const result = await this.#enter(() => handler(args, call));
-        return await this.#bound(result, call.session, name);
+        return await boundResult(result, { session: call.session, tool: name }, overflow);
       } catch (error) {
         throw failure(error);
       }
@@ -180,14 +180,10 @@ export class Installation {
       if (!run) return `tap: the gateway runs /${name} itself`;
       const said = await this.#enter(async () => run(typed));
       if (typeof said === "object") return JSON.stringify(redact(said));
-      return String(await this.#bound(String(said), typed.session.id, name));
+      const about = { session: typed.session.id, tool: name };
+      return String(await boundResult(String(said), about, this.#ports.overflow));
     });
     return true;
-  }
-
-  /** @param {unknown} result @param {string} session @param {string} tool or command */
-  #bound(result, session, tool) {
-    return boundResult(result, { session, tool }, this.#ports.overflow);
   }
 
   /** @param {string} name @param {string} point @param {() => {remove: () => unknown}} declare */
