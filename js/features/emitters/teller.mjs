@@ -1,7 +1,7 @@
 // What emitters say: lines in the timeline, and texts for the model. Both are bounded for all emitters together; what
 // finds no room is counted, and the count is shown within two seconds.
 
-import { inLine } from "../../base/visible.mjs";
+import { inLine, shortened } from "../../base/visible.mjs";
 import { messageOf } from "../../base/errors.mjs";
 import { hex, traceparentOf } from "./run.mjs";
 
@@ -12,6 +12,9 @@ const COUNT_MS = 1500;
 /** Of a text for the model: the sink's limit, and room for how many lines are missing. */
 const MOST_TEXT = 3000;
 const MORE_ROOM = 80;
+/** Of a line that is cut, with its mark. */
+const LEAST_LINE = 300;
+const MARK_ROOM = 20;
 /** Emitters that are named in one count. */
 const MOST_NAMED = 3;
 
@@ -19,21 +22,56 @@ const MOST_NAMED = 3;
 /** @typedef {"info" | "warning" | "error"} Level */
 /** @typedef {{number: number, run: number, line: number, text: string}} Line */
 
-/** Entries of the emitter's own, such as the end of a run, come before lines that do not fit. @param {Line[]} lines @param {number} most characters */
+const byNumber = (/** @type {number} */ a, /** @type {number} */ b) => a - b;
+
+/** @param {Line} line @returns {string} with where it comes from; an entry of the emitter's own says that itself */
+function placed({ run, line, text }) {
+  if (line === 0 && text.startsWith(`run ${run} `)) return text;
+  const place = [run > 0 && `run ${run}`, line > 0 && `line ${line}`].filter(Boolean).join(", ");
+  return `[${place}] ${text}`;
+}
+
+/** What each text may have, so that all fit: short ones leave their rest to long ones. @param {string[]} texts @param {number} room */
+function shareOf(texts, room) {
+  let left = room;
+  for (const [index, length] of texts
+    .map((text) => text.length + 1)
+    .sort(byNumber)
+    .entries()) {
+    const share = Math.floor(left / (texts.length - index));
+    if (length > share) return Math.max(share, LEAST_LINE);
+    left -= length;
+  }
+  return room;
+}
+
+/** Whole, or its begin and how much more there is. @param {string} text @param {number} most */
+const cut = (text, most) =>
+  text.length < most ? text : shortened(text, Math.max(0, most - MARK_ROOM));
+
+/**
+ * Entries of the emitter's own, such as the end of a run, come before lines. Long lines are cut; those for which there
+ * is no room even so are left out.
+ * @param {Line[]} lines @param {number} most characters
+ */
 function fitting(lines, most) {
-  const texts = lines.map(({ run, line, text }) => {
-    if (line === 0 && text.startsWith(`run ${run} `)) return text;
-    const place = [run > 0 && `run ${run}`, line > 0 && `line ${line}`].filter(Boolean).join(", ");
-    return `[${place}] ${text}`;
-  });
+  const texts = lines.map(placed);
   let room = most - MORE_ROOM;
   const isIn = lines.map(() => false);
-  const take = (/** @type {boolean} */ own) =>
-    lines.forEach(({ line }, index) => {
-      if (own !== (line === 0) || texts[index].length + 1 > room) return;
-      room -= texts[index].length + 1;
+  const take = (/** @type {boolean} */ own) => {
+    const ofKind = lines.flatMap(({ line }, index) => (own === (line === 0) ? [index] : []));
+    const share = shareOf(
+      ofKind.map((index) => texts[index]),
+      room,
+    );
+    for (const index of ofKind) {
+      const text = cut(texts[index], share);
+      if (text.length + 1 > room) continue;
+      room -= text.length + 1;
+      texts[index] = text;
       isIn[index] = true;
-    });
+    }
+  };
   take(true);
   take(false);
   const body = texts.filter((_, index) => isIn[index]);

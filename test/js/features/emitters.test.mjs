@@ -42,6 +42,24 @@ test("the end of a run is told beside many lines, and what has no room is counte
   assert.ok(text.endsWith(`\n[${600 - shown + 5} more lines: tap_stream_history has them]`), text);
 });
 
+test("a line that is too long for one text is cut with a mark, and short lines beside it are whole", async () => {
+  const { teller, said } = telling();
+  const long = (/** @type {number} */ line) => ({
+    ...{ number: line, run: 1, line },
+    text: `ERROR ${"x".repeat(5000)}`,
+  });
+  await teller.inject("s", FEED, [long(1)], 0);
+  const short = { number: 2, run: 1, line: 2, text: "short" };
+  const end = { number: 4, run: 1, line: 0, text: "run 1 ended with exit code 7" };
+  await teller.inject("s", FEED, [long(1), short, long(3), end], 0);
+  const [alone, together] = said.model.map((text) => text.split("\n"));
+  assert.match(alone[1], /^\[run 1, line 1\] ERROR x{2800,}… \(\d{4} more\)$/);
+  assert.equal(alone.length, 2);
+  assert.deepEqual([together[2], together[4]], ["[run 1, line 2] short", end.text]);
+  for (const text of [together[1], together[3]]) assert.match(text, /x{1300,}… \(\d{4} more\)$/);
+  for (const text of said.model) assert.ok(text.length <= 3000, `${text.length}`);
+});
+
 test("lines beyond what the timeline takes are counted, and the count is shown", async (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const { teller, said } = telling();
