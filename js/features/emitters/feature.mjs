@@ -3,6 +3,7 @@
 import { emitterParameters, filterParameters } from "../../base/emitter-parameters.mjs";
 import { messageOf } from "../../base/errors.mjs";
 import { SLASH } from "../../base/slash-commands.mjs";
+import { Beginning } from "./beginning.mjs";
 
 const TEXT = { type: "string" };
 const NAME = { name: TEXT };
@@ -144,15 +145,6 @@ const TOOLS = /** @type {const} */ ({
   tap_disable_injector: "disableInjector",
 });
 
-/**
- * Whether the configs of a session name an emitter that begins by itself.
- * @param {import("../../registry/services.mjs").Services} services @param {string} session
- */
-async function isConfigured(services, session) {
-  const { emitters, streams } = await services.emitters.configured({ session });
-  return streams.length > 0 || emitters.some((/** @type {any} */ one) => one.allowed);
-}
-
 /** @param {import("../../registry/installation.mjs").Context} context */
 export async function install(context) {
   const { services } = context;
@@ -162,19 +154,16 @@ export async function install(context) {
     (loaded ??= import("./manager.mjs").then(async ({ Emitters }) => {
       const emitters = new Emitters(context);
       await emitters.restore();
+      beginning.close();
       void emitters.configured.look();
       return emitters;
     }));
-  const loadIfConfigured = (/** @type {string} */ session) =>
-    isConfigured(services, session).then(
-      (configured) => (configured ? load() : undefined),
-      () => undefined, // the session has ended
-    );
+  const beginning = new Beginning(services, load);
   await services.sessions.watch({
     onStarted: (/** @type {string} */ id) =>
-      void (loaded ?? loadIfConfigured(id)).then((emitters) => emitters?.sessionStarted(id)),
+      void (loaded ?? beginning.look(id)).then((emitters) => emitters?.sessionStarted(id)),
     onIdle: (/** @type {string} */ id) =>
-      void (loaded ?? loadIfConfigured(id)).then((emitters) => emitters?.sessionIdle(id)),
+      void (loaded ?? beginning.look(id)).then((emitters) => emitters?.sessionIdle(id)),
     onEnded: (/** @type {string} */ id) =>
       void loaded?.then((emitters) => emitters.sessionEnded(id)).catch(() => {}),
   });
@@ -207,5 +196,9 @@ export async function install(context) {
       context.diagnostics.add(`what ran before could not go on: ${messageOf(error)}`);
     });
   }
-  return { stop: async () => (await loaded)?.close() };
+  const stop = async () => {
+    beginning.close();
+    await (await loaded)?.close();
+  };
+  return { stop };
 }

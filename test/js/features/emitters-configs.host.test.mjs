@@ -4,6 +4,10 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
+import { loadProjectConfig } from "../../../js/projects/config.mjs";
+import { allow, consentFile, entriesOf } from "../../../js/projects/consent.mjs";
+import { temporaryFolder } from "../../support/temporary.mjs";
+import { Host } from "../../support/test-host.mjs";
 import { homeFolder, setUp, until, USER_HOME } from "./emitters-rig.mjs";
 
 /** @param {string} folder @param {object} config */
@@ -75,6 +79,25 @@ test("a filter and an injector are kept in the config where the scope says so", 
     scope: "persistent",
   });
   assert.match(refused.text, /now is temporary: its filter is in no config/);
+});
+
+test("an entry that the user allows in an open session begins, although nobody has used an emitter", async (t) => {
+  const home = homeFolder(t);
+  const host = await Host.elected(t, { COPILOT_HOME: home });
+  const cwd = fs.realpathSync(temporaryFolder(t));
+  writeTo(cwd, { emitters: [{ name: "log", command: "touch ran; sleep 1000" }] });
+  const session = await host.session(t, { cwd, cliPid: 4711 });
+  const offers = () =>
+    session.events.some(
+      ({ type, set }) => type === "tools" && /tap_post/.test(JSON.stringify(set)),
+    );
+  await until(offers, () => `the tools of emitters\n${host.log}`);
+  const loaded = loadProjectConfig(cwd);
+  assert.ok(loaded?.result.ok);
+  const [entry] = entriesOf(loaded.result);
+  assert.ok(!fs.existsSync(path.join(cwd, "ran")));
+  allow(consentFile(host.files), loaded.file, [entry]);
+  await until(() => fs.existsSync(path.join(cwd, "ran")), "its command");
 });
 
 test("an emitter of a config has the injector of its stream, and follows it", async (t) => {

@@ -1,0 +1,43 @@
+// What begins by itself, before anything has loaded the emitters: what a config names and the user allows. Where a
+// config names only what he has not allowed, or has mistakes, it is looked at until that changes.
+
+/** Until a changed config or consent is seen. */
+const LOOK_MS = 3000;
+
+/** @template T */
+export class Beginning {
+  #services;
+  #begin;
+  /** Of the next look, by session. @type {Map<string, NodeJS.Timeout>} */
+  #timers = new Map();
+  #over = false;
+
+  /** @param {import("../../registry/services.mjs").Services} services @param {() => Promise<T>} begin */
+  constructor(services, begin) {
+    this.#services = services;
+    this.#begin = begin;
+  }
+
+  /** @param {string} session @param {string} [stamp] of what was read last @returns {Promise<T | undefined>} undefined: nothing begins */
+  async look(session, stamp) {
+    const asked = { session, ...(stamp !== undefined && { stamp }) };
+    const read = await this.#services.emitters.configured(asked).catch(() => undefined);
+    clearTimeout(this.#timers.get(session));
+    this.#timers.delete(session);
+    if (this.#over || read === undefined) return undefined; // the session has ended
+    if (!read.same) {
+      const { emitters, streams, problems } = read;
+      const isAllowed = emitters.some((/** @type {any} */ one) => one.allowed);
+      if (isAllowed || streams.length > 0) return this.#begin();
+      if (emitters.length + problems.length === 0) return undefined;
+    }
+    const again = () => void this.look(session, read.stamp);
+    this.#timers.set(session, setTimeout(again, LOOK_MS).unref());
+    return undefined;
+  }
+
+  close() {
+    this.#over = true;
+    for (const timer of this.#timers.values()) clearTimeout(timer);
+  }
+}
