@@ -11,6 +11,7 @@ import {
   newId,
   oneLine,
   recordRun,
+  requirePermission,
   savedRun,
   traceparentOf,
 } from "./run.mjs";
@@ -39,6 +40,8 @@ import { Schedule } from "./schedule.mjs";
  */
 
 const MOST_TIMER = 2 ** 31 - 1;
+/** From a prompt to its turn: the gateway waits 2 s for its record. */
+const TURN_MS = 10_000;
 
 /** A command that was cut off by the end of its process runs again: `maxRuns` does not count the one that was cut off. @param {EmitterSpec} spec @param {FormerState} former */
 const resumed = ({ kind }, { running, ...schedule }) => {
@@ -61,6 +64,8 @@ export class Emitter {
   #run;
   /** @type {NodeJS.Timeout | undefined} */
   #timer;
+  /** @type {NodeJS.Timeout | undefined} */
+  #turnTimer;
   /** @type {{close: () => Promise<void>} | undefined} */
   #files;
   /** Why no further run follows; "": one may. */
@@ -233,28 +238,12 @@ export class Emitter {
     const { traceparent } = this.feed;
     const variables = Object.keys(env).length > 0 && { env };
     const asked = { command: command ?? argv?.join(" ") ?? "", ...variables };
-    await this.#requirePermission("bash", asked);
+    await requirePermission(this, "bash", asked, this.#parts);
     if (this.#run?.stopped !== undefined) return this.#endRun({ status: "stopped" });
     const { folder } = this.owner;
     const path = this.#path;
     await this.feed.start({ command, argv, folder, cwd, env, path, stderr, traceparent });
     if (this.#run?.stopped !== undefined) void this.feed.stopProgram();
-  }
-
-  /**
-   * The work is the agent's wherever it comes from: the rules and gates for such a tool hold.
-   * @param {string} tool @param {object} args
-   */
-  async #requirePermission(tool, args) {
-    const session = await this.#parts.target(this.owner);
-    if (session === undefined) {
-      if (this.allowed) return; // in the background
-      throw new Error("no session is there whose rules would say whether it may run");
-    }
-    const { permissions } = this.#parts.services;
-    const { allowed, reason, by } = await permissions.check({ session: session.id, tool, args });
-    if (allowed) return;
-    throw new Error(`denied${by ? ` by ${by}` : ""}: ${reason ?? `a rule for ${tool}`}`);
   }
 
   /** @param {number} number */
@@ -269,13 +258,23 @@ export class Emitter {
     if (this.#run !== run) return;
     this.feed.note(`run ${number}: ${prompt}`, "keep");
     this.#heard("busy");
+    clearTimeout(this.#turnTimer);
+    this.#turnTimer = setTimeout(() => void this.#expectTurn(run), TURN_MS);
+  }
+
+  /** A prompt that could not be recorded is not sent, so no turn begins or ends. @param {Run} run */
+  async #expectTurn(run) {
+    const session = await this.#parts.target(this.owner).catch(() => undefined);
+    if (this.#run !== run || session?.id !== run.session || session?.activity !== "idle") return;
+    this.#refused("no turn has begun with its prompt");
+    void this.#look();
   }
 
   /** What has changed since the last look is the run's lines. */
   async #fetch() {
     const { url = "", jsonPath } = this.spec;
     const run = this.#run;
-    await this.#requirePermission("web_fetch", { url });
+    await requirePermission(this, "web_fetch", { url }, this.#parts);
     const { valueOf } = await import("./http.mjs");
     const value = await valueOf(this.#parts.services, url, jsonPath);
     const seen = await digestOf(value);
@@ -341,6 +340,7 @@ export class Emitter {
     this.#ended ||= why;
     this.feed.expectNothing();
     clearTimeout(this.#timer);
+    clearTimeout(this.#turnTimer);
   }
 
   /** @param {string} why for its stream @returns {Promise<void>} once nothing of it runs */

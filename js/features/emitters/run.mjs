@@ -60,6 +60,23 @@ function commandOf({ command, argv }) {
 }
 
 /**
+ * The work is the agent's wherever it comes from: the rules and gates for such a tool hold.
+ * @param {Pick<import("./emitter.mjs").Emitter, "owner" | "allowed">} emitter
+ * @param {string} tool @param {object} args @param {import("./feed.mjs").Parts} parts
+ */
+export async function requirePermission({ owner, allowed: byUser }, tool, args, parts) {
+  const session = await parts.target(owner);
+  if (session === undefined) {
+    if (byUser) return; // in the background
+    throw new Error("no session is there whose rules would say whether it may run");
+  }
+  const { permissions } = parts.services;
+  const { allowed, reason, by } = await permissions.check({ session: session.id, tool, args });
+  if (allowed) return;
+  throw new Error(`denied${by ? ` by ${by}` : ""}: ${reason ?? `a rule for ${tool}`}`);
+}
+
+/**
  * A run that has ended with its process: when, and what its lines were worth, nobody knows.
  * @param {Pick<import("./emitter.mjs").Emitter, "id" | "spec" | "owner">} emitter @param {SavedRun} run
  * @param {Pick<import("../../registry/installation.mjs").Context, "services" | "diagnostics">} context

@@ -133,19 +133,20 @@ test("a hold is there while something runs, and is released however late its ans
   assert.deepEqual(names, ["hold", "write", "release", "remove"]);
 });
 
+/** A stream of lines that does nothing. @type {any} */
+const LINES = new Proxy(
+  {},
+  {
+    get: (_of, name) =>
+      name === "then" ? undefined : () => ({ kept: 0, dropped: 0, injected: 0 }),
+  },
+);
+
 test("what is saved of an emitter is made again only where something has changed", async (t) => {
-  /** @type {any} */
-  const lines = new Proxy(
-    {},
-    {
-      get: (_of, name) =>
-        name === "then" ? undefined : () => ({ kept: 0, dropped: 0, injected: 0 }),
-    },
-  );
   let now = 1_000_000;
   const parts = /** @type {any} */ ({
     services: {
-      process: { lines: async () => lines },
+      process: { lines: async () => LINES },
       permissions: { check: () => new Promise(() => {}) }, // no run ends
     },
     ...{ now: () => now, onChange: () => {}, target: async () => ({ id: "s" }) },
@@ -169,6 +170,44 @@ test("what is saved of an emitter is made again only where something has changed
   now += 3_600_000;
   await emitter.begin(); // a run is due, and the first has not ended
   assert.equal(emitter.saved().schedule.due, now + 3_600_000);
+});
+
+test("a prompt that starts no turn is no run, and the next one is sent", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  let [now, activity] = [1_000_000, "idle"];
+  const prompts = /** @type {string[]} */ ([]);
+  const parts = /** @type {any} */ ({
+    services: { process: { lines: async () => LINES }, records: { append: async () => {} } },
+    teller: { prompt: async (/** @type {any[]} */ ...args) => void prompts.push(args[3]) },
+    ...{ now: () => now, onChange: () => {}, target: async () => ({ id: "s", activity }) },
+  });
+  const pass = async (/** @type {number} */ ms) => {
+    now += ms;
+    t.mock.timers.tick(ms);
+    for (let turn = 0; turn < 5; turn += 1) await new Promise(setImmediate);
+  };
+  for (const every of [undefined, "10s", "idle"]) {
+    const asked = { name: "a", prompt: "look", ...(every && { every }) };
+    const read = readEmitter(asked, { origin: "tool" });
+    assert.ok(read.ok);
+    const emitter = new Emitter(read.spec, { folder: "/w", session: "s", cliPid: 7 }, parts);
+    await emitter.open();
+    await emitter.begin();
+    await pass(every === "idle" ? 2000 : 1);
+    assert.deepEqual([prompts.splice(0), emitter.state, emitter.runs], [["look"], "running", 1]);
+    await pass(9000);
+    assert.equal(emitter.state, "running", "its turn may still begin");
+    await pass(1000);
+    for (let i = 0; i < 12 && prompts.length === 0; i += 1) await pass(1000);
+    assert.deepEqual([prompts.splice(0), emitter.runs], [["look"], 1], `again, every ${every}`);
+    activity = "busy";
+    await pass(10_000);
+    assert.equal(emitter.state, "running", "its turn has begun");
+    activity = "idle";
+    emitter.sessionIdle("s");
+    assert.notEqual(emitter.state, "running");
+    await emitter.stop("the test ends");
+  }
 });
 
 test("a session of the same CLI and folder follows another, and nobody else does", () => {
