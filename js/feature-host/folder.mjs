@@ -66,6 +66,13 @@ export function ownFolder(home, id) {
     remove(name) {
       fs.rmSync(fileOf(name), { force: true });
     },
+    /** One that cannot be read: it makes room, and is kept. @param {string} name @returns {string} the path it has now */
+    setAside(name) {
+      const file = fileOf(name);
+      const aside = `${file}.unread-${Date.now().toString(36)}`;
+      fs.renameSync(file, aside);
+      return aside;
+    },
     /** A text that was too long for a result. @param {string} text @param {string} name @param {string} [session] @returns {string} its path */
     keep(text, name, session = "") {
       const state = path.join(home, "session-state", session);

@@ -89,6 +89,11 @@ function requestedServices(id, requests) {
   };
 }
 
+/** @param {ReturnType<typeof ownFolder>} folder */
+const documentsOf = ({ read, list, write, remove, setAside }) => ({
+  ...{ read, list, write, remove, setAside },
+});
+
 /** @param {string} owner the file in which the plans are recorded */
 async function gitOf(owner) {
   const git = await import("../git/index.mjs");
@@ -124,7 +129,7 @@ export function servicesOf(id, { home, telemetry }, requests, leave) {
   /** @type {Implementations} */
   const implementations = {
     ...requestedServices(id, requests),
-    files: { read: files.read, list: files.list, write: files.write, remove: files.remove },
+    files: documentsOf(files),
     process: {
       run: (program) => programs.run(program),
       lines: (options) => streams.open(options),

@@ -100,38 +100,53 @@ export class Holds {
 
   /**
    * @param {{id: string, feature: string, what: string}} hold one with the same id is replaced
-   * @throws where it is not one, or there are too many
+   * @throws where it is not one, there are too many, or the file cannot be written
    */
   set(hold) {
     const [read] = readHold({ ...hold, at: new Date().toISOString() }, this.#features);
     if (!read) throw new TypeError("expected a hold: id, feature and what");
     const others = this.#holds.filter(({ id }) => id !== read.id);
     if (others.length >= MOST_HOLDS) throw new RangeError(`there are ${MOST_HOLDS} holds already`);
-    this.#save([...others, read]);
+    this.#write([...others, read]);
+    this.#become([...others, read]);
   }
 
   /** @param {string} id of a hold */
   release(id) {
     const left = this.#holds.filter((hold) => hold.id !== id);
-    if (left.length < this.#holds.length) this.#save(left);
+    if (left.length < this.#holds.length) this.#let(left);
   }
 
   /** @returns {Hold[]} those that were there */
   releaseAll() {
     const former = this.#holds;
-    if (former.length > 0) this.#save([]);
+    if (former.length > 0) this.#let([]);
     return former;
   }
 
-  /** @param {Hold[]} holds */
-  #save(holds) {
+  /** Nothing is kept alive by a file that cannot be written. @param {Hold[]} left */
+  #let(left) {
+    let problem = "";
+    try {
+      this.#write(left);
+    } catch (error) {
+      problem = messageOf(error);
+    }
+    this.#become(left, problem);
+  }
+
+  /** @param {Hold[]} holds @param {string} [problem] of the file, which says something else */
+  #become(holds, problem = "") {
     this.#holds = holds;
     this.ignored = undefined;
-    if (holds.length === 0) fs.rmSync(this.#file, { force: true });
-    else {
-      makePrivateFolder(path.dirname(this.#file));
-      writePrivate(this.#file, `${JSON.stringify({ version: 1, holds }, null, 2)}\n`);
-    }
+    if (problem !== "") this.#ignore(problem);
     this.#onChange();
+  }
+
+  /** @param {Hold[]} holds */
+  #write(holds) {
+    if (holds.length === 0) return fs.rmSync(this.#file, { force: true });
+    makePrivateFolder(path.dirname(this.#file));
+    writePrivate(this.#file, `${JSON.stringify({ version: 1, holds }, null, 2)}\n`);
   }
 }

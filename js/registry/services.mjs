@@ -10,6 +10,7 @@ export const SERVICES = /** @type {const} */ ({
     list: "fs:read:own",
     write: "fs:write:own",
     remove: "fs:write:own",
+    setAside: "fs:write:own",
   },
   workspace: { look: "fs:read:workspace", watch: "fs:read:workspace" },
   process: { run: "process", lines: "process" },

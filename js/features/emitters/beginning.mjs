@@ -1,6 +1,8 @@
 // What begins by itself, before anything has loaded the emitters: what a config names and the user allows. Where a
 // config names only what he has not allowed, or has mistakes, it is looked at until that changes.
 
+/** What keeps both hosts while emitters run. */
+export const HOLD = "running";
 /** Until a changed config or consent is seen. */
 const LOOK_MS = 3000;
 

@@ -3,7 +3,7 @@
 import { emitterParameters, filterParameters } from "../../base/emitter-parameters.mjs";
 import { messageOf } from "../../base/errors.mjs";
 import { SLASH } from "../../base/slash-commands.mjs";
-import { Beginning } from "./beginning.mjs";
+import { Beginning, HOLD } from "./beginning.mjs";
 
 const TEXT = { type: "string" };
 const NAME = { name: TEXT };
@@ -195,7 +195,7 @@ export async function install(context) {
       loaded = undefined;
       context.diagnostics.add(`what ran before could not go on: ${messageOf(error)}`);
     });
-  }
+  } else await services.holds.release(HOLD).catch(() => {}); // of a process that ended too early
   const stop = async () => {
     beginning.close();
     await (await loaded)?.close();

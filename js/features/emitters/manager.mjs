@@ -5,7 +5,7 @@ import { Configured } from "./configured.mjs";
 import { Emitter } from "./emitter.mjs";
 import { SavedEmitters } from "./saved.mjs";
 import { ownerNow, SessionList } from "./sessions.mjs";
-import { keyOf, Streams } from "./streams.mjs";
+import { byStream, keyOf, Streams } from "./streams.mjs";
 import { Teller } from "./teller.mjs";
 
 /** @typedef {import("../../base/emitter-spec.mjs").EmitterSpec} EmitterSpec */
@@ -129,6 +129,7 @@ export class Emitters {
       if (next) this.#stay(key, owner, next);
     }
     await this.configured.look();
+    if (this.#saved.trouble !== "") this.say(id, "emitters", this.#saved.trouble);
     this.#sayUnheard(here);
   }
 
@@ -276,6 +277,7 @@ export class Emitters {
       if (problem !== "") {
         this.#forget(emitter);
         if (former) this.#named(owner).set(spec.name, former);
+        await this.#save(); // it may hold both hosts already
         throw new Error(`it could not be saved, so it does not run: ${problem}`);
       }
       if (former) await this.#close(former, "replaced");
@@ -358,15 +360,11 @@ export class Emitters {
    * @param {InspectedSession} session @returns {Map<string, import("./feed.mjs").Feed[]>}
    */
   streamsOf(session) {
-    /** @type {Map<string, import("./feed.mjs").Feed[]>} */
-    const streams = new Map();
     const own = [`session ${session.id}`, `folder ${session.cwd}`];
-    const feeds = [
+    return byStream([
       ...this.of(session).map(({ feed }) => feed),
       ...own.flatMap((key) => this.streams.of(key)),
-    ];
-    for (const feed of feeds) streams.set(feed.stream, [...(streams.get(feed.stream) ?? []), feed]);
-    return streams;
+    ]);
   }
 
   // ---- life ----------------------------------------------------------------------------------------

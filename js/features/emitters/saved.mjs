@@ -1,6 +1,7 @@
 // What runs, for the process that follows after a crash.
 
 import { messageOf } from "../../base/errors.mjs";
+import { HOLD } from "./beginning.mjs";
 import { isSavedRun, recordCut } from "./run.mjs";
 
 /** @typedef {import("../../registry/installation.mjs").Context} Context */
@@ -16,7 +17,8 @@ import { isSavedRun, recordCut } from "./run.mjs";
 
 const FILE = "emitters";
 const SCHEMA = 1;
-const HOLD = "running";
+/** How long sessions that come are told what could not be read. */
+const TELL_MS = 60_000;
 /** Of all emitters of one name. */
 const LAST_RUNS = 50;
 
@@ -45,6 +47,7 @@ function isWhole(one) {
 export class SavedEmitters {
   #context;
   #holds = false;
+  #trouble = { text: "", at: 0 };
   /** One after another. @type {Promise<unknown>} */
   #writing = Promise.resolve();
 
@@ -53,13 +56,43 @@ export class SavedEmitters {
     this.#context = context;
   }
 
-  /** @returns {Promise<Saved[]>} none where the file cannot be read */
+  /** @returns {Promise<Saved[]>} those that are whole; a file with others is kept aside */
   async read() {
-    const { files } = this.#context.services;
-    const saved = await files.read(FILE).catch(() => undefined);
-    const isOurs = saved?.version === SCHEMA && Array.isArray(saved.value);
-    this.#holds = isOurs; // perhaps: releasing what is not held is nothing
-    return isOurs ? saved.value.filter(isWhole) : [];
+    const { files, holds } = this.#context.services;
+    /** @type {{version: number, value: any} | undefined} */
+    let saved;
+    let problem = "";
+    try {
+      saved = await files.read(FILE);
+      if (saved === undefined) return [];
+    } catch (error) {
+      problem = messageOf(error);
+    }
+    const list = saved?.version === SCHEMA && Array.isArray(saved.value) ? saved.value : undefined;
+    const whole = (list ?? []).filter(isWhole);
+    if (saved && !list) problem = `it has another form: version ${saved.version}`;
+    else if (list && whole.length < list.length) {
+      problem = `${list.length - whole.length} of ${list.length} emitters are not whole`;
+    }
+    if (problem !== "") await this.#setAside(problem);
+    this.#holds = true; // perhaps: releasing what is not held is nothing
+    if (whole.length === 0) await holds.release(HOLD).catch(() => {});
+    return whole;
+  }
+
+  /** @param {string} problem */
+  async #setAside(problem) {
+    const aside = await this.#context.services.files
+      .setAside(FILE)
+      .then((/** @type {string} */ path) => `its file is now ${path}`, messageOf);
+    const text = `what ran before does not go on, as far as it could not be read: ${problem}; ${aside}`;
+    this.#trouble = { text, at: performance.now() };
+    this.#context.diagnostics.add(text);
+  }
+
+  /** What could not be read, for the timeline of a session that is there now; "": nothing, or it was long ago. */
+  get trouble() {
+    return performance.now() - this.#trouble.at < TELL_MS ? this.#trouble.text : "";
   }
 
   /**

@@ -13,6 +13,14 @@ export const MOST_STREAMS = 50;
 export const keyOf = ({ session, folder }) =>
   session === undefined ? `folder ${folder}` : `session ${session}`;
 
+/** @param {Feed[]} feeds @returns {Map<string, Feed[]>} by the name of the stream */
+export function byStream(feeds) {
+  /** @type {Map<string, Feed[]>} */
+  const streams = new Map();
+  for (const feed of feeds) streams.set(feed.stream, [...(streams.get(feed.stream) ?? []), feed]);
+  return streams;
+}
+
 export class Streams {
   #parts;
   /** By owner, then by name. @type {Map<string, Map<string, Feed>>} */

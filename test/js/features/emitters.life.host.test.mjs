@@ -283,6 +283,40 @@ test("an emitter that cannot be saved does not run, and what it would replace go
   assert.equal(again.state, "running", JSON.stringify(again));
 });
 
+test("an emitter that could not be saved does not hold the hosts", async (t) => {
+  const { call, control, home } = await setUp(t);
+  await call("tap_list_emitters");
+  const features = path.join(home, "tap", "features");
+  fs.writeFileSync(features, "in the way");
+  const refused = await call("tap_start_emitter", { name: "log", command: "sleep 1000" });
+  assert.match(refused.text, /could not be saved/);
+  assert.deepEqual(await control.request("holds.list", {}), []);
+  fs.rmSync(features);
+  const started = await call("tap_start_emitter", { name: "log", command: "sleep 1000" });
+  assert.equal(started.state, "running", JSON.stringify(started));
+  assert.equal((await control.request("holds.list", {})).length, 1);
+});
+
+test("what a former process has saved, and nobody can read, is told, kept aside and holds nothing", async (t) => {
+  const { call, control, hostPid, home, shown } = await setUp(t);
+  const file = path.join(home, "tap", "features", "builtin%3Aemitters", "emitters");
+  for (const damaged of ["garbage", undefined]) {
+    await call("tap_start_emitter", { name: "log", command: "sleep 1000" });
+    await until(() => fs.existsSync(file), "the file");
+    if (damaged === undefined) fs.rmSync(file);
+    else fs.writeFileSync(file, damaged);
+    const pid = await hostPid();
+    process.kill(pid, "SIGKILL");
+    await until(async () => ![0, pid].includes(await hostPid()), "the next feature host");
+    const released = async () => (await control.request("holds.list", {})).length === 0;
+    await until(released, "no hold");
+    assert.deepEqual((await call("tap_list_emitters")).emitters, []);
+  }
+  await until(() => shown().some((text) => /emitters: .*could not be read/.test(text)), shown);
+  const aside = fs.readdirSync(path.dirname(file)).find((name) => name.includes(".unread-"));
+  assert.equal(fs.readFileSync(path.join(path.dirname(file), String(aside)), "utf8"), "garbage");
+});
+
 test("streams of a config are the folder's: they outlive its first session, and follow the config", async (t) => {
   const { call, cwd, join, session, host, control } = await setUp(t);
   const write = (/** @type {object[]} */ streams) =>

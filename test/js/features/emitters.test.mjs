@@ -93,8 +93,8 @@ test("a prompt keeps its lines", async () => {
   assert.deepEqual(said.model, ["Prompt of emitter look, run 2:\nfirst\nsecond"]);
 });
 
-/** @param {unknown} value of the file */
-function saving(value) {
+/** @param {unknown} value of the file @param {number} [version] */
+function saving(value, version = 1) {
   const asked = /** @type {any[]} */ ([]);
   const note =
     (/** @type {string} */ name) =>
@@ -102,7 +102,14 @@ function saving(value) {
       void asked.push([name, ...args]);
   const services = {
     files: {
-      read: async () => ({ version: 1, value }),
+      read: async () => {
+        if (value === undefined) throw new Error("no JSON");
+        return { version, value };
+      },
+      setAside: async (/** @type {string} */ name) => {
+        asked.push(["setAside", name]);
+        return "/aside";
+      },
       write: note("write"),
       remove: note("remove"),
     },
@@ -121,9 +128,30 @@ const WHOLE = {
 test("what is not an emitter in the file is left out", async () => {
   const odd = [null, 1, "x", [], {}, { spec: null }, { ...WHOLE, owner: null }];
   const wrong = { ...WHOLE, schedule: { runs: "many", failures: 0, due: null } };
-  const { saved } = saving([...odd, wrong, WHOLE]);
+  const { saved, asked } = saving([...odd, wrong, WHOLE]);
   assert.deepEqual(await saved.read(), [WHOLE]);
-  assert.deepEqual(await saving("none").saved.read(), []);
+  assert.deepEqual(asked[0], ["setAside", "emitters"]);
+  assert.match(asked[1].join(), /diagnostic,.* 8 of 9 emitters are not whole; .* \/aside/);
+  assert.equal(asked.length, 2, "what is whole still holds");
+});
+
+test("a file of emitters that cannot be read is kept aside and told, and holds nothing", async () => {
+  for (const [value, version, why] of /** @type {const} */ ([
+    [undefined, 1, /no JSON/],
+    ["none", 1, /another form/],
+    [[WHOLE], 99, /version 99/],
+  ])) {
+    const { saved, asked } = saving(value, version);
+    assert.deepEqual(await saved.read(), []);
+    assert.deepEqual(
+      asked.map(([name]) => name),
+      ["setAside", "diagnostic", "release"],
+    );
+    assert.match(asked[1][1], why);
+    assert.equal(saved.trouble, asked[1][1]);
+  }
+  const { saved, asked } = saving([WHOLE]);
+  assert.deepEqual([await saved.read(), asked, saved.trouble], [[WHOLE], [], ""]);
 });
 
 test("a hold is there while something runs, and is released however late its answer is", async () => {

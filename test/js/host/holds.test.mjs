@@ -43,6 +43,25 @@ test("a hold is kept for the next host, and gone once it is released", (t) => {
   assert.deepEqual([holds.list(), changes, fs.existsSync(file)], [[], 3, false]);
 });
 
+test("a hold that cannot be written is none, and one that cannot be removed from the file is released", (t) => {
+  const { files, file } = place(t);
+  let changes = 0;
+  const holds = new Holds(files, FEATURES, () => (changes += 1));
+  fs.mkdirSync(path.join(file, "in the way"), { recursive: true });
+  assert.throws(() => holds.set(hold()));
+  assert.deepEqual([holds.list(), changes], [[], 0]);
+  fs.rmSync(file, { recursive: true });
+  holds.set(hold());
+  holds.set(hold({ id: "plan-2" }));
+  fs.rmSync(file);
+  fs.mkdirSync(path.join(file, "in the way"), { recursive: true });
+  holds.release("plan-1");
+  assert.equal(holds.list().length, 1);
+  assert.equal(holds.releaseAll().length, 1);
+  assert.deepEqual([holds.list(), changes], [[], 4]);
+  assert.match(holds.trouble, /holds\.json is ignored/);
+});
+
 test("what is not a hold is not set", (t) => {
   const holds = new Holds(place(t).files, FEATURES);
   for (const bad of [
