@@ -125,9 +125,13 @@ export class GatewayHost {
     });
     this.#records = new HostRecords({ files, gateway: this.gateway, log, requests: this.requests });
     for (const problem of config.problems) log("warning", problem);
-    this.#holds = new Holds(files, this.#features.hosted, () => this.#leaving.look());
+    const tellTrouble = () => this.#holds.trouble && log("warning", this.#holds.trouble);
+    this.#holds = new Holds(files, this.#features.hosted, () => {
+      tellTrouble();
+      this.#leaving.look();
+    });
     this.#leaving = this.#leavingWith(this.#holds);
-    if (this.#holds.trouble) log("warning", this.#holds.trouble);
+    tellTrouble();
     this.#serveRequests();
   }
 

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
+import { openControl } from "../../../js/base/control.mjs";
 import { Holds, holdsFile } from "../../../js/host/holds.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 import { Host } from "../../support/test-host.mjs";
@@ -116,6 +117,19 @@ test("the log of a gateway says what of the file it ignores", async (t) => {
     const host = await Host.elected(t, { COPILOT_HOME: files.home });
     await waitFor(() => said.test(host.log), { what: () => host.log });
   }
+});
+
+test("a host that cannot remove its holds from their file ends when the user stops it", async (t) => {
+  const { files, file } = place(t, { version: 1, holds: [hold({ at, feature: "builtin:goals" })] });
+  const host = await Host.elected(t, { COPILOT_HOME: files.home });
+  const control = await openControl(host.files);
+  t.after(() => control.close());
+  fs.rmSync(file);
+  fs.mkdirSync(path.join(file, "in the way"), { recursive: true });
+  assert.equal((await control.request("host.stop", {})).released.length, 1);
+  await host.gone;
+  assert.equal(host.process.exitCode, 0, host.log);
+  assert.match(host.log, /holds\.json is ignored/);
 });
 
 test("a good file, and none, is no trouble", (t) => {
