@@ -104,11 +104,8 @@ export class ProjectProviders {
   /** @param {ProjectSession} session @param {Owner} owner @param {LoadedConfig} config */
   #lookAt(session, owner, config) {
     const { file, digest, result } = config;
-    if (result.ok === false) {
-      const lines = result.problems.map(({ text }) => `  ${text}`);
-      const text = ["tap: nothing of the config is started, since it has mistakes:", ...lines];
-      return this.#tellOnce(session, `${file} ${digest}`, "error", text.join("\n"));
-    }
+    if (result.ok === false) return this.#tellMistakes(session, { file, digest }, result.problems);
+    this.#told(session).delete(`mistakes ${file}`);
     if (owner === "project") this.#openGroups(session, result.toolGroups);
     const entries = entriesOf(result);
     if (owner === "project") this.#migrate(config, entries);
@@ -345,6 +342,20 @@ export class ProjectProviders {
   /** @param {ProjectSession} session */
   #told(session) {
     return (session.told ??= new Set());
+  }
+
+  /**
+   * Also in a quiet look: nothing else would say why nothing starts. Of a file that keeps changing the first ones.
+   * @param {ProjectSession} session @param {{file: string, digest: string}} of @param {{text: string}[]} problems
+   */
+  #tellMistakes(session, { file, digest }, problems) {
+    const told = this.#told(session);
+    const about = `${file} ${digest}`;
+    if (told.has(about) || (session.quiet && told.has(`mistakes ${file}`))) return;
+    told.add(about).add(`mistakes ${file}`);
+    const lines = problems.map(({ text }) => `  ${text}`);
+    const text = ["tap: nothing of the config is started, since it has mistakes:", ...lines];
+    this.#gateway.tellTimeline(session.id, "error", text.join("\n"));
   }
 
   /** @param {ProjectSession} session @param {string} about @param {import("../base/log.mjs").Level} level @param {string} text */

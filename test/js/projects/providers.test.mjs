@@ -105,6 +105,27 @@ test("a config with a mistake is told with its place, and starts once it is mend
   await offered(session, "ci");
 });
 
+test("mistakes that come while a session runs are told once, and again after it was mended", async (t) => {
+  const GOOD = '{ "providers": [] }';
+  const host = await Host.elected(t);
+  const workspace = new Workspace(t, host, GOOD);
+  const session = await host.session(t, { cwd: workspace.folder });
+  const told = () => linesOf(session).filter((text) => /mistakes/.test(text));
+  const write = (/** @type {string} */ text) => fs.writeFileSync(workspace.file, text);
+  const look = () => new Promise((resolve) => setTimeout(resolve, 2500));
+  for (const [texts, count] of /** @type {const} */ ([
+    [['{ "bogus": 1 }', '{ "bogus": 22 }'], 1],
+    [[GOOD, '{ "bogus": 333 }'], 2],
+  ])) {
+    for (const text of texts) {
+      write(text);
+      await look();
+    }
+    assert.equal(told().length, count, told().join("\n"));
+  }
+  assert.match(told()[1], /tap\.config\.json:1:\d+: .*bogus/);
+});
+
 test("a config in .github starts its programs in the root of the project", async (t) => {
   const host = await Host.elected(t);
   const script =
