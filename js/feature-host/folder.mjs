@@ -24,6 +24,22 @@ function checked(name) {
 /** What plans have recorded. @param {string} home <COPILOT_HOME> */
 export const plansFileOf = (home) => path.join(home, "tap", "plans.sqlite");
 
+/** With the latest of its kind. @param {string} place a folder @param {string} text @param {string} name @returns {string} its path */
+function keepText(place, text, name) {
+  makePrivateFolder(place);
+  kept = (kept + 1) % 10_000;
+  const stamp = `${Date.now().toString(36)}-${String(kept).padStart(4, "0")}`;
+  const file = path.join(place, `${name}-${stamp}.txt`);
+  writePrivate(file, text);
+  const stampOf = (/** @type {string} */ one) => KEPT.exec(one)?.[0] ?? "";
+  const texts = fs.readdirSync(place).filter((one) => KEPT.test(one));
+  texts.sort((a, b) => (stampOf(a) < stampOf(b) ? -1 : 1));
+  for (const old of texts.slice(0, -MOST_KEPT)) {
+    fs.rmSync(path.join(place, old), { force: true });
+  }
+  return file;
+}
+
 /** @param {string} home <COPILOT_HOME> @param {string} id of the feature */
 export function ownFolder(home, id) {
   const all = path.join(home, "tap", "features");
@@ -76,20 +92,9 @@ export function ownFolder(home, id) {
     /** A text that was too long for a result. @param {string} text @param {string} name @param {string} [session] @returns {string} its path */
     keep(text, name, session = "") {
       const state = path.join(home, "session-state", session);
-      const place = NAME.test(session) && fs.existsSync(state) ? path.join(state, "tap") : folder;
-      make();
-      makePrivateFolder(place);
-      kept = (kept + 1) % 10_000;
-      const stamp = `${Date.now().toString(36)}-${String(kept).padStart(4, "0")}`;
-      const file = path.join(place, `${checked(name)}-${stamp}.txt`);
-      writePrivate(file, text);
-      const stampOf = (/** @type {string} */ one) => KEPT.exec(one)?.[0] ?? "";
-      const texts = fs.readdirSync(place).filter((one) => KEPT.test(one));
-      texts.sort((a, b) => (stampOf(a) < stampOf(b) ? -1 : 1));
-      for (const old of texts.slice(0, -MOST_KEPT)) {
-        fs.rmSync(path.join(place, old), { force: true });
-      }
-      return file;
+      const isThere = NAME.test(session) && fs.existsSync(state);
+      if (!isThere) make();
+      return keepText(isThere ? path.join(state, "tap") : folder, text, checked(name));
     },
   };
 }

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/json.h"
 #include "plan/plan.h"
 #include "plan/plan_parts.h"
 
@@ -10,18 +9,9 @@ namespace tap::plan {
 
 namespace {
 
-// Whether a later step says all that this one says.
-bool isOutdated(std::string_view step, std::string_view later) {
-  json::Members members({json::Kind::Object, step});
-  for (json::Member one; members.next(one);) {
-    if (one.escaped || !json::find({json::Kind::Object, later}, one.key)) return false;
-  }
-  return true;
-}
-
 // The last value of a fact counts, however often a node was interrupted.
 void keepStep(std::vector<std::string>& steps, const std::string& detail) {
-  std::erase_if(steps, [&](const std::string& step) { return isOutdated(step, detail); });
+  std::erase_if(steps, [&](const std::string& step) { return isSaidBy(step, detail); });
   if (steps.size() < Plan::kMostSteps) steps.push_back(detail);
 }
 

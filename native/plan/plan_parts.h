@@ -26,6 +26,15 @@ namespace tap::plan {
   return value ? json::decodeString(*value) : std::string();
 }
 
+// Whether `other` has a value for each key of `object`.
+[[nodiscard]] inline bool isSaidBy(std::string_view object, std::string_view other) {
+  json::Members members(objectOf(object));
+  for (json::Member one; members.next(one);) {
+    if (one.escaped || !json::find(objectOf(other), one.key)) return false;
+  }
+  return true;
+}
+
 [[nodiscard]] inline std::string firstOf(const Problems& problems) {
   const Problem& first = problems.list().front();
   return first.path + ": " + first.message;
