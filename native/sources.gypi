@@ -62,6 +62,7 @@
       'gateway/registry/pairing.cc',
       'gateway/registry/party.cc',
       'gateway/registry/pattern_store.cc',
+      'gateway/registry/provider_tools.cc',
       'gateway/registry/provider_watch.cc',
       'gateway/registry/providers.cc',
       'gateway/registry/refusal.cc',

@@ -10,7 +10,7 @@ import { makePrivateFolder } from "../base/host-files.mjs";
 import { endGroup } from "../process/end-group.mjs";
 import { guard, ownGroup } from "../process/group.mjs";
 import { Awake } from "./awake.mjs";
-import { plansFileOf } from "./folder.mjs";
+import { plansFileOf } from "../base/feature-folder.mjs";
 import { environment } from "./programs.mjs";
 
 /** From SIGTERM to SIGKILL. */

@@ -3,7 +3,7 @@
 
 import fs from "node:fs";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { ownFolder, plansFileOf } from "./folder.mjs";
+import { ownFolder, plansFileOf } from "../base/feature-folder.mjs";
 import { LineStreams } from "./line-streams.mjs";
 import { get, post } from "./network.mjs";
 import { Programs } from "./programs.mjs";

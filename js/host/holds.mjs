@@ -5,7 +5,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { messageOf } from "../base/errors.mjs";
 import { isOurFile, makePrivateFolder, writePrivate } from "../base/host-files.mjs";
-import { reportText } from "../registry/report.mjs";
+import { reportText } from "../base/diagnostics.mjs";
 
 /** @typedef {{id: string, feature: string, what: string, at: string}} Hold `what`: for people; `at`: ISO 8601 */
 

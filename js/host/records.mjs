@@ -4,7 +4,7 @@ import path from "node:path";
 import { addon } from "../base/addon.mjs";
 import { messageOf } from "../base/errors.mjs";
 import { makePrivateFolder } from "../base/host-files.mjs";
-import { reportText } from "../registry/report.mjs";
+import { reportText } from "../base/diagnostics.mjs";
 import { JsonText, RequestError } from "./requests.mjs";
 
 /** @typedef {import("../base/log.mjs").Log} Log */

@@ -2,7 +2,7 @@
 // the list's business.
 
 import { provider } from "../../sdk/node/provider.mjs";
-import { ownFolder } from "../feature-host/folder.mjs";
+import { ownFolder } from "../base/feature-folder.mjs";
 import { FEATURES } from "../features/list.mjs";
 import { Installation } from "../registry/installation.mjs";
 import { preflightKnown } from "../registry/preflight.mjs";

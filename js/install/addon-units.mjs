@@ -18,7 +18,7 @@ const HOT = [
   /^protocol\/(field_reader|tool_result|trace_context)\./,
   /^gateway\/core\/(provider_inputs|session_inputs)\./,
   /^gateway\/hooks\/fence\./,
-  /^gateway\/registry\/(providers|sessions|party|tool_names)\./,
+  /^gateway\/registry\/(providers|party|tool_names)\./,
   /^uv\/(server|stream|provider_socket|link_socket|session_port|turn_end)\./,
   /^addon\/(session_class|strings)\./,
 ];

@@ -6,7 +6,7 @@
 // sessions.mjs knows when to look.
 
 import { inQuotes, visible } from "../base/visible.mjs";
-import { Diagnostics } from "../registry/report.mjs";
+import { Diagnostics } from "../base/diagnostics.mjs";
 import { Supervisor } from "../process/supervisor.mjs";
 import { userConfigFile } from "./config-file.mjs";
 import { loadProjectConfig, loadUserConfig } from "./config.mjs";
@@ -38,7 +38,7 @@ import { isOn } from "./user-config.mjs";
  * @typedef {{declare: Declare, needHosted: () => void, setGroups: (session: {id: string}, names: string[]) => void}} ConfigHost
  *
  * @typedef {{id: string, runtime: string, session: string, name: string, state: "running" | "waiting" | "disabled",
- *   said: () => import("../registry/report.mjs").Diagnostic[]}} EntryState
+ *   said: () => import("../base/diagnostics.mjs").Diagnostic[]}} EntryState
  *   `waiting`: for the user's consent
  */
 

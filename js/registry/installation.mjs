@@ -3,7 +3,8 @@
 
 import { messageOf } from "../base/errors.mjs";
 import { redact } from "../base/redact.mjs";
-import { Diagnostics, makeReport } from "./report.mjs";
+import { Diagnostics } from "../base/diagnostics.mjs";
+import { makeReport } from "./report.mjs";
 import { boundResult } from "./results.mjs";
 import { makeServices } from "./services.mjs";
 import { makeSinks } from "./sinks.mjs";

@@ -1,11 +1,11 @@
 // A feature's install report: what it may do, what of it is there, what is not and why. It is bounded and has
 // no secret, whoever reads it.
 
-import { redact } from "../base/redact.mjs";
+import { MOST_DIAGNOSTICS, MOST_TEXT, reportText } from "../base/diagnostics.mjs";
 import { shortened, visible } from "../base/visible.mjs";
 
 /**
- * @typedef {{at: string, text: string}} Diagnostic `at`: ISO 8601
+ * @typedef {import("../base/diagnostics.mjs").Diagnostic} Diagnostic
  * @typedef {object} Report
  * @property {string} id
  * @property {boolean} enabled
@@ -22,55 +22,17 @@ import { shortened, visible } from "../base/visible.mjs";
  */
 
 const MOST_ITEMS = 100;
-const MOST_DIAGNOSTICS = 20;
-const MOST_TEXT = 300;
 const MOST_NAME = 128;
 /** Of one feature's report as JSON. */
 export const MOST_REPORT_BYTES = 64 * 1024;
 /** Of each list of a report that would be larger. */
 const FEWER_ITEMS = 20;
 
-/** A text for a report: one line, bounded, without secrets. @param {unknown} text */
-export const reportText = (text) => visible(shortened(redact(String(text)), MOST_TEXT));
-
 /** @param {unknown} name */
 const nameText = (name) => visible(shortened(String(name), MOST_NAME));
 
 /** @param {readonly string[]} list */
 const names = (list) => list.slice(0, MOST_ITEMS).map(nameText);
-
-/** The last texts of a feature; the same text again only counts once in a row. */
-export class Diagnostics {
-  /** @type {Diagnostic[]} */
-  #kept = [];
-  #now;
-  #onAdded;
-
-  /** @param {{now?: () => Date, onAdded?: (text: string) => void}} [options] */
-  constructor({ now = () => new Date(), onAdded = () => {} } = {}) {
-    this.#now = now;
-    this.#onAdded = onAdded;
-  }
-
-  /** @param {unknown} text */
-  add(text) {
-    const said = reportText(text);
-    if (this.#kept.at(-1)?.text === said) return;
-    this.#kept = [...this.#kept, { at: this.#now().toISOString(), text: said }].slice(
-      -MOST_DIAGNOSTICS,
-    );
-    this.#onAdded(said);
-  }
-
-  /** Those of a former installation come first. @param {Diagnostic[]} [former] */
-  continue(former = []) {
-    this.#kept = [...former, ...this.#kept].slice(-MOST_DIAGNOSTICS);
-  }
-
-  list() {
-    return [...this.#kept];
-  }
-}
 
 /**
  * @param {Partial<Report> & {id: string, runtime: string}} parts

@@ -5,7 +5,7 @@ import { redact } from "../base/redact.mjs";
 import { shortened } from "../base/visible.mjs";
 import { denied, ServiceError } from "./services.mjs";
 
-/** @typedef {import("./report.mjs").Diagnostics} Diagnostics */
+/** @typedef {import("../base/diagnostics.mjs").Diagnostics} Diagnostics */
 /**
  * @typedef {object} Port where the sinks lead
  * @property {(channel: string, event: {level: string, summary: string, detail?: string}, session?: string) => Promise<unknown>} emit to the user

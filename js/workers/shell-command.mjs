@@ -3,7 +3,8 @@
 
 import path from "node:path";
 import { gitCommands, TELLING } from "./git-command.mjs";
-import { mostOfAll, plainOf, Reader, Unclear } from "./shell-reader.mjs";
+import { plainOf } from "./shell-quotes.mjs";
+import { mostOfAll, Reader, Unclear } from "./shell-reader.mjs";
 
 /** @typedef {import("./shell-reader.mjs").Command} Command */
 

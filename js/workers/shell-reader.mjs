@@ -2,6 +2,7 @@
 // does not read at all.
 
 import { endOfHere, hereAt, READS_COMMANDS } from "./here-document.mjs";
+import { literal, unescaped } from "./shell-quotes.mjs";
 import { MOST_SUM, sumAt } from "./shell-sum.mjs";
 
 /** @typedef {import("./here-document.mjs").Here} Here */
@@ -26,26 +27,6 @@ export const mostOfAll = () => ({
 
 /** What a text holds that shells, or this reader, may read in more than one way. */
 export class Unclear extends Error {}
-
-const ESCAPES = /** @type {Record<string, string>} */ ({ n: "\n", t: "\t", r: "\r" });
-/** Of $'…'. @param {string} text */
-const unescaped = (text) =>
-  text.replace(
-    /\\(?:x([0-9a-f]{1,2})|u([0-9a-f]{1,4})|U([0-9a-f]{1,8})|([0-7]{1,3})|([\s\S]))/gi,
-    (_, x, u, long, octal, one) => {
-      if (one !== undefined) return ESCAPES[one] ?? one;
-      const point = parseInt(x ?? u ?? long ?? octal, octal === undefined ? 16 : 8);
-      return point <= 0x10ffff ? String.fromCodePoint(point) : "";
-    },
-  );
-
-const SIGNS = "{,}*?[";
-/** What a shell does not expand stands for itself: as characters that nobody writes. @param {string} text */
-const literal = (text) =>
-  text.replace(/[{,}*?[]/g, (one) => String.fromCharCode(0xe000 + SIGNS.indexOf(one)));
-/** @param {string} text */
-export const plainOf = (text) =>
-  text.replace(/[\uE000-\uE005]/g, (one) => SIGNS[one.charCodeAt(0) - 0xe000]);
 
 /** What stands for the output of a command in a word. */
 const OUTPUT = "$()";

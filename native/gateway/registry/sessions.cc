@@ -4,16 +4,6 @@
 
 namespace tap::gateway {
 
-Session* Sessions::find(std::string_view id) {
-  const auto at = sessions_.find(id);
-  return at == sessions_.end() ? nullptr : &at->second;
-}
-
-Session* Sessions::byPeer(PeerId peer) {
-  const auto at = byPeer_.find(peer);
-  return at == byPeer_.end() ? nullptr : at->second;
-}
-
 Session* Sessions::obtain(const std::string& id, const Limits& limits) {
   if (Session* known = find(id)) return known;
   if (sessions_.size() >= limits.count(Limit::Sessions)) return nullptr;

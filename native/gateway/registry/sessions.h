@@ -137,4 +137,15 @@ class Sessions {
   uint64_t clock_ = 0;
 };
 
+// Every call asks for these.
+inline Session* Sessions::find(std::string_view id) {
+  const auto at = sessions_.find(id);
+  return at == sessions_.end() ? nullptr : &at->second;
+}
+
+inline Session* Sessions::byPeer(PeerId peer) {
+  const auto at = byPeer_.find(peer);
+  return at == byPeer_.end() ? nullptr : at->second;
+}
+
 }  // namespace tap::gateway

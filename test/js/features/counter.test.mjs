@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ownFolder } from "../../../js/feature-host/folder.mjs";
+import { ownFolder } from "../../../js/base/feature-folder.mjs";
 import { descriptorProblems } from "../../../js/registry/descriptor.mjs";
 import { installed } from "../../support/feature-rig.mjs";
 import { descriptor, install } from "../../support/fixtures/features/counter.mjs";

@@ -5,7 +5,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
 import { gatewayFiles } from "../../../js/base/paths.mjs";
-import { ownFolder } from "../../../js/feature-host/folder.mjs";
+import { ownFolder } from "../../../js/base/feature-folder.mjs";
 import { Programs } from "../../../js/feature-host/programs.mjs";
 import { servicesOf } from "../../../js/feature-host/services.mjs";
 import { Timers, Watch } from "../../../js/feature-host/watch.mjs";

@@ -2,7 +2,7 @@
 
 import fs from "node:fs";
 import path from "node:path";
-import { isOurFile, makePrivateFolder, writePrivate } from "../base/host-files.mjs";
+import { isOurFile, makePrivateFolder, writePrivate } from "./host-files.mjs";
 
 const NAME = /^[a-zA-Z0-9][a-zA-Z0-9._-]{0,99}$/;
 const MOST_BYTES = 4 * 1024 * 1024;
