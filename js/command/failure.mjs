@@ -23,14 +23,18 @@ export const EXIT_CODES = [
 export class Failure extends Error {
   /**
    * @param {string} message what is wrong
-   * @param {{advice?: string, code?: string, exit?: number, cause?: unknown}} [options] advice: what to
-   *   do next; code: for programs, in capitals
+   * @param {{advice?: string, code?: string, exit?: number, cause?: unknown, problems?: object[]}} [options] advice: what to
+   *   do next; code: for programs, in capitals; problems: for programs, all that is wrong
    */
-  constructor(message, { advice = "", code = "FAILED", exit = EXIT.notDone, cause } = {}) {
+  constructor(
+    message,
+    { advice = "", code = "FAILED", exit = EXIT.notDone, cause, problems } = {},
+  ) {
     super(message, { cause });
     this.advice = advice;
     this.code = code;
     this.exit = exit;
+    this.problems = problems;
   }
 }
 

@@ -142,8 +142,8 @@ export class Output {
   }
 
   /** A failure: on stderr, or as the JSON that is asked for. @param {import("../command/failure.mjs").Failure} failure */
-  fail({ code, message, advice }) {
-    if (this.json) this.result({ error: { code, message, ...(advice && { advice }) } });
+  fail({ code, message, advice, problems }) {
+    if (this.json) this.result({ error: { code, message, ...(advice && { advice }), problems } });
     else this.complain(message, advice);
   }
 }

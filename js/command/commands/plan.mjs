@@ -64,8 +64,15 @@ async function validate({ target, output, ask }) {
 
 /** @param {Asked} asked */
 async function list({ output, ask }) {
-  const answer = await ask({ do: "list_copilot_plans" });
-  output.result(answer, () => showList(output, answer.plans, answer.omitted));
+  /** @type {any[]} */
+  const plans = [];
+  let cursor;
+  do {
+    const page = await ask({ do: "list_copilot_plans", cursor });
+    plans.push(...page.plans);
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+  output.result({ plans }, () => showList(output, plans));
 }
 
 /** @param {Asked} asked */

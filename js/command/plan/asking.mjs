@@ -38,7 +38,8 @@ function failureOf({ code = "FAILED", message, problems = [], more = 0 }) {
       `${place || "the plan"}: ${text}${node ? ` (node ${node})` : ""}`,
   );
   if (more > 0) lines.push(`and ${more} more`);
-  return new Failure(message, { advice: lines.join("\n"), code });
+  const listed = problems.length > 0 ? { problems } : {};
+  return new Failure(message, { advice: lines.join("\n"), code, ...listed });
 }
 
 /** @param {Control} control @param {Record<string, unknown>} what @returns {Promise<any>} */

@@ -10,8 +10,8 @@ import { notesOf, signOf, stateOf, statusOf, usageText, widthOf } from "./look.m
 /** @typedef {import("../../views/output.mjs").Output} Output */
 /** @typedef {import("./look.mjs").Plan} Plan */
 
-/** @param {Output} output @param {any[]} plans @param {number} [omitted] */
-export function showList(output, plans, omitted = 0) {
+/** @param {Output} output @param {any[]} plans */
+export function showList(output, plans) {
   if (plans.length === 0) return output.say("There is no plan. copilot-tap plan run begins one.");
   const columns = [
     { title: "id" },
@@ -26,7 +26,6 @@ export function showList(output, plans, omitted = 0) {
     ...[clock(changedAt), name, repo],
   ]);
   table(output, columns, rows);
-  if (omitted > 0) output.say(`and ${omitted} more`);
 }
 
 /** @param {Record<string, any>} times @param {number} now */

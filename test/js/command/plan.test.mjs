@@ -146,6 +146,13 @@ test("says what is wrong with a file, a plan and a command line", async (t) => {
     assert.match(ended.err, wanted, args.join(" "));
     assert.equal(ended.code, code, args.join(" "));
   }
+  const { out, code } = await plan("validate", unknown, "--json");
+  const { error } = JSON.parse(out);
+  const paths = error.problems.map((/** @type {any} */ { path: place }) => place);
+  assert.deepEqual(
+    [code, error.code, paths],
+    [1, "INVALID_PLAN", ["nodes[0].wrok", "nodes[1].id"]],
+  );
 });
 
 test("a plan that is asked for twice is made once, and one that is paused ends the run", async (t) => {
