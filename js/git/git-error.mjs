@@ -24,7 +24,7 @@ const CAUSES = [
   },
   {
     code: "RACE",
-    said: /(?:failed to read|Invalid path) .*worktrees[\\/]/,
+    said: /(?:failed to read|Invalid path) .*worktrees[\\/']/,
     advice: "Another git changes the worktrees of this repository; try again.",
   },
   {
