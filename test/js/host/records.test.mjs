@@ -76,7 +76,8 @@ test("a trace has 32 hexadecimal digits, also that of a feature", async (t) => {
 
 test("a line of a stream has the trace of its run", async (t) => {
   const { ask } = opened(t);
-  const lines = JSON.stringify([1, 2, 3].map((run) => ({ at: run, run, text: `of ${run}` })));
+  const now = Date.now();
+  const lines = JSON.stringify([1, 2, 3].map((run) => ({ at: now + run, run, text: `of ${run}` })));
   const traces = { 1: "1b".repeat(16), 2: "2b".repeat(16) };
   await ask("records.lines", "feature", { stream: "log", lines, traces });
   const { text } = await ask("records.query", "control", { collection: "stream_entry" });
