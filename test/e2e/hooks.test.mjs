@@ -233,8 +233,9 @@ describe("hooks of providers", { concurrency: 1 }, () => {
     const transforms = { code_change_rules: { action: "callback" } };
     await inForce(provider, { type: "hooks.update", transforms });
     await terminal.prompt("first question", /understood/);
-    // Between turns tap asks the CLI to build its message again. A program types the next prompt
-    // sooner than that may be done; the ack of an update comes after it.
+    // When a turn is over, tap asks the CLI to build its message again. A program types the next
+    // prompt sooner than that may be done; the ack of an update comes after it.
+    await provider.waitFor(({ type, state }) => type === "session.lifecycle" && state === "idle");
     await inForce(provider, { type: "hooks.update", transforms });
     await terminal.prompt("second question", /understood[^]*understood/);
     assert.equal(requests.length, 2);
