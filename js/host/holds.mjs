@@ -15,6 +15,8 @@ import { reportText } from "../base/diagnostics.mjs";
  * @typedef {{problem?: string, features?: string[]}} IgnoredHolds
  */
 
+/** Until a file that could not be written is written again: the next host reads it. */
+const AGAIN_MS = 1000;
 const MOST_HOLDS = 100;
 /** Of as many holds, each with a text of the longest characters. */
 const MOST_BYTES = 256 * 1024;
@@ -133,6 +135,7 @@ export class Holds {
       problem = messageOf(error);
     }
     this.#become(left, problem);
+    if (problem !== "") setTimeout(() => this.#holds === left && this.#let(left), AGAIN_MS).unref();
   }
 
   /** @param {Hold[]} holds @param {string} [problem] of the file, which says something else */

@@ -63,6 +63,23 @@ test("a hold that cannot be written is none, and one that cannot be removed from
   assert.match(holds.trouble, /holds\.json is ignored/);
 });
 
+test("a file that could not be written is written again, for the next host", async (t) => {
+  const { files, file } = place(t);
+  const holds = new Holds(files, FEATURES);
+  holds.set(hold());
+  holds.set(hold({ id: "plan-2" }));
+  fs.renameSync(file, `${file}.old`);
+  fs.mkdirSync(path.join(file, "in the way"), { recursive: true });
+  holds.release("plan-1");
+  fs.rmSync(file, { recursive: true });
+  fs.renameSync(`${file}.old`, file);
+  const ids = () => new Holds(files, FEATURES).list().map(({ id }) => id);
+  assert.deepEqual(ids(), ["plan-1", "plan-2"]);
+  await waitFor(() => ids().length === 1, { what: ids });
+  assert.deepEqual(ids(), ["plan-2"]);
+  holds.releaseAll();
+});
+
 test("what is not a hold is not set", (t) => {
   const holds = new Holds(place(t).files, FEATURES);
   for (const bad of [
