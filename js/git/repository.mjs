@@ -184,7 +184,7 @@ export async function openRepository(folder, { git = new Git(), merges, owner } 
     throw new GitError("NOT_A_REPOSITORY", `"${folder}" does not exist.`, { cause });
   });
   if (!(await fs.stat(real)).isDirectory()) {
-    throw new GitError("NOT_A_REPOSITORY", `"${folder}" is no folder.`);
+    throw new GitError("NOT_A_REPOSITORY", `"${folder}" is not a folder.`);
   }
   const answer = await ask(real, git);
   const [bare, inside, shallow, format, gitDir, commonDir, top] = answer;

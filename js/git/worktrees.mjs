@@ -111,7 +111,7 @@ export class Worktrees {
     if (folder === undefined && !beside) await requireOwnFolder(place);
     await fs.mkdir(place, { recursive: true }).catch((error) => {
       if (error.code !== "EEXIST" && error.code !== "ENOTDIR") throw error;
-      const text = `"${place}" is no folder, and worktrees belong there. Move it away, and retry.`;
+      const text = `"${place}" is not a folder, and worktrees belong there. Move it away, and retry.`;
       throw new GitError("EXISTS", text, { path: place, cause: error });
     });
     const real = await fs.realpath(place);

@@ -47,7 +47,7 @@ export function resolved(file) {
   return at;
 }
 
-/** @param {string} file @returns {string | undefined} where it leads; undefined: it is no link; "": it is not there */
+/** @param {string} file @returns {string | undefined} where it leads; undefined: it is not a link; "": there is nothing */
 function linkTarget(file) {
   try {
     const stat = fs.lstatSync(file, { throwIfNoEntry: false });

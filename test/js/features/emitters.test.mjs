@@ -200,7 +200,7 @@ test("what is saved of an emitter is made again only where something has changed
   assert.equal(emitter.saved().schedule.due, now + 3_600_000);
 });
 
-test("a prompt that starts no turn is no run, and the next one is sent", async (t) => {
+test("a prompt that starts no turn is left out, and the next one is sent", async (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   let [now, activity] = [1_000_000, "idle"];
   const prompts = /** @type {string[]} */ ([]);

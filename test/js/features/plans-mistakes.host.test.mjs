@@ -59,7 +59,7 @@ test("a single mistake has its own code, and a number of seconds is a timeout", 
     ask("create_copilot_plan", { name: "x", nodes: one, startPaused: true, ...plan });
   assert.match((await make({ baseBranch: "nope" })).text, /UNKNOWN_BRANCH: There is no branch/);
   assert.match((await make({ repo: "nope" })).text, /INVALID: repo: .*nope" is not there/);
-  assert.match((await make({ repo: "a.txt" })).text, /NOT_A_REPOSITORY: .*a\.txt" is no folder/);
+  assert.match((await make({ repo: "a.txt" })).text, /NOT_A_REPOSITORY: .*a\.txt" is not a folder/);
   assert.match((await make({ repo: "a.txt", maxParallel: 0 })).text, /\nrepo: /);
   const folders = { type: "agent", instructions: "x", allowedFolders: ["."] };
   const outside = await make({ nodes: [{ id: "a", work: folders }] });

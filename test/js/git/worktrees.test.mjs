@@ -305,7 +305,7 @@ test("a file where worktrees belong is named, with what to do", async (t) => {
   write(root, { place: "x" });
   const worktrees = new Worktrees(repository, { folder: "place" });
   await assert.rejects(worktrees.add(wanted()), {
-    ...{ code: "EXISTS", message: /\/place" is no folder, .* Move it away, and retry\.$/ },
+    ...{ code: "EXISTS", message: /\/place" is not a folder, .* Move it away, and retry\.$/ },
   });
   fs.rmSync(path.join(root, "place"));
   await worktrees.add(wanted());

@@ -44,7 +44,7 @@ test("a hold is kept for the next host, and gone once it is released", (t) => {
   assert.deepEqual([holds.list(), changes, fs.existsSync(file)], [[], 3, false]);
 });
 
-test("a hold that cannot be written is none, and one that cannot be removed from the file is released", (t) => {
+test("a hold that cannot be saved is refused, and one that cannot be taken from the file is released", (t) => {
   const { files, file } = place(t);
   let changes = 0;
   const holds = new Holds(files, FEATURES, () => (changes += 1));

@@ -8,7 +8,7 @@ import { boundsOf, decided } from "../../../js/workers/run.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 
 const LONGEST = 60_000;
-/** Each took longer than this, or for ever, where the time grew with the square of the length. */
+/** When reading took time by the square of the length, each of these took longer than this. */
 const MOST_MS = 2000;
 
 /** @param {string} part @param {string} [head] @param {string} [tail] */
