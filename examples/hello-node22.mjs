@@ -67,7 +67,12 @@ function connect() {
     const message = JSON.parse(data);
     handlers[message.type]?.(message);
   };
-  ws.onclose = () => setTimeout(connect, 1000);
+  let isOver = false;
+  // Where nobody listens, Node.js 20 and 22 report an error and no close.
+  ws.onclose = ws.onerror = () => {
+    if (!isOver) setTimeout(connect, 1000);
+    isOver = true;
+  };
 }
 
 connect();

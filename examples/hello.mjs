@@ -1,5 +1,5 @@
 // A complete tap provider: one tool, `greet`. Needs Node.js and the `ws` package (npm install ws).
-// Start it whenever you like, in any terminal; it waits for the gateway and comes back by itself.
+// Start it at any time, in any terminal: it waits for the gateway, and connects again when needed.
 
 import { readFileSync } from "node:fs";
 import os from "node:os";

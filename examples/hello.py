@@ -1,7 +1,7 @@
 """A complete tap provider: one tool, `greet`.
 
 Needs Python 3.9 and the `websockets` package, version 10 or later (Debian: apt install
-python3-websockets). It waits for the gateway and comes back by itself.
+python3-websockets). It waits for the gateway, and connects again when needed.
 """
 
 import asyncio

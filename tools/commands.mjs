@@ -10,7 +10,7 @@ export const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "
 
 const HEARTBEAT_MS = 10_000;
 /** Ends a command that hangs: the slowest, a bench or all JavaScript tests, takes a third of it. */
-const COMMAND_LIMIT_MS = 30 * 60_000;
+const COMMAND_LIMIT_MS = 60 * 60_000;
 /** A detached process may hold a pipe of a command that has ended. */
 const PIPE_GRACE_MS = 1000;
 

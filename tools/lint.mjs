@@ -37,6 +37,9 @@ const spelled = () => [
   ...projectFiles("native/*.cc", "native/*.h", "js/*.mjs", "sdk/node/*.mjs", "sdk/node/*.ts"),
 ];
 
+/** @param {string} file */
+const textOf = (file) => readFileSync(path.join(root, file), "utf8");
+
 /** The output is shown if the program fails. @param {string} command @param {string[]} args */
 const quietly = (command, args) => run(command, args, { quiet: true });
 
@@ -69,6 +72,13 @@ async function lockNamesNoRegistry() {
   );
 }
 
+/** As `npm run format` would write them: so it changes no page that a change has not touched. */
+async function markdownWidth() {
+  const wide = pages().filter((page) => wrap(textOf(page)) !== textOf(page));
+  if (wide.length > 0)
+    throw new CommandFailed(`npm run format breaks long lines in ${wide.join(", ")}`);
+}
+
 // ---- all of them ---------------------------------------------------------------------------------
 
 /** Those that take longest come first. @type {Record<string, () => Promise<unknown>>} */
@@ -83,6 +93,7 @@ const checks = {
   "clang-format": () => quietly("clang-format", ["--dry-run", "-Werror", ...cppFiles()]),
   markdown: () =>
     nodeTool("markdownlint-cli2/markdownlint-cli2-bin.mjs", ["--no-globs", ...pages()]),
+  "markdown width": markdownWidth,
   spelling: () => nodeTool("cspell/bin.mjs", ["--no-progress", "--no-summary", ...spelled()]),
   "npm audit": audit,
 };
@@ -130,7 +141,7 @@ export async function format() {
   await nodeTool("prettier/bin/prettier.cjs", ["--log-level=warn", "--write", ...scripts()]);
   await run("clang-format", ["-i", ...cppFiles()]);
   for (const page of pages()) {
-    const text = readFileSync(path.join(root, page), "utf8");
+    const text = textOf(page);
     if (wrap(text) !== text) writeFileSync(path.join(root, page), wrap(text));
   }
   writeConformancePage();

@@ -56,7 +56,7 @@ function wrapParagraph(lines) {
 
 /** @param {string} markdown @returns {string} the same with lines of at most 100 columns */
 export function wrap(markdown) {
-  /** @type {string[]} */
+  const [yaml] = /^---\n[^]*?\n---\n/.exec(markdown) ?? [""];
   const out = [];
   /** @type {string[]} */
   let paragraph = [];
@@ -65,7 +65,7 @@ export function wrap(markdown) {
     out.push(...wrapParagraph(paragraph));
     paragraph = [];
   };
-  for (const line of markdown.split("\n")) {
+  for (const line of markdown.slice(yaml.length).split("\n")) {
     const [, mark = ""] = /^\s*(```+|~~~+)/.exec(line) ?? [];
     if (fence) {
       out.push(line);
@@ -83,5 +83,5 @@ export function wrap(markdown) {
     paragraph.push(line);
   }
   flush();
-  return out.join("\n");
+  return yaml + out.join("\n");
 }

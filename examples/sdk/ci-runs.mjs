@@ -11,7 +11,7 @@ const LIST =
   "gh run list --branch main --limit 1 --json databaseId,status,conclusion,url";
 const LOG = process.env.CI_LOG || "gh run view --log-failed"; // and the number of the run
 const EVERY_MS = Number(process.env.CI_EVERY_MS || 30_000);
-const LOG_BYTES = 20_000; // the end of a log is what one wants to read
+const LOG_BYTES = 20_000; // the failure is at the end of a log
 
 const tap = provider("ci");
 const stream = tap.stream("runs");

@@ -14,7 +14,7 @@ LIST = (
 )
 LOG = os.environ.get("CI_LOG") or "gh run view --log-failed"  # and the number of the run
 EVERY_S = float(os.environ.get("CI_EVERY_MS") or 30_000) / 1000
-LOG_BYTES = 20_000  # the end of a log is what one wants to read
+LOG_BYTES = 20_000  # the failure is at the end of a log
 
 tap = Provider("ci")
 stream = tap.stream("runs")

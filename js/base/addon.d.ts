@@ -354,7 +354,7 @@ export interface LineRule {
   not?: string;
   /** ms; the outcome at most once in so long, else the line is kept. */
   cooldown?: number;
-  /** The outcome for every n-th match only. */
+  /** The outcome applies only to every n-th match. */
   count?: number;
   /** One digest of so many lines, or of those within `time` ms. */
   window?: { lines: number; time: number };
@@ -477,12 +477,6 @@ export interface LimitReading {
   wrong?: string;
 }
 
-export interface ErrorRow {
-  name: string;
-  fatal: boolean;
-  advice: string;
-}
-
 export interface Addon {
   Gateway: typeof Gateway;
   SessionPort: typeof SessionPort;
@@ -501,6 +495,5 @@ export interface Addon {
    * @param problem what they are, after "its arguments"
    */
   refuseArguments(tool: string, problem: string): CallFailure;
-  errors: ErrorRow[];
   providerMessageTypes: string[];
 }

@@ -95,6 +95,12 @@ const LONGEST_CALL_MS = 3_600_000;
 /** No gateway can be asked; `message` says why, and what to do. */
 export class NoGateway extends Error {
   code = "NO_GATEWAY";
+
+  /** @param {string} message @param {string} [reason] the same where one is known to run */
+  constructor(message, reason = message) {
+    super(message);
+    this.reason = reason;
+  }
 }
 
 export class Control {
@@ -268,6 +274,7 @@ export class Control {
       if (!(error instanceof LinkEnded)) throw error;
       throw new NoGateway(
         `no gateway runs: ${error.message}; one starts with the next session of the Copilot CLI`,
+        error.message,
       );
     }
     try {
@@ -288,7 +295,10 @@ export class Control {
 export async function openControl(files) {
   const descriptor = readDescriptor(files.descriptor);
   if (!descriptor) {
-    throw new NoGateway("no gateway runs; one starts with the next session of the Copilot CLI");
+    throw new NoGateway(
+      "no gateway runs; one starts with the next session of the Copilot CLI",
+      `${files.descriptor} is not there, or not the user's alone`,
+    );
   }
   return Control.open(descriptor);
 }

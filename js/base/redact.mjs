@@ -3,6 +3,7 @@
 // catches.
 
 import { addon } from "../base/addon.mjs";
+import { shortened, visible, visibleLines } from "./visible.mjs";
 
 export const REMOVED = "<removed>";
 
@@ -13,3 +14,20 @@ export const REMOVED = "<removed>";
  */
 export const redact = (value) =>
   value === undefined ? undefined : JSON.parse(addon.redactJson(JSON.stringify(value)));
+
+/**
+ * One line that can be shown. Behind the escape of a tab or of a line's end, a secret has no form by which it is found:
+ * it is removed before.
+ * @param {string} text
+ */
+export const shownLine = (text) => visible(redact(text));
+
+/** The same for a text of several lines, which stay lines. @param {string} text */
+export const shownLines = (text) => visibleLines(redact(text));
+
+/**
+ * The beginning of a text that is too long. Half a secret has no form by which it is found: it is removed before.
+ * @param {string} text @param {number} most characters that stay
+ */
+export const beginningOf = (text, most) =>
+  text.length <= most ? text : shortened(redact(text), most);

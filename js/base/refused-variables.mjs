@@ -34,21 +34,24 @@ export const REFUSED_VARIABLES = [
     "what Git runs",
     "GIT_SSH* GIT_EXTERNAL_DIFF GIT_PAGER GIT_EDITOR GIT_SEQUENCE_EDITOR GIT_ASKPASS SSH_ASKPASS GIT_PROXY_COMMAND GIT_TRACE*",
   ],
-  ["where Git finds it", "GIT_EXEC_PATH GIT_TEMPLATE_DIR GIT_CONFIG* GIT_DIR GIT_COMMON_DIR"],
+  [
+    "where Git finds its programs and settings",
+    "GIT_EXEC_PATH GIT_TEMPLATE_DIR GIT_CONFIG* GIT_DIR GIT_COMMON_DIR",
+  ],
   [
     "what builds run",
     "MAKEFLAGS GNUMAKEFLAGS MAKEFILES CC CXX RUSTC* RUSTDOC CARGO_BUILD_* CARGO_TARGET_* GOFLAGS",
   ],
   [
-    "what is opened",
+    "which editor, pager or browser opens",
     "EDITOR VISUAL PAGER MANPAGER LESSOPEN LESSCLOSE BROWSER SUDO_ASKPASS GH_PAGER VIMINIT EXINIT",
   ],
   [
-    "what options tools take besides",
+    "which options are added to those of a tool",
     "MAVEN_OPTS MAVEN_ARGS GRADLE_OPTS PYTEST_ADDOPTS PYTEST_PLUGINS",
   ],
   [
-    "what tools begin or take besides",
+    "which programs tools start, and their further options",
     "RSYNC_RSH RSYNC_CONNECT_PROG SVN_SSH CVS_RSH HGRCPATH TAR_OPTIONS FZF_DEFAULT_*",
   ],
 ];

@@ -8,16 +8,15 @@ import path from "node:path";
 import { afterRunning } from "../base/patience.mjs";
 import { visible } from "../base/visible.mjs";
 import { consentFile, list } from "../projects/consent.mjs";
-import { commandsFor } from "./commands/index.mjs";
+import { load, loadAll, NAMES } from "./commands/index.mjs";
 import { filesOf, GLOBAL_OPTIONS } from "./given.mjs";
 import { shownId } from "./reference.mjs";
 import { firstLine } from "../views/wording.mjs";
 
 /** @typedef {import("./given.mjs").Command} Command */
 /** @typedef {import("./given.mjs").Given} Given */
-/** @typedef {import("yargs").Options} Option */
+/** @typedef {import("./given.mjs").Option} Option */
 /** @typedef {{value: string, about?: string}} Candidate */
-/** @typedef {{options: Map<string, Option>, positionals: Map<string, Option>}} Shape */
 
 /** The gateway of a machine that is busy answers in less. */
 const PATIENCE_MS = 1000;
@@ -123,39 +122,19 @@ const FILES = [
 
 // ---- the command line ----------------------------------------------------------------------------------
 
-/** The arguments of a command, from its own definition. @param {Command} command @returns {Shape} */
-function shapeOf({ builder }) {
-  /** @type {Shape} */
-  const shape = { options: new Map(Object.entries(GLOBAL_OPTIONS)), positionals: new Map() };
-  /** @type {any} */
-  const recorder = new Proxy(
-    {},
-    {
-      get: (_target, method) => (/** @type {string} */ name, /** @type {Option} */ option) => {
-        if (method === "option") shape.options.set(name, option);
-        if (method === "positional") shape.positionals.set(name, option);
-        return recorder;
-      },
-    },
-  );
-  builder(recorder);
-  return shape;
-}
-
-/** @param {Shape["options"]} options @param {string} word such as --level or -l @returns {[string, Option] | undefined} */
+/** @param {Map<string, Option>} options @param {string} word such as --level or -l @returns {[string, Option] | undefined} */
 function optionNamed(options, word) {
   const name = word.replace(/^--?/, "");
   const isLong = word.startsWith("--");
   if (!word.startsWith("-") || name === "") return undefined;
-  return [...options].find(([long, { alias }]) => (isLong ? long === name : alias === name));
+  return [...options].find(([long, { short }]) => (isLong ? long === name : short === name));
 }
 
-const takesValue = (/** @type {Option} */ { type, choices }) =>
-  type === "string" || choices !== undefined;
+const takesValue = (/** @type {Option} */ { type }) => type !== "boolean";
 
 /**
  * The words before the one that is typed, told apart.
- * @param {string[]} words @param {Shape["options"]} options
+ * @param {string[]} words @param {Map<string, Option>} options
  */
 function sorted(words, options) {
   /** @type {string[]} */
@@ -176,7 +155,7 @@ function sorted(words, options) {
   return { plain, waiting, home };
 }
 
-/** @param {Shape["options"]} options @param {string[]} given @returns {Candidate[]} */
+/** @param {Map<string, Option>} options @param {string[]} given @returns {Candidate[]} */
 const optionsLeft = (options, given) =>
   [...options]
     .filter(([name, { hidden }]) => !hidden && !given.includes(`--${name}`))
@@ -193,23 +172,20 @@ const unquoted = (word) => word.replace(/^["']/, "").replace(/\\(.)/g, "$1");
 /** @param {string[]} words @param {string} current @returns {Promise<Offer>} */
 async function offerFor(words, current) {
   const none = { files: false, candidates: [] };
+  if (words[0] === "help") return words.length > 1 ? none : offerFor([], current);
   if (words.includes("--")) return { ...none, files: true };
   const globals = new Map(Object.entries(GLOBAL_OPTIONS));
   const [name] = sorted(words, globals).plain;
   if (name === undefined) {
     if (sorted(words, globals).waiting === "home") return { ...none, files: true };
-    const more = ["help", "version"].map((value) => ({ value: `--${value}` }));
-    if (current.startsWith("-")) {
-      return { ...none, candidates: [...optionsLeft(globals, words), ...more] };
-    }
-    const all = (await commandsFor([])).map(({ command, describe }) => ({
+    if (current.startsWith("-")) return { ...none, candidates: optionsLeft(globals, words) };
+    const all = (await loadAll()).map(({ command, describe }) => ({
       value: command.split(" ")[0],
       about: describe,
     }));
     return { ...none, candidates: all };
   }
-  const [command, ...others] = await commandsFor([name]);
-  return others.length > 0 ? none : offerOf(command, words, current);
+  return NAMES.includes(name) ? offerOf(await load(name), words, current) : none;
 }
 
 /** No candidates if there is no gateway, or if it does not answer soon. @param {Promise<Candidate[]>} asked @returns {Promise<Candidate[]>} */
@@ -225,11 +201,12 @@ function inTime(asked) {
 
 /** @param {Command} command @param {string[]} words @param {string} current @returns {Promise<Offer>} */
 async function offerOf(command, words, current) {
-  const { options, positionals } = shapeOf(command);
+  const options = new Map(Object.entries({ ...GLOBAL_OPTIONS, ...command.options }));
+  const positionals = new Map(Object.entries(command.positionals ?? {}));
   const { plain, waiting, home } = sorted(words, options);
   const [name] = command.command.split(" ");
   if (waiting === undefined && current.startsWith("-")) {
-    return { files: false, candidates: [...optionsLeft(options, words), { value: "--help" }] };
+    return { files: false, candidates: optionsLeft(options, words) };
   }
   const expected = waiting ?? [...positionals.keys()][plain.length - 1];
   if (expected === undefined) return { files: false, candidates: [] };
@@ -247,7 +224,18 @@ async function offerOf(command, words, current) {
  * @returns {Promise<Offer>} nothing where nothing can be said in time
  */
 export async function complete(words) {
-  const current = unquoted(words.at(-1) ?? "");
+  // bash gives = as a word of its own; others give --level=s as one.
+  const current = words.at(-1) === "=" ? "" : unquoted(words.at(-1) ?? "");
+  const [whole, option] = /^(--[\w-]+)=/.exec(current) ?? [""];
+  if (option !== undefined) {
+    const { candidates } = await complete([
+      ...words.slice(0, -1),
+      option,
+      current.slice(whole.length),
+    ]);
+    const joined = candidates.map(({ value, about }) => ({ value: whole + value, about }));
+    return { files: false, candidates: joined };
+  }
   const nothing = { files: false, candidates: [] };
   const offer = offerFor(words.slice(0, -1), current).catch(() => nothing); // of words that mean nothing
   const { files, candidates } = await offer;

@@ -6,10 +6,9 @@ import { CONFIG_NAME, configNameIn } from "../projects/config-file.mjs";
 import { loadProjectConfig } from "../projects/config.mjs";
 import { Failure, usage } from "./failure.mjs";
 
-/** The argument of commands about a config. @type {import("yargs").PositionalOptions} */
+/** The argument of commands about a config. @type {import("./given.mjs").Option} */
 export const PATH_ARGUMENT = {
   describe: `a ${CONFIG_NAME} or its folder; else that of this folder`,
-  type: "string",
   default: ".",
 };
 

@@ -102,8 +102,8 @@ export async function withGateway(files, work) {
   } catch (error) {
     if (!(error instanceof NoGateway)) throw error;
     await requireGateway(files);
-    throw new Failure(`a gateway runs, but cannot be asked: ${error.message}`, {
-      advice: "copilot-tap logs shows what it does; it may just have ended: try again",
+    throw new Failure(`a gateway runs, but cannot be asked: ${error.reason}`, {
+      advice: "copilot-tap doctor looks for the cause; it may just have ended: try again",
       code: "NO_ANSWER",
       cause: error,
     });

@@ -4,25 +4,46 @@ import { gatewayFiles } from "../base/paths.mjs";
 
 /** @typedef {{home?: string, json?: boolean}} Given */
 /**
- * A module of yargs: what the command is called, what its help says, and what it does. It ends well, or
- * throws a Failure.
+ * An option or an argument, as a command says what it is.
+ * @typedef {object} Option
+ * @property {string} [describe]
+ * @property {"string" | "boolean"} [type] default: string; an argument always is one
+ * @property {string} [short] its letter
+ * @property {readonly string[]} [choices] the values that there are
+ * @property {string} [default]
+ * @property {boolean} [multiple] may be given several times; its value is an array then
+ * @property {number} [values] so many words belong to it; its value is an array then
+ * @property {boolean} [hidden] not in the help
+ */
+/**
+ * A command: what it is called, what its help says, and what it does. It ends well, or throws a Failure.
  * @typedef {object} Command
- * @property {string} command with its arguments
- * @property {string} describe
- * @property {(parser: import("yargs").Argv<any>) => import("yargs").Argv<any>} builder with an example
- * @property {(given: any) => void | Promise<void>} handler
- * @property {boolean} [takesRest] whether words may follow after --; they are given["--"]
+ * @property {string} command with its arguments: `<name>`, `[name]`, `[names..]`
+ * @property {string} describe in a line
+ * @property {string[]} [usages] as the help shows them; default: `command`
+ * @property {string} about what the help says, with `$0` for the program
+ * @property {Record<string, Option>} [positionals] the arguments, by the names in `command`
+ * @property {Record<string, Option>} [options] by their names without --
+ * @property {[string, string][]} examples a command line, with `$0`, and what it is for
+ * @property {(given: any) => void | Promise<void>} handler gets them by camelCase names
+ * @property {boolean} [takesRest] whether words may follow after --; they are given.rest
  */
 
-/** The options of all commands. @type {Record<string, import("yargs").Options>} */
+export const NAME = "copilot-tap";
+
+/** The options of all commands. @type {Record<string, Option>} */
 export const GLOBAL_OPTIONS = {
-  home: {
-    describe: "the COPILOT_HOME to use",
-    type: "string",
-    requiresArg: true,
-    global: true,
-  },
-  json: { describe: "print JSON, for programs", type: "boolean", global: true },
+  home: { describe: "the COPILOT_HOME to use" },
+  json: { describe: "print JSON, for programs", type: "boolean" },
+  help: { short: "h", describe: "show help", type: "boolean" },
+  version: { describe: "show the version", type: "boolean" },
+};
+
+/** The option of the commands that show what comes. @type {Option} */
+export const FOLLOW = {
+  short: "f",
+  describe: "keep showing what comes, until Ctrl-C",
+  type: "boolean",
 };
 
 /** The environment, with the home that is meant. @param {Given} given @returns {NodeJS.ProcessEnv} */
@@ -32,22 +53,6 @@ export const environmentOf = ({ home }) =>
 /** @param {Given} given */
 export const filesOf = (given) => gatewayFiles(environmentOf(given));
 
-/**
- * The options of a command line that has no command, nor anything else; undefined where it has.
- * @param {string[]} args @returns {Given | undefined}
- */
-export function bareOptions(args) {
-  /** @type {Given} */
-  const given = {};
-  for (let at = 0; at < args.length; at += 1) {
-    const home = /^--home=(.+)$/.exec(args[at])?.[1];
-    if (args[at] === "--json") given.json = true;
-    else if (home !== undefined) given.home = home;
-    else if (args[at] === "--home" && args[at + 1] !== undefined) given.home = args[(at += 1)];
-    else return undefined;
-  }
-  return given;
-}
 /**
  * What is the user's to decide, a command that the agent runs cannot.
  * @param {NodeJS.ProcessEnv} env

@@ -12,14 +12,16 @@ import { ProgressBar } from "./progress-bar.mjs";
 /** @typedef {import("../install/target.mjs").Target} Target */
 /** @typedef {import("./given.mjs").Given & {local?: boolean, folder?: string, force?: boolean}} InstallGiven */
 
-/** @param {import("yargs").Argv<any>} yargs */
-export const withTarget = (yargs) =>
-  yargs
-    .positional("folder", { describe: "of the project, with --local", type: "string" })
-    .option("local", {
+/** What says where, for each of them. @type {Required<Pick<import("./given.mjs").Command, "positionals" | "options">>} */
+export const TARGET = {
+  positionals: { folder: { describe: "of the project, with --local" } },
+  options: {
+    local: {
       describe: "for the project of the current folder: its .github/extensions/tap",
       type: "boolean",
-    });
+    },
+  },
+};
 
 /** @param {InstallGiven} given @returns {Target} */
 export function targetOf(given) {

@@ -1,168 +1,261 @@
-// The command line: yargs with our commands, words and exit codes.
+// The command line: what is typed, read by util.parseArgs, against what the commands say of themselves.
 
-import yargs from "yargs";
-import { version } from "../base/paths.mjs";
+import { parseArgs } from "node:util";
 import { visible } from "../base/visible.mjs";
-import { commandsFor } from "./commands/index.mjs";
-import { EXIT_CODES, usage } from "./failure.mjs";
-import { GLOBAL_OPTIONS } from "./given.mjs";
-
-const NAME = "copilot-tap";
-const WIDEST = 100;
-/** The columns that yargs leaves of 80, without its margins. */
-const EXAMPLE_WIDTH = 76;
-
-const HEAD = `${NAME} ${version}: tools for GitHub Copilot CLI from any process
-
-  $0 <command> [options]
-  $0 <command> --help     what the command does, with an example`;
-
-const exitCodes = EXIT_CODES.map(([code, meaning]) => `  ${String(code).padEnd(5)}${meaning}`);
-const FOOT = ["exit codes:", ...exitCodes].join("\n");
-
-/** The texts of yargs, in our words. */
-const STRINGS = {
-  "Unknown argument: %s": {
-    one: "unknown: %s",
-    other: "unknown: %s",
-  },
-  "Unknown command: %s": { one: 'unknown command "%s"', other: "unknown commands %s" },
-  "Did you mean %s?": 'unknown command: did you mean "%s"?',
-  "Not enough non-option arguments: got %s, need at least %s": {
-    one: "too few arguments: got %s, need at least %s",
-    other: "too few arguments: got %s, need at least %s",
-  },
-  "Not enough arguments following: %s": "--%s needs a value",
-  "Invalid values:": "invalid:",
-  "Argument: %s, Given: %s, Choices: %s": "%s = %s of %s",
-  "Positionals:": "Arguments:",
-  "Show help": "show help",
-  "Show version number": "show the version",
-};
-
-/** No argument turns into something else than the text that was typed. */
-export const CONFIGURATION = {
-  "boolean-negation": false,
-  "dot-notation": false,
-  "duplicate-arguments-array": false,
-  "parse-positional-numbers": false,
-  "greedy-arrays": false,
-  "populate--": true,
-};
-
-/** @param {string} command with its arguments */
-const nameOf = (command) => command.split(" ")[0];
-
-/** @param {string} command with its arguments */
-const usageOf = (command) =>
-  `usage: ${NAME} ${command}\n${NAME} ${nameOf(command)} --help shows more`;
+import { nearest } from "../develop/nearest.mjs";
+import { usage } from "./failure.mjs";
+import { GLOBAL_OPTIONS, NAME } from "./given.mjs";
 
 /** @typedef {import("./given.mjs").Command} Command */
+/** @typedef {import("./given.mjs").Option} Option */
+/** @typedef {ReturnType<typeof tokensOf>[number]} Token */
 
-/** @param {string[]} words the last is joined by "or" */
+/** The longest part of a word that a message repeats, and the most words. */
+const SHOWN = 64;
+const MOST_SHOWN = 5;
+/** Of more words and short options than these, parseArgs takes minutes, or fails. */
+const MOST_PARTS = 20_000;
+const MOST_LETTERS = 64;
+
+/** @param {string} word of the command line, which may hold anything */
+const shown = (word) => visible(word).slice(0, SHOWN);
+
+/** @param {string[]} words to show */
+const listed = (words) =>
+  [
+    ...words.slice(0, MOST_SHOWN),
+    ...(words.length > MOST_SHOWN ? [`and ${words.length - MOST_SHOWN} more`] : []),
+  ].join(", ");
+
+/** @param {Command} command */
+const nameOf = ({ command }) => command.split(" ")[0];
+
+/** The line to look at next, after a mistake. @param {Command} [command] */
+const advice = (command) =>
+  command === undefined
+    ? `${NAME} --help shows what there is`
+    : `usage: ${NAME} ${command.command}\n${NAME} ${nameOf(command)} --help shows more`;
+
+/** @param {string} command with its arguments @returns {{name: string, required: boolean, many: boolean}[]} */
+const placesOf = (command) =>
+  [...command.matchAll(/([<[])(\w+)(\.\.)?/g)].map(([, bracket, name, dots]) => ({
+    ...{ name, required: bracket === "<", many: dots !== undefined },
+  }));
+
+/** @param {string} word such as -abc @param {Record<string, Option>} options @returns {number} its short options, in part */
+function lettersIn(word, options) {
+  if (!/^-[^-]/.test(word)) return 0;
+  const letters = [...word.slice(1, MOST_LETTERS + 2)];
+  const takers = Object.values(options).filter(({ type }) => type !== "boolean");
+  const last = letters.findIndex((letter) => takers.some(({ short }) => short === letter));
+  return last === -1 ? letters.length : last + 1;
+}
+
+/**
+ * @param {string[]} args @param {Record<string, Option>} options @param {Command} [command]
+ * @throws {import("./failure.mjs").Failure}
+ */
+function requireFew(args, options, command) {
+  const letters = args.map((word) => lettersIn(word, options));
+  const long = letters.findIndex((count) => count > MOST_LETTERS);
+  if (long !== -1) throw usage(`unknown option ${shown(args[long])}`, advice(command));
+  const parts = letters.reduce((sum, count) => sum + count, args.length);
+  if (parts > MOST_PARTS) throw usage("there are too many words", advice(command));
+}
+
+/** @param {string[]} args without what follows -- @param {Record<string, Option>} options */
+function tokensOf(args, options) {
+  const shapes = Object.fromEntries(
+    Object.entries(options).map(([name, { type = "string", short }]) => [
+      name,
+      { type, ...(short && { short }) },
+    ]),
+  );
+  return parseArgs({
+    ...{ args, options: shapes, tokens: true, strict: false, allowPositionals: true },
+  }).tokens;
+}
+
+/** What is wrong with a value that is missing, or looks like an option. @param {Token & {kind: "option"}} token */
+const noValue = ({ rawName, value }) =>
+  `${rawName} needs a value` +
+  (value ? `; one that begins with - goes behind "=": ${rawName}=${shown(value)}` : "");
+
+/** @param {string} name as it is typed */
+const noValueHere = (name) => `${name} takes no value: write ${name}, or leave it out`;
+
+/** @param {string} word such as -f=true @param {Record<string, Option>} options @returns {string | undefined} f, if it takes no value */
+function flagWithValue(word, options) {
+  const [, letters = ""] = /^-(\w+)=/.exec(word) ?? [];
+  const flags = Object.values(options).filter(({ type }) => type === "boolean");
+  const areFlags = [...letters].every((letter) => flags.some(({ short }) => short === letter));
+  return areFlags ? letters.at(-1) : undefined;
+}
+
+/** @param {Record<string, Option>} options @param {string[]} args without what follows -- */
+function sorted(options, args) {
+  /** @type {Map<string, (string | true)[]>} */
+  const values = new Map();
+  /** @type {string[]} */
+  const words = [];
+  /** @type {Set<string>} */
+  const unknown = new Set();
+  /** @type {string[]} */
+  const wrong = [];
+  const tokens = tokensOf(args, options);
+  /** @param {Token & {kind: "option"}} token @param {Option} option */
+  const valuesOf = (token, option) => {
+    const { value, rawName, inlineValue, index } = token;
+    if (option.type === "boolean") {
+      if (value !== undefined) wrong.push(noValueHere(rawName));
+      return [/** @type {const} */ (true)];
+    }
+    // What looks like an option is one, if it does not follow an equals sign. An empty value is a variable that is not
+    // set, and an empty --home would mean the user's own home.
+    if (!value || (!inlineValue && /^-./.test(value))) {
+      wrong.push(noValue(token));
+      return [];
+    }
+    const isShort = !rawName.startsWith("--");
+    const given = [inlineValue && isShort ? value.replace(/^=/, "") : value]; // -n=5 as --last=5
+    while (given.length < (option.values ?? 1) && tokens[0]?.kind === "positional") {
+      if (tokens[0].index !== index + given.length + (inlineValue ? 0 : 1)) break;
+      given.push(args[tokens[0].index]);
+      tokens.shift();
+    }
+    return given;
+  };
+  for (let token = tokens.shift(); token; token = tokens.shift()) {
+    if (token.kind === "positional") words.push(token.value);
+    if (token.kind !== "option") continue;
+    const option = Object.hasOwn(options, token.name) ? options[token.name] : undefined;
+    if (option) {
+      const before = option.multiple ? (values.get(token.name) ?? []) : [];
+      values.set(token.name, [...before, ...valuesOf(token, option)]);
+      continue;
+    }
+    const word = args[token.index];
+    const flag = flagWithValue(word, options);
+    if (flag !== undefined) wrong.push(noValueHere(`-${flag}`));
+    // A word of several letters is one mistake.
+    else unknown.add(token.rawName.startsWith("--") ? token.rawName : word);
+  }
+  return { values, words, unknown: [...unknown].map(shown), wrong };
+}
+
+/** @param {readonly string[]} words the last is joined by "or" */
 const anyOf = (words) => [words.slice(0, -1).join(", "), words.at(-1)].filter(Boolean).join(" or ");
 
+/** @param {string} label @param {Option} option @param {string[]} given @returns {string[]} what is wrong */
+const notAllowed = (label, { choices }, given) =>
+  given
+    .filter((value) => choices && !choices.includes(value))
+    .map((value) => `${label} must be ${anyOf(choices ?? [])} (got "${shown(value)}")`);
+
+/** from-start as fromStart @param {string} name */
+const keyOf = (name) => name.replace(/-(\w)/g, (_, letter) => letter.toUpperCase());
+
 /**
- * Says again what yargs has found, by what was typed: it does not tell options from arguments.
- * @param {string} text with the words of STRINGS @param {string[]} args @param {string} [command] that is meant
+ * The value of one that is given once, or of one that is given more often. @param {Option} option
+ * @param {boolean} many @param {(string | true)[] | undefined} given
  */
-function worded(text, args, command) {
-  const typed = args.map((arg) => arg.split("=", 1)[0]);
-  const asTyped = (/** @type {string} */ name) =>
-    [`--${name}`, `-${name}`].find((option) => typed.includes(option));
-  const nearest = /^unknown command: (.*)$/s.exec(text)?.[1];
-  if (nearest !== undefined) {
-    const word = args.find((arg) => !arg.startsWith("-")) ?? "";
-    return `unknown command "${visible(word).slice(0, 64)}": ${nearest}`;
-  }
-  const [, count] = /^too few arguments: got (\d+)/.exec(text) ?? [];
-  if (count !== undefined && command !== undefined) {
-    const missing = [...command.matchAll(/<(\w+)/g)].slice(Number(count)).map(([, name]) => name);
-    if (missing.length > 0) return `missing: ${missing.join(", ")}`;
-  }
-  const unknown = /^unknown: (.*)$/s.exec(text)?.[1];
-  if (unknown !== undefined) {
-    const each = unknown.split(", ").map((name) => asTyped(name) ?? `"${name}"`);
-    const options = each.filter((name) => name.startsWith("-"));
-    if (options.length === 0) return `unexpected argument ${each.join(", ")}`;
-    return `unknown option ${options.join(", ")}`;
-  }
-  const [, name, given, choices] = /^invalid: (\S+) = (.*) of (".*")$/s.exec(text) ?? [];
-  if (name === undefined) return text;
-  const known = choices.split(", ").map((choice) => choice.replaceAll('"', ""));
-  const isOption = typed.some((word) => word === `--${name}` || word === `-${name[0]}`);
-  return `${isOption ? "--" : ""}${name} must be ${anyOf(known)} (got ${given})`;
-}
-
-/** @param {string[]} args @param {Command[]} commands */
-const meant = (args, commands) =>
-  commands.map(({ command }) => command).find((command) => args.includes(nameOf(command)));
-
-/** The line to look at next, after a mistake. @param {string} [given] the command that is meant */
-function usageAdvice(given) {
-  return given === undefined ? `${NAME} --help shows what there is` : usageOf(given);
+function valueOf({ type, default: otherwise, values }, many, given) {
+  if (type === "boolean") return given !== undefined;
+  if (many) return given ?? [];
+  if (values !== undefined) return given;
+  return given?.at(-1) ?? otherwise;
 }
 
 /**
- * Examples in lines of their own, that can be copied: in two columns yargs breaks a command to fit the left
- * one.
- * @param {any} parser
+ * The words of the command, in their places.
+ * @param {Command} command @param {string[]} words
+ * @returns {{given: Record<string, any>, wrong: string[]}}
  */
-function wholeExamples(parser) {
-  const add = parser.example.bind(parser);
-  parser.example = (/** @type {string} */ command, /** @type {string} */ about) => {
-    const line = `${command}  # ${about}`;
-    if (line.replace("$0", NAME).length <= EXAMPLE_WIDTH) return add(line, "");
-    add(command, "");
-    return add(`# ${about}`, "");
-  };
+function placed({ command, positionals = {} }, words) {
+  const left = [...words];
+  /** @type {Record<string, any>} */
+  const given = {};
+  /** @type {string[]} */
+  const missing = [];
+  /** @type {string[]} */
+  const wrong = [];
+  for (const { name, required, many } of placesOf(command)) {
+    const own = left.splice(0, many ? left.length : 1);
+    if (own.length === 0 && required) missing.push(name);
+    wrong.push(...notAllowed(name, positionals[name], own));
+    given[name] = valueOf(positionals[name], many, own.length > 0 ? own : undefined);
+  }
+  const extra = listed(left.map((word) => `"${shown(word)}"`));
+  const first = [
+    ...(extra ? [`unexpected argument ${extra}`] : []),
+    ...(missing.length > 0 ? [`missing: ${missing.join(", ")}`] : []),
+  ];
+  return { given, wrong: [...first, ...wrong] };
 }
 
 /**
- * As yargs is to have it. Its own options come first in its help: groups are shown in the order in which
- * they were begun. What follows after -- is no argument to yargs, and would be passed over in silence.
- * @param {Command} command
+ * @param {string[]} args
+ * @returns {{name?: string, rest: string[]}} the command that is meant, and the words without it
+ * @throws {import("./failure.mjs").Failure} USAGE, where an option of a command comes before it
  */
-const prepared = ({ command, describe, builder, handler, takesRest }) => ({
-  command,
-  describe,
-  builder: (/** @type {import("yargs").Argv} */ parser) => {
-    wholeExamples(parser);
-    return builder(parser.group([], "Arguments:").group([], "Options:"));
-  },
-  handler: (/** @type {any} */ given) => {
-    const rest = given["--"] ?? [];
-    if (rest.length === 0 || takesRest) return handler(given);
-    throw usage(`nothing goes after -- here, such as "${rest[0]}"`, usageOf(command));
-  },
-});
+export function splitCommand(args) {
+  let at = 0;
+  while (/^-./.test(args[at] ?? "") && args[at] !== "--") at += args[at] === "--home" ? 2 : 1;
+  if (at >= args.length || args[at] === "--") return { rest: args };
+  const before = args.slice(0, at);
+  requireFew(before, GLOBAL_OPTIONS);
+  for (const token of tokensOf(before, GLOBAL_OPTIONS)) {
+    if (token.kind !== "option" || Object.hasOwn(GLOBAL_OPTIONS, token.name)) continue;
+    // What it takes would be read as the command.
+    throw usage(`${shown(token.rawName)} goes after the command`, advice());
+  }
+  return { name: args[at], rest: args.toSpliced(at, 1) };
+}
 
-/** @param {string[]} args without the program */
-export async function parserOf(args) {
-  const commands = await commandsFor(args);
-  const parser = /** @type {any} */ (yargs(args)).usageConfiguration({ "hide-types": true });
-  return /** @type {import("yargs").Argv} */ (parser)
-    .scriptName(NAME)
-    .locale("en")
-    .updateLocale(/** @type {any} */ (STRINGS))
-    .parserConfiguration(CONFIGURATION)
-    .usage(HEAD)
-    .epilogue(FOOT)
-    .options(GLOBAL_OPTIONS)
-    .group(["home", "json", "help", "version"], "Options of every command:")
-    .command(/** @type {any} */ (commands.map(prepared)))
-    .demandCommand(1, "expected a command")
-    .strict()
-    .recommendCommands()
-    .help()
-    .alias("help", "h")
-    .version(version)
-    .wrap(Math.min(process.stdout.columns || 80, WIDEST))
-    .exitProcess(false)
-    .fail((message, error) => {
-      if (error && error.name !== "YError") throw error;
-      const text = (message ?? error.message).replace(/\s*\n\s*/g, " ").trim();
-      const command = meant(args, commands);
-      throw usage(worded(text, args, command), usageAdvice(command));
-    });
+/** @param {string[]} unknown options @param {Record<string, Option>} options that there are */
+function unknownOption(unknown, options) {
+  const names = Object.keys(options).filter((name) => !options[name].hidden);
+  const [only] = unknown;
+  const meant = unknown.length === 1 && /^--./.test(only) && nearest(only.slice(2), names);
+  return `unknown option ${listed(unknown)}${meant ? `: did you mean --${meant}?` : ""}`;
+}
+
+/**
+ * What a command is given.
+ * @param {string[]} args without the command @param {Command} [command] without one: of the program alone
+ * @returns {Record<string, any>} by camelCase names; `rest`: what follows after --
+ * @throws {import("./failure.mjs").Failure} USAGE, with all that is wrong of the first kind
+ */
+export function parse(args, command) {
+  const options = { ...command?.options, ...GLOBAL_OPTIONS };
+  const end = args.indexOf("--");
+  const own = end === -1 ? args : args.slice(0, end);
+  const rest = end === -1 ? [] : args.slice(end + 1);
+  requireFew(own, options, command);
+  const { values, words, unknown, wrong } = sorted(options, own);
+  /** @type {Record<string, any>} */
+  const asked = { help: values.has("help"), version: values.has("version") };
+  if (asked.help || asked.version) return asked;
+  if (unknown.length > 0) throw usage(unknownOption(unknown, options), advice(command));
+  if (wrong.length > 0) throw usage(wrong[0], advice(command));
+  const inPlaces = command ? placed(command, words) : { given: {}, wrong: [] };
+  const unfit = Object.entries(options).flatMap(([name, option]) =>
+    notAllowed(`--${name}`, option, /** @type {string[]} */ (values.get(name) ?? [])),
+  );
+  const [first] = [...inPlaces.wrong, ...unfit];
+  if (first !== undefined) throw usage(first, advice(command));
+  if (rest.length > 0 && !command?.takesRest)
+    throw usage(`nothing goes after -- here, such as "${shown(rest[0])}"`, advice(command));
+  const named = Object.entries(options).map(([name, option]) => [
+    keyOf(name),
+    valueOf(option, option.multiple ?? false, values.get(name)),
+  ]);
+  return { ...Object.fromEntries(named), ...inPlaces.given, rest };
+}
+
+/** @param {string} word @param {string[]} names of all commands */
+export function unknownCommand(word, names) {
+  const meant = nearest(word, names);
+  const question = meant === undefined ? "" : `: did you mean "${meant}"?`;
+  return usage(`unknown command "${shown(word)}"${question}`, advice());
 }

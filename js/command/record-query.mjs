@@ -143,10 +143,9 @@ export async function newestSince(control, seen) {
 /**
  * The newest that fit, the oldest of them first.
  * @param {Control} control @param {object} query as `records.query` takes it @param {number} count
- * @param {number} [known] the id of a record before which none is wanted
  * @returns {Promise<StoredRecord[]>}
  */
-export async function newestRecords(control, query, count, known = 0) {
+export async function newestRecords(control, query, count) {
   /** @type {StoredRecord[]} */
   const found = [];
   /** @type {string | undefined} */
@@ -161,7 +160,6 @@ export async function newestRecords(control, query, count, known = 0) {
     found.push(...page.records);
     cursor = page.cursor;
     if (!cursor || page.records.length === 0) break;
-    if (page.records.some((/** @type {StoredRecord} */ { id }) => id <= known)) break;
   }
   return found.toReversed();
 }

@@ -8,7 +8,7 @@ import { LinkClient, LinkEnded } from "../base/link-client.mjs";
 /** @typedef {import("../base/link-client.mjs").GatewayEvent} GatewayEvent */
 /** @typedef {{type: "timeline" | "inject", text: string}} Told a line, or a prompt put before the model */
 
-const PATIENCE_MS = 10_000;
+const PATIENCE_MS = 60_000;
 
 export class PretendSession {
   /** Tools in force, by name. @type {Map<string, OfferedTool>} */

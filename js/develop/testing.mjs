@@ -13,7 +13,7 @@ import { hostEnvironment } from "../base/node.mjs";
 import { gatewayFiles, programFolder } from "../base/paths.mjs";
 import { PretendSession } from "./pretend-session.mjs";
 
-const START_MS = 10_000;
+const START_MS = 60_000;
 const ATTEMPTS = 3;
 /** Short, so that tests do not wait. If a test crashes, the gateway soon exits on its own. */
 const TIMERS = {

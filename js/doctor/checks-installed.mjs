@@ -229,7 +229,7 @@ function cli(place) {
     return finding("CLI_NOT_FOUND", {
       severity: started ? "warning" : undefined,
       problem: `There is no copilot on PATH${started ? ", though one has started tap: perhaps by an alias" : ""}.`,
-      fix: "Install GitHub Copilot CLI, or add its folder to PATH.",
+      fix: "Install GitHub Copilot CLI, or add its folder to PATH. The commands dev and check work without it.",
       command: "npm install -g @github/copilot",
     });
   }

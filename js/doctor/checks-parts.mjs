@@ -24,14 +24,14 @@ function userConfig({ userConfig: { file, problems, unsafe } }) {
   if (unsafe) {
     return finding("USER_CONFIG_UNSAFE", {
       problem: `${file} is not a regular file of yours that only you can write, so tap ignores all of it.`,
-      fix: "Read it, because somebody else may have changed it. Then make it accessible to your user only, and restart the CLI.",
+      fix: "Read it, because somebody else may have changed it. Then make it accessible to your user only; tap then applies it within two seconds.",
       command: `chmod 600 ${quoted(file)}`,
     });
   }
   const more = others.length > 0 ? ` (and ${counted(others.length, "more mistake")})` : "";
   return finding("USER_CONFIG_INVALID", {
-    problem: `Your own config has a mistake, so tap ignores all of it: ${first}${more}`,
-    fix: "Correct it. A gateway reads it when it starts: end the sessions, or type /clear in a new CLI.",
+    problem: `Your own config has a mistake, so tap does not apply it: ${first}${more}`,
+    fix: "Correct it. A running gateway applies the corrected file within two seconds.",
   });
 }
 
@@ -99,6 +99,12 @@ function holds({ parts, files, env }) {
       problem: `${file} cannot be used: ${ignored.problem}. The work of features that it names does not continue.`,
       fix: "Delete it. The features write it again when they have such work.",
       command: `rm -rf ${quoted(file)}`,
+    });
+  }
+  if (ignored?.unwritten !== undefined) {
+    return finding("HOLDS_UNREADABLE", {
+      problem: `${file} cannot be written: ${ignored.unwritten}. It names work that has ended; a gateway that follows starts the feature host for it.`,
+      fix: "Make room on the disk, or let yourself write that file and its folder. The gateway tries again every second.",
     });
   }
   const isOff = (/** @type {string} */ id) =>

@@ -7,7 +7,7 @@ import path from "node:path";
 import { messageOf } from "../base/errors.mjs";
 import { sleep } from "../base/patience.mjs";
 import { isStill, startOf } from "../base/process-identity.mjs";
-import { stayIn } from "./checkouts.mjs";
+import { gitDirOf, stayIn } from "./checkouts.mjs";
 import { GitError, isGitError } from "./git-error.mjs";
 import { changesBetween } from "./changes.mjs";
 import { holdersOf } from "./holders.mjs";
@@ -46,10 +46,21 @@ async function fileOf(repository, target) {
 
 /**
  * One landing on a branch after the other.
- * @template T @param {Repository} repository @param {string} target @param {() => Promise<T>} work @returns {Promise<T>}
+ * @template T @param {Repository} repository @param {string} target @param {() => Promise<T>} work
+ * @param {AbortSignal} [signal] of the wait for those before it
+ * @returns {Promise<T>}
  */
-export const inTurnOn = (repository, target, work) =>
-  inTurn(`${repository.commonDir}\n${target}`, work);
+export function inTurnOn(repository, target, work, signal) {
+  let hasBegun = false;
+  const begin = () => {
+    hasBegun = true;
+    return work();
+  };
+  return inTurn(`${repository.commonDir}\n${target}`, begin, signal).catch((error) => {
+    if (hasBegun) throw error;
+    throw new GitError("CANCELLED", `Another landing on "${target}" still goes on.`);
+  });
+}
 
 /** @param {string} file @returns {Promise<string>} "": it is not there */
 const textOf = (file) => readRegular(file, MOST_BEGUN).catch(() => "");
@@ -84,14 +95,14 @@ function read(text) {
   }
 }
 
-/** @param {string} place @param {import("./changes.mjs").Change[]} changes */
+/** Git puts a file in the place of a folder only where that has nothing of the user's. @param {string} place @param {import("./changes.mjs").Change[]} changes */
 const alreadyThere = (place, changes) =>
   changes
     .filter(({ kind }) => kind === "A")
     .map((change) => change.path)
     .filter((one) => {
       try {
-        return fs.lstatSync(placeOf(place, one)) !== undefined;
+        return !fs.lstatSync(placeOf(place, one)).isDirectory();
       } catch {
         return false;
       }
@@ -123,8 +134,17 @@ export async function fastForward(repository, what, isRefusal) {
   await remove(file, line);
 }
 
+/**
+ * Its folder may be away for a while, with something else in its place: nothing lands in it until it is back, or git
+ * has forgotten it.
+ * @param {Begun} begun
+ */
+const isAway = async ({ path: place, gitDir }) =>
+  (await gitDirOf(place).catch(() => "")) !== gitDir && fs.existsSync(gitDir);
+
 /** @param {Repository} repository @param {Begun} begun @param {unknown} error */
-const takenBack = (repository, begun, error) =>
+const takenBack = async (repository, begun, error) =>
+  !(await isAway(begun)) &&
   undo(repository, begun, isGitError(error, "LOCKED")).then(
     () => true,
     () => false,
@@ -189,6 +209,7 @@ export async function endBegun(repository, target, signal) {
   const found = read(text);
   if (found) {
     await untilEnded(found, signal);
+    if (await isAway(found.begun)) return "";
     try {
       await undo(repository, found.begun);
     } catch (error) {
@@ -205,4 +226,4 @@ export async function endBegun(repository, target, signal) {
 
 /** Where nothing lands. @param {Repository} repository @param {string} target @param {AbortSignal} [signal] aborted: nothing is waited for */
 export const settleBegun = (repository, target, signal) =>
-  inTurnOn(repository, target, () => endBegun(repository, target, signal));
+  inTurnOn(repository, target, () => endBegun(repository, target, signal), signal);

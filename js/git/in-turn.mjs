@@ -3,13 +3,26 @@
 /** The end of the last in each line. @type {Map<string, Promise<unknown>>} */
 const lines = new Map();
 
-/** @template T @param {string} line @param {() => Promise<T>} work @returns {Promise<T>} */
-export function inTurn(line, work) {
-  const result = (lines.get(line) ?? Promise.resolve()).then(work);
-  const over = result.then(
-    () => {},
-    () => {},
-  );
+/** @param {AbortSignal} signal @param {AbortSignal} over nobody waits for it any more @returns {Promise<never>} rejected once it is aborted */
+const aborted = (signal, over) =>
+  new Promise((_, reject) => {
+    const stop = () => reject(signal.reason);
+    // One that has just ended is not waited for.
+    if (signal.aborted) setImmediate(stop);
+    else signal.addEventListener("abort", stop, { once: true, signal: over });
+  });
+
+/**
+ * @template T @param {string} line @param {() => Promise<T>} work
+ * @param {AbortSignal} [signal] aborted: its turn is not waited for, and the promise is rejected with the reason
+ * @returns {Promise<T>}
+ */
+export function inTurn(line, work, signal) {
+  const before = lines.get(line) ?? Promise.resolve();
+  const isOver = new AbortController();
+  const turn = signal ? Promise.race([before, aborted(signal, isOver.signal)]) : before;
+  const result = turn.then(work).finally(() => isOver.abort());
+  const over = Promise.allSettled([before, result]);
   lines.set(line, over);
   void over.then(() => lines.get(line) === over && lines.delete(line));
   return result;

@@ -58,12 +58,13 @@ export function createTarget(repository, target, commit) {
  */
 export function land(repository, what) {
   checkBranch(what.target, "targetBranch");
-  return inTurnOn(repository, what.target, async () => {
+  const work = async () => {
     const left = await endBegun(repository, what.target, what.signal);
     const landing = await landInTurn(repository, what);
     if (left === "" || landing.status !== "dirty") return landing;
     return { ...landing, message: `${landing.message} ${left}` };
-  });
+  };
+  return inTurnOn(repository, what.target, work, what.signal);
 }
 
 /** @param {Repository} repository @param {Parameters<typeof land>[1]} what @returns {Promise<Landing>} */

@@ -58,10 +58,11 @@ async function writtenOf(repository, root, changes) {
     const stat = await find(root, change.path);
     if (change.mode === LINK ? stat?.isSymbolicLink() : stat?.isFile()) there.push(change);
   }
-  // Git would take these names for others. The rest is looked into, one after the other.
-  const files = there.filter((one) => one.mode !== LINK && !/^"|\n/.test(one.path));
+  // Git would take these names for others. The rest is looked into, one after the other: also what a filter has
+  // changed, since that may leave out what the user has added.
+  const files = there.filter((one) => one.mode !== LINK && !/^"|\n|\r$/.test(one.path));
   const input = Buffer.from(files.map((file) => `${file.path}\n`).join(""), "latin1");
-  const args = ["hash-object", "--stdin-paths"];
+  const args = ["hash-object", "--no-filters", "--stdin-paths"];
   const { stdout } = await repository.ask(args, { ...within(root), input });
   const objects = stdout.split("\n");
   const written = new Set(files.filter(({ object }, at) => objects[at] === object));

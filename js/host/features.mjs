@@ -25,8 +25,8 @@ import { requireSwitchable, switchable, unknownSwitches } from "./switches.mjs";
 
 /** How long a need waits for the feature host: the limit of a restart, and room for a busy machine. */
 const READY_MS = 5000;
-/** The same for the model, which calls tap_tools again. */
-const OPEN_MS = 2000;
+/** The same for the model: its next step, in which it would call tap_tools again, takes longer and costs something. */
+const OPEN_MS = 10_000;
 const PING_MS = 15_000;
 const COMMAND_MS = 25_000;
 
@@ -73,7 +73,7 @@ export class HostFeatures {
    * @param {UserConfig} options.config the user's
    * @param {Record<string, string>} [options.telemetry] variables of OpenTelemetry
    * @param {() => import("../projects/providers.mjs").EntryState[]} options.entries what configs name
-   * @param {() => void} [options.onApplied] the user's config switches other features than before
+   * @param {() => void} [options.onApplied] other features work than before: as the user's config says, or none any more
    * @param {readonly Feature[]} [options.features] @param {string} [options.main] of the feature host, in tests
    * @param {number} [options.maxRestarts] of the feature host, in tests
    */
@@ -321,7 +321,9 @@ export class HostFeatures {
           // Whether and when it runs again is in its state.
           this.#trouble = text.replace(/^tap: /, "").replace(/; it is restarted in [\d.]+ s$/, "");
           log(level, text);
-          if (level === "error") this.#readiness.settle(new GivenUp(this.#trouble));
+          if (level !== "error") return;
+          this.#readiness.settle(new GivenUp(this.#trouble));
+          this.#options.onApplied?.();
         },
       });
       this.#host.start();
@@ -331,6 +333,7 @@ export class HostFeatures {
       this.#starting = undefined;
       this.#trouble = `the feature host cannot be started: ${messageOf(error)}`;
       log("error", this.#trouble);
+      this.#options.onApplied?.();
       throw new Error(this.#trouble, { cause: error });
     }
   }
@@ -338,10 +341,8 @@ export class HostFeatures {
   /** The feature host's own report. @param {any} message as anybody may have written it */
   reported({ reports, rss }) {
     const read = (Array.isArray(reports) ? reports : []).flatMap((one) => readReport(one) ?? []);
-    const known = this.#hosted.map(({ descriptor }) => descriptor.id);
-    this.#reports = new Map(
-      read.filter(({ id }) => known.includes(id)).map((report) => [report.id, report]),
-    );
+    const known = read.filter(({ id }) => this.hosted.includes(id));
+    this.#reports = new Map(known.map((report) => [report.id, report]));
     this.#rss = Number.isSafeInteger(rss) ? rss : 0;
     this.#ready = true;
     this.#readiness.settle();

@@ -155,8 +155,13 @@ export class GatewayHost {
   /** @param {Holds} holds */
   #leavingWith(holds) {
     return new Leaving({
-      // What is disabled does not work, and goes on once it is enabled.
-      holds: () => holds.list().filter(({ feature }) => this.#features.isOn(feature)),
+      // What is disabled does not work, and goes on once it is enabled; where the feature host is not started again,
+      // with the next gateway.
+      holds: () => {
+        const { state, trouble } = this.#features.hostState();
+        if (state === "failed" || (state === "idle" && trouble)) return [];
+        return holds.list().filter(({ feature }) => this.#features.isOn(feature));
+      },
       graceMs: limitIn("grace-ms"),
       log: this.#log,
       leave: (reason) => this.#onExit(reason),
@@ -237,6 +242,7 @@ export class GatewayHost {
 
   /** @param {boolean} restarting @param {Promise<void>} [ended] the features, where they have ended already */
   #leave(restarting, ended) {
+    this.#holds.close();
     this.gateway.close(restarting);
     const stopped = (ended ?? this.#features.stop()).then(() => this.#records.close());
     this.#attempt("the token file cannot be removed", () =>

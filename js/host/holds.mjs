@@ -11,8 +11,8 @@ import { reportText } from "../base/diagnostics.mjs";
 
 /**
  * What the file says that keeps nothing alive: `problem`, why it could not be read; `features`, those that are not
- * there or may not hold, and that it names.
- * @typedef {{problem?: string, features?: string[]}} IgnoredHolds
+ * there or may not hold, and that it names. `unwritten`: why it names work that has ended.
+ * @typedef {{problem?: string, features?: string[], unwritten?: string}} IgnoredHolds
  */
 
 /** Until a file that could not be written is written again: the next host reads it. */
@@ -46,6 +46,8 @@ export class Holds {
   #onChange;
   /** @type {Hold[]} */
   #holds;
+  /** @type {NodeJS.Timeout | undefined} */
+  #again;
 
   /**
    * @param {{home: string}} files of gatewayFiles() @param {readonly string[]} features ids of those that may hold
@@ -94,7 +96,8 @@ export class Holds {
   /** For the log: what of the file holds nothing; "": all of it is good. */
   get trouble() {
     if (!this.ignored) return "";
-    const { problem, features = [] } = this.ignored;
+    const { problem, unwritten, features = [] } = this.ignored;
+    if (unwritten !== undefined) return `${this.#file} names work that has ended: ${unwritten}`;
     if (problem !== undefined) return `${this.#file} is ignored, so nothing goes on: ${problem}`;
     const whose = features.length > 0 ? `of ${features.join(", ")}` : "that are not whole";
     return `holds ${whose} in ${this.#file} are ignored`;
@@ -126,23 +129,32 @@ export class Holds {
     return former;
   }
 
-  /** Nothing is kept alive by a file that cannot be written. @param {Hold[]} left */
-  #let(left) {
+  /** The file is that of the next host. */
+  close() {
+    clearTimeout(this.#again);
+  }
+
+  /**
+   * Nothing is kept alive by a file that cannot be written.
+   * @param {Hold[]} left @param {string} [former] what was wrong a moment ago: it is said once
+   */
+  #let(left, former = "") {
     let problem = "";
     try {
       this.#write(left);
     } catch (error) {
       problem = messageOf(error);
     }
-    this.#become(left, problem);
-    if (problem !== "") setTimeout(() => this.#holds === left && this.#let(left), AGAIN_MS).unref();
+    if (problem === "" || problem !== former) this.#become(left, problem);
+    if (problem === "") return;
+    const again = () => this.#holds === left && this.#let(left, problem);
+    this.#again = setTimeout(again, AGAIN_MS).unref();
   }
 
   /** @param {Hold[]} holds @param {string} [problem] of the file, which says something else */
   #become(holds, problem = "") {
     this.#holds = holds;
-    this.ignored = undefined;
-    if (problem !== "") this.#ignore(problem);
+    this.ignored = problem === "" ? undefined : { unwritten: reportText(problem) };
     this.#onChange();
   }
 

@@ -2,7 +2,8 @@
 // this table, and what the user's config denies is not passed on. Each question and each change leaves a record.
 
 import { messageOf } from "../base/errors.mjs";
-import { shortened, visible } from "../base/visible.mjs";
+import { shownLine } from "../base/redact.mjs";
+import { shortened } from "../base/visible.mjs";
 import { providerName } from "../registry/provider-name.mjs";
 import { JsonText, only, RequestError } from "./requests.mjs";
 
@@ -16,7 +17,7 @@ const MOST_MS = 100_000;
 const MOST_REASON = 300;
 
 /** @param {unknown} text */
-const shown = (text) => shortened(visible(String(text ?? "")), MOST_REASON);
+const shown = (text) => shortened(shownLine(String(text ?? "")), MOST_REASON);
 
 /** @param {any} params @param {any} result */
 const question = ({ text }, { answer, reason }) => ({

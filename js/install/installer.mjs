@@ -130,7 +130,7 @@ export async function buildAddon() {
   if (!hasPrebuilt() && !isUpToDate()) {
     if (!unpackSources() || !ensureTools()) return false;
     const start = Date.now();
-    say("compiling the native addon (about a minute on two cores) …");
+    say("compiling the native addon (one to three minutes on two cores) …");
     if (!(await compile(root, say))) return false;
     // A source that only changed its time stamp makes make do nothing: the result is current.
     fs.utimesSync(built, new Date(), new Date());
@@ -158,7 +158,10 @@ export function nextSteps(env, folder = root) {
     `  node ${path.join(folder, "js", "command", "cli.mjs")} new node die`,
   ];
   if (isProjects || realPath(place) === realPath(folder)) return steps;
-  return [`the CLI does not find this tap: make ${place} a symbolic link to ${folder}`, ...steps];
+  return [
+    `to use this tap in the CLI, make ${place} a symbolic link to ${folder} (its tests do not need that)`,
+    ...steps,
+  ];
 }
 
 if (process.argv[1] && fs.realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {

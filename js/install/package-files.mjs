@@ -34,16 +34,12 @@ const OWN_TYPES = /^js\/.*\.d\.ts$/;
 /** Files that a running package does not read: in some packages more than half. Licences stay. */
 const UNREAD =
   /\.(map|ts|mts|cts|flow|tsbuildinfo)$|^(readme|changelog|changes|history|security)\b.*\.md$/i;
-/** The same code once more for `require`, or for bundlers; and what yargs would say in other languages. */
+/** The same code once more for `require`, or for bundlers. */
 const UNLOADED = [
   /^node_modules\/@cfworker\/json-schema\/dist\/commonjs$/,
   /^node_modules\/croner\/dist\/croner(\.umd)?\.js$/,
   /^node_modules\/jsonc-parser\/lib\/esm$/,
-  /^node_modules\/emoji-regex\/index\.mjs$/,
-  /^node_modules\/y18n\/build\/index\.cjs$/,
-  /^node_modules\/escalade\/(dist|sync\/index\.js)$/,
   /^node_modules\/yaml\/(browser|bin\.mjs|dist\/(cli\.mjs|test-events\.js))$/,
-  /^node_modules\/yargs\/locales\/(?!en\.json$)/,
 ];
 
 /**

@@ -28,6 +28,12 @@ export const MOST_REPORT_BYTES = 64 * 1024;
 /** Of each list of a report that would be larger. */
 const FEWER_ITEMS = 20;
 
+/** They may come from several sessions. @param {Diagnostic[]} all @returns {Diagnostic[]} the oldest first */
+const latest = (all) =>
+  all
+    .toSorted((one, other) => (one.at < other.at ? -1 : Number(one.at > other.at)))
+    .slice(-MOST_DIAGNOSTICS);
+
 /** @param {unknown} name */
 const nameText = (name) => visible(shortened(String(name), MOST_NAME));
 
@@ -57,7 +63,7 @@ export function makeReport(parts) {
       what: nameText(what),
       reason: reportText(reason),
     })),
-    diagnostics: (parts.diagnostics ?? []).slice(-MOST_DIAGNOSTICS).map(({ at, text }) => ({
+    diagnostics: latest(parts.diagnostics ?? []).map(({ at, text }) => ({
       at: nameText(at),
       text: reportText(text),
     })),

@@ -13,9 +13,10 @@ import { ToolTable } from "./tool-table.mjs";
 
 /**
  * The CLI may lose a swap that it takes while a turn begins: the whole turn then goes on with the tools of before.
- * One that was sent so shortly before the turn's first request is sent once more.
+ * A swap is therefore sent once more if the turn's first request comes before its answer, or this soon after it. On a
+ * busy machine a swap takes a second, and so does the beginning of a turn.
  */
-const UNSURE_MS = 1000;
+const UNSURE_MS = 5000;
 
 /**
  * @typedef {object} SessionToolsOptions
@@ -40,8 +41,8 @@ export class SessionTools {
   /** One change of tools after another. */
   #syncing = Promise.resolve();
   #reloading = false;
-  /** When the last swap was sent: performance.now(). */
-  #swappedAt = -Infinity;
+  /** A turn that begins before may have lost the last swap: performance.now(). */
+  #unsureUntil = -Infinity;
   /** Of the turn no request has begun. */
   #isTurnNew = true;
   /** @type {CopilotSessionAdapter | undefined} */
@@ -113,7 +114,7 @@ export class SessionTools {
     if (type === "user.message" || type === "session.idle") this.#isTurnNew = true;
     if (type !== "assistant.turn_start" || !this.#isTurnNew) return;
     this.#isTurnNew = false;
-    if (performance.now() - this.#swappedAt < UNSURE_MS)
+    if (performance.now() < this.#unsureUntil)
       this.#syncing = this.#syncing.then(() => this.#repeat());
   }
 
@@ -157,8 +158,7 @@ export class SessionTools {
     try {
       if (event.reload) return await this.#reload(session, next);
       this.#keepRemoved(this.#table, next);
-      this.#swappedAt = performance.now();
-      await session.swapTools(this.#tools(next), this.#removedTools());
+      await this.#swap(session, next);
       this.#table = next;
       const count = next.withStatus().length - 1;
       this.#log("info", `revision ${event.revision}: ${count} provider tools`);
@@ -170,6 +170,16 @@ export class SessionTools {
         return this.#apply(event);
       }
       this.#onSyncError(event, next, error);
+    }
+  }
+
+  /** @param {CopilotSessionAdapter} session @param {ToolTable} next */
+  async #swap(session, next) {
+    this.#unsureUntil = Infinity;
+    try {
+      await session.swapTools(this.#tools(next), this.#removedTools());
+    } finally {
+      this.#unsureUntil = performance.now() + UNSURE_MS;
     }
   }
 

@@ -3,7 +3,9 @@
 import path from "node:path";
 import { TELLING } from "./git-command.mjs";
 import { reallyAt } from "./paths.mjs";
+import { relativeWords } from "./relative-words.mjs";
 import { hostOf } from "./shell-command.mjs";
+import { emptied } from "./empty-variables.mjs";
 import { Unclear } from "./shell-reader.mjs";
 import { shellFolders } from "./shell-folders.mjs";
 import { toldIn } from "./told-words.mjs";
@@ -58,18 +60,17 @@ function linkOf({ program, words }) {
     : { isLink, target: "", link: "" };
 }
 
+/** A folder in braces with a colon, which is no sign between two paths there. */
+const CUT = /\$\{(PWD|OLDPWD|DIRSTACK):(?![-=+?])/;
+
 /** @param {string} text @returns {string[]} */
-const partsOf = (text) =>
-  (hostOf(text) ? [] : text.split(/[:,](?!\/\/$)/)).filter((part) =>
+function partsOf(text) {
+  if (hostOf(text)) return [];
+  const cut = CUT.exec(text);
+  return [...text.split(/[:,](?!\/\/$)/), ...(cut ? [text.slice(cut.index)] : [])].filter((part) =>
     /\s/.test(part) ? PATH_WITH_BLANK.test(part) : MAY_BE_PATH.test(part),
   );
-
-/** A variable may be empty, and have another value then. @param {string} text */
-const emptied = (text) =>
-  text
-    .replace(/^\$\{HOME\W[^}]*\}?/, "~")
-    .replace(/^\$(\w+|\{\w+\})(?=\/)/, ".")
-    .replace(/\$\{\w+:?[-=+?]|\}|\$(\w+|[@*]|\{\w+\})/g, "");
+}
 
 /** @param {Segment} segment */
 const isPlain = ({ program, before, words }) =>
@@ -77,16 +78,20 @@ const isPlain = ({ program, before, words }) =>
   !before.some((word) => word.startsWith("-")) &&
   !words.some((word) => MOVED.test(word));
 
+/** What it sends is in a file. @param {string} word of curl */
+const sent = (word) => word.replace(/^(-[A-Za-z]+)?[\w-]*=?@(?=[~/.$])/, "");
+
 /** @param {Segment} segment @param {Set<number>} told which of its words are text @returns {Word[]} */
 function wordsOf(segment, told) {
   const { program, name, before, words, files, lead } = segment;
   const { isLink, target } = linkOf(segment);
   const isMoved = isLink || !isPlain(segment);
+  const relative = relativeWords(segment);
   const [goal, , , end] = (before.length === 0 && GOAL.exec(words[0])) || [];
   const goals = goal === undefined ? 0 : goal === words[0] && end === "" ? 2 : 1;
-  const given = words.map((text, at) => {
-    const isHeld = (isMoved && at >= goals) || /^\w+=/.test(text);
-    return { text, isHeld, isTold: told.has(at) };
+  const given = words.map((word, at) => {
+    const isHeld = (isMoved && at >= goals && !relative.has(at)) || /^\w+=/.test(word);
+    return { text: program === "curl" ? sent(word) : word, isHeld, isTold: told.has(at) };
   });
   const goesHome = program === "cd" && words.every((word) => /^-./.test(word));
   return [
@@ -98,9 +103,12 @@ function wordsOf(segment, told) {
       : []),
     ...given.filter(({ text, isTold }) => !isTold && text !== target),
     ...files.map((text) => ({ text, isHeld: false })),
+    ...(program === "dirname" && words.some((word) => /^\$(PWD|\{PWD\})\/*$/.test(word))
+      ? [{ text: "$PWD/..", isHeld: false }]
+      : []),
     ...(goesHome ? [{ text: "~", isHeld: true }] : []),
   ].flatMap(({ text, isHeld }) =>
-    (text.includes("$") ? [text, emptied(text)] : [text])
+    [text, ...(text.includes("$") ? emptied(text) : [])]
       .flatMap(partsOf)
       .map((part) => ({ text: part, isHeld: isHeld && name !== "cd" })),
   );
@@ -111,13 +119,13 @@ function pathsIn(word, folder, { home, exists, resolve, look }) {
   look(word);
   const value = word
     .replace(/^-[A-Za-z](?=[~/.])|^-[A-Za-z]+(?=\.\.(\/|$))/, "")
-    .replace(/^[\w-]+=(?=[~/.$])/, "")
-    .replace(/^(~|\$HOME|\$\{HOME\})(?=\/|$)/, home)
-    .replace(/^(~\+|\$PWD|\$\{PWD\})(?=\/|$)/, folder)
+    .replace(/^[\w.-]+=(?=[~/.$])|^@(?=[~/.$])/, "")
+    .replace(/^(~(?=\/|$)|\$HOME(?!\w)|\$\{HOME\})/, home)
+    .replace(/^(~\+(?=\/|$)|\$PWD(?!\w)|\$\{PWD\})/, folder)
     .replace(/^\$\{PWD##\*\/\}/, "name");
   if (hostOf(value)) return [];
   // the home of another user, the folder before, and what is made of the folder's name
-  if (/^(~([a-z_]|[-+\d]+(\/|$))|\$\{PWD\W|\$\{?OLDPWD)/i.test(value))
+  if (/^(~([a-z_]|[-+\d]+(\/|$))|\$\{PWD\W|\$\{?(OLDPWD|DIRSTACK))/i.test(value))
     return [path.resolve("/", value)];
   if (!/^\/|(^|\/)\.\.(\/|$)|\//.test(value)) return [];
   const file = path.resolve(folder, value);

@@ -61,7 +61,7 @@ function setsConfig(given) {
   if (has(words, /^(--(unset|add|replace|rem|ren|edit?)|-e$)/)) return true;
   if (has(words, /^(--(get|list)|-l$)/)) return false;
   const [first, ...more] = plain(words);
-  return !["get", "list", undefined].includes(first) && more.length > 0;
+  return first === "edit" || (!["get", "list", undefined].includes(first) && more.length > 0);
 }
 
 /** @param {string[]} given */

@@ -1,7 +1,8 @@
 // What is known of a running job: the CLI's events go in, with the time; what people are shown and whether the job
 // must stop come out. It does nothing itself. The events of a server's session and of `copilot -p` are the same.
 
-import { shortened, visible } from "../base/visible.mjs";
+import { shownLine, shownLines } from "../base/redact.mjs";
+import { shortened } from "../base/visible.mjs";
 import { DEFAULT_TIMEOUT_MS, DEFAULT_TURNS, failedAsSaid, unsuccessful } from "./job.mjs";
 import { noTotals, requestTotals, sum } from "./usage.mjs";
 
@@ -20,7 +21,7 @@ const DEFAULT_RETRY_S = 60;
 const REFUSED = new Set(["denied", "rejected"]);
 
 /** @param {unknown} text @returns {string} one line */
-const oneLine = (text) => visible(shortened(String(text ?? "").trim(), MOST_LINE));
+const oneLine = (text) => shortened(shownLine(String(text ?? "").trim()), MOST_LINE);
 
 /** @param {unknown} text @returns {string} its last line that is not blank */
 function lastLine(text) {
@@ -34,7 +35,7 @@ function lastLine(text) {
 }
 
 /** Several lines. @param {string} text */
-const summaryOf = (text) => shortened(text, MOST_SUMMARY).split(/\r?\n/).map(visible).join("\n");
+const summaryOf = (text) => shortened(shownLines(text.replaceAll("\r\n", "\n")), MOST_SUMMARY);
 
 /** @param {any} args of a tool @returns {string} the part that says most */
 function argumentWords(args) {

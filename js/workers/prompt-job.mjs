@@ -6,7 +6,7 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { makePrivateFolder } from "../base/host-files.mjs";
-import { visible } from "../base/visible.mjs";
+import { shownLine } from "../base/redact.mjs";
 import { endGroup } from "../process/end-group.mjs";
 import { guard, ownGroup } from "../process/group.mjs";
 import { argumentsOf } from "./command-line.mjs";
@@ -112,7 +112,7 @@ function conclude({ progress }, cli, { code, result, error, words }) {
   else if (result !== undefined && code !== null) progress.end(result || Number(code));
   else if (code) {
     progress.stop(
-      failedAsSaid("SESSION", visible(words.trim() || `it ended with exit code ${code}`)),
+      failedAsSaid("SESSION", shownLine(words.trim() || `it ended with exit code ${code}`)),
     );
   }
 }

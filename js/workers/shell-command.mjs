@@ -84,14 +84,28 @@ function segmentOf({ words: given, files, lead }, isInner, left) {
   return { program, name, before: words.slice(0, first), words: words.slice(first + 1), ...rest };
 }
 
-/** A command in a word of git's own, or in its settings. */
-const GIT_RUNS = /^(--exec|-x|foreach|run|filter-branch|--\w+-filter)(=|$)|^(core|diff)\.\S+=\S+\s/;
-const RUNS = /^(env$|GIT_\w+=|\w*(PAGER|EDITOR)=)/;
+/** A command in a word of git's own. */
+const GIT_RUNS =
+  /^(--exec|--extcmd|--open-files-in-pager|-[xO]|foreach|run|filter-branch|--\w+-filter)(=|$)|^-[xO].*\s/;
+/** A setting that may be one. Names of people have blanks, too. */
+const SETTING = /^(?!(user|author|committer)\.)[\w-]+\.\S+=\S+\s/;
+const RUNS = /^(env$|(GIT_\w+|PS[0-4]|PROMPT_COMMAND|(BASH_)?ENV|\w*(PAGER|EDITOR|VISUAL))=)/;
+/** A command in a word of tar's, which takes the beginning of a long option for it. */
+const TAR_RUNS = /^(--(checkpoint-|to-c|us|rsh?|info-?s?|new-v)|-[A-Za-z]*[IF])/;
 
 /** Whether words of a command are commands again. @param {Segment} segment */
 function runsWords({ program, before, words }) {
-  if (SHELLS.has(program) || before.some((word) => RUNS.test(word))) return true;
-  if (program === "git" && words.some((word) => GIT_RUNS.test(word))) return true;
+  if (SHELLS.has(program) || program === "env") return true;
+  const set = program === "export" ? [...before, ...words] : before;
+  if (set.some((word) => RUNS.test(word))) return true;
+  const isRun = (/** @type {string} */ word, /** @type {number} */ at) =>
+    GIT_RUNS.test(word) || (words[at - 1] === "-c" && SETTING.test(word));
+  if (program === "git" && words.some(isRun)) return true;
+  if (
+    /^(bsd|g)?tar$/.test(program) &&
+    [`-${words[0]}`, ...words].some((word) => TAR_RUNS.test(word))
+  )
+    return true;
   return words.some((word) => SHELLS.has(path.posix.basename(word)));
 }
 
@@ -116,7 +130,7 @@ export function segmentsOf(text, depth = 0, left = mostOfAll()) {
     .filter((one) => runsWords(one) || (isRead && /^(echo|printf)$/.test(one.program)))
     .flatMap(({ before, program, words, files }) => [...before, program, ...words, ...files])
     .filter((word) => IS_TEXT.test(word))
-    .map((word) => word.replace(/^[\w.-]+=/, ""));
+    .map((word) => word.replace(/^(-[xOSIF](?=\w+\s)|[\w.-]+=(exec=)?)/, ""));
   return [...segments, ...texts.flatMap((one) => segmentsOf(one, depth + 1, left))];
 }
 

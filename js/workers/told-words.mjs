@@ -28,6 +28,18 @@ const definesWords = ({ name, before, words, lead }) =>
   DEFINES.test(name) ||
   [...before, ...words].some((word) => /^(PATH|ENV|BASH_\w+(%%)?)=/.test(word));
 
+/** They get a sign that stands between fields, or is replaced. */
+const SPLITS = /^(cut|tr|[gm]?awk|sort|paste|column)$/;
+const SPLIT_BY = /^-[dFts]$/;
+const SPLIT_BY_SLASH = /^-[dFts]\/$/;
+
+/** @param {Segment} segment that splits @returns {number[]} */
+const signsIn = ({ name, words }) =>
+  words.flatMap((word, at) => {
+    const isAlone = word === "/" && (name === "tr" || SPLIT_BY.test(words[at - 1] ?? ""));
+    return isAlone || SPLIT_BY_SLASH.test(word) ? [at] : [];
+  });
+
 /** A shell lists the files that it stands for. */
 const PATTERN = /[*?[]/;
 
@@ -60,6 +72,7 @@ function toldToGit(segment) {
 function toldWords(segment, isShown) {
   const { name, words } = segment;
   if (GREPS.has(name)) return new Set(patternIn(segment));
+  if (SPLITS.test(name)) return new Set(signsIn(segment));
   const isEcho = name === "echo" || (name === "printf" && !words[0]?.startsWith("-"));
   if (!isEcho || !isShown) return new Set(toldToGit(segment));
   return new Set(words.flatMap((word, at) => (PATTERN.test(word) ? [] : [at])));

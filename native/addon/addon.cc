@@ -89,19 +89,6 @@ Napi::Value redactJson(const Napi::CallbackInfo& info) {
   return Napi::String::New(info.Env(), records::redactJson(*json));
 }
 
-Napi::Array errorTable(Napi::Env env) {
-  Napi::Array rows = Napi::Array::New(env);
-  for (uint32_t i = 0; i < protocol::kErrorTable.size(); ++i) {
-    const protocol::ErrorRow& error = protocol::kErrorTable[i];
-    Napi::Object row = Napi::Object::New(env);
-    row.Set("name", text(env, error.name));
-    row.Set("fatal", Napi::Boolean::New(env, error.fatal));
-    row.Set("advice", text(env, error.advice));
-    rows.Set(i, row);
-  }
-  return rows;
-}
-
 Napi::Array messageTypes(Napi::Env env) {
   Napi::Array types = Napi::Array::New(env);
   for (uint32_t i = 0; i < protocol::kProviderMessageTable.size(); ++i) {
@@ -122,7 +109,6 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   exports.Set("limits", limitTable(env));
   exports.Set("readLimits", Napi::Function::New<readLimits>(env, "readLimits"));
   exports.Set("refuseArguments", Napi::Function::New<refuseArguments>(env, "refuseArguments"));
-  exports.Set("errors", errorTable(env));
   exports.Set("providerMessageTypes", messageTypes(env));
   return exports;
 }

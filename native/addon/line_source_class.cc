@@ -82,7 +82,7 @@ LineSourceClass::LineSourceClass(const Napi::CallbackInfo& info)
   onExit_ = std::make_unique<Callback>(given, "onExit");
   onOutputEnd_ = std::make_unique<Callback>(given, "onOutputEnd");
   source_ = std::make_unique<lines::LineSource>(made);
-  source_->expectEvery(made.expectEvery, clock_.now());
+  source_->expectEvery(made.expectEvery, clock_.fresh());
 }
 
 // ---- settings
@@ -91,7 +91,7 @@ LineSourceClass::LineSourceClass(const Napi::CallbackInfo& info)
 void LineSourceClass::setRules(const Napi::CallbackInfo& info) {
   const std::optional<std::vector<lines::Rule>> rules = rulesOf(info[0]);
   if (!rules) return;
-  const std::optional<lines::RuleError> error = source_->setRules(*rules, clock_.now(), effects_);
+  const std::optional<lines::RuleError> error = source_->setRules(*rules, clock_.fresh(), effects_);
   if (error) return throwRuleError(info.Env(), *error);
   deliver();
 }
@@ -105,12 +105,12 @@ void LineSourceClass::setDelivery(const Napi::CallbackInfo& info) {
 void LineSourceClass::expectEvery(const Napi::CallbackInfo& info) {
   const std::optional<int64_t> time = Arguments(info, "expectEvery(ms)").whole(0);
   if (!time) return;
-  source_->expectEvery(*time > 0 ? std::optional(Millis(*time)) : std::nullopt, clock_.now());
+  source_->expectEvery(*time > 0 ? std::optional(Millis(*time)) : std::nullopt, clock_.fresh());
   deliver();
 }
 
 void LineSourceClass::heard(const Napi::CallbackInfo&) {
-  source_->heard(clock_.now(), effects_);
+  source_->heard(clock_.fresh(), effects_);
   deliver();
 }
 
@@ -127,7 +127,7 @@ void LineSourceClass::setRun(const Napi::CallbackInfo& info) {
 void LineSourceClass::beginRun() {
   isRunning_ = true;
   Ref();
-  source_->beginRun(clock_.now(), effects_);
+  source_->beginRun(clock_.fresh(), effects_);
 }
 
 Napi::Value LineSourceClass::start(const Napi::CallbackInfo& info) {
@@ -165,7 +165,7 @@ void LineSourceClass::post(const Napi::CallbackInfo& info) {
   const std::optional<std::string> text = Arguments(info, "post(text)").text(0);
   if (!text) return;
   if (isRunning_) return throwType(info.Env(), "post(text): a run has not ended");
-  source_->post(*text, clock_.now(), effects_);
+  source_->post(*text, clock_.fresh(), effects_);
   deliver();
   giveRows();
 }
@@ -182,7 +182,7 @@ void LineSourceClass::finish(const Napi::CallbackInfo& info) {
   end.mustInject = options.flag("mustInject");
   if (options.failed()) return;
   process_.reset();
-  source_->endRun(end, clock_.now(), effects_);
+  source_->endRun(end, clock_.fresh(), effects_);
   isRunning_ = false;
   deliver();
   giveRows();
@@ -196,7 +196,7 @@ void LineSourceClass::note(const Napi::CallbackInfo& info) {
   if (!text || !word) return;
   const std::optional<lines::FilterOutcome> outcome = outcomeOf(info.Env(), *word);
   if (!outcome) return;
-  source_->note(*text, *outcome, clock_.now(), effects_);
+  source_->note(*text, *outcome, clock_.fresh(), effects_);
   deliver();
 }
 

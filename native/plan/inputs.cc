@@ -315,6 +315,7 @@ std::string answerView(const Engine& engine, std::string_view text) {
   filter.status = members.word("status", kNodeStatusWords);
   filter.phase = members.word("phase", kPhaseWords);
   filter.group = members.text("group");
+  filter.inOrder = members.flag("inOrder");
   filter.from = static_cast<size_t>(members.whole("from"));
   const int64_t most = members.whole("most");
   if (most > 0) filter.most = static_cast<size_t>(most);

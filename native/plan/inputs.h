@@ -29,7 +29,8 @@ namespace tap::plan {
                                     Batch& out);
 
 // What can be asked without a change: {"view":"plan|nodes|node|groups|graph","planId","nodeId",
-// "status","phase","group","from","most"}. An object; of a refusal {"refused":{"code","message"}}.
+// "status","phase","group","inOrder","from","most"}. An object; of a refusal
+// {"refused":{"code","message"}}.
 [[nodiscard]] std::string answerView(const Engine& engine, std::string_view text);
 
 }  // namespace tap::plan

@@ -279,23 +279,32 @@ std::string planJson(std::string_view id, const Plan& plan) {
 
 std::string nodesJson(const Plan& plan, const NodeFilter& filter) {
   std::vector<std::pair<int, NodeIndex>> found;
+  size_t before = 0;
   for (NodeIndex i = 0; i < plan.size(); ++i) {
     const Node& node = plan.node(i);
     if (filter.status && node.status != *filter.status) continue;
     if (filter.phase && (node.attempts.empty() || node.phase != *filter.phase)) continue;
     if (!filter.group.empty() && !isWithin(node.spec.group, filter.group)) continue;
-    found.emplace_back(rank(node.status), i);
+    if (filter.inOrder && i < filter.from) {
+      ++before;
+    } else {
+      found.emplace_back(filter.inOrder ? 0 : rank(node.status), i);
+    }
   }
-  std::ranges::sort(found);
+  if (!filter.inOrder) std::ranges::sort(found);
+  const size_t rest = found.size();
+  if (rest > filter.most) found.resize(filter.most);
   std::string out;
   json::Writer writer(out);
   writer.beginObject().key("nodes").beginArray();
-  for (size_t i = filter.from; i < found.size() && i - filter.from < filter.most; ++i) {
+  for (const auto& [_, index] : found) {
     writer.beginObject();
-    writeBrief(writer, plan, found[i].second);
+    writeBrief(writer, plan, index);
     writer.endObject();
   }
-  writer.endArray().field("total", found.size()).endObject();
+  writer.endArray().key("places").beginArray();
+  for (const auto& [_, index] : found) writer.integer(static_cast<int64_t>(index));
+  writer.endArray().field("rest", rest).field("total", before + rest).endObject();
   return out;
 }
 

@@ -13,15 +13,17 @@ namespace tap::plan {
 struct NodeFilter {
   std::optional<NodeStatus> status{};
   std::optional<Phase> phase{};
-  std::string group{};  // it, and those within it
-  size_t from = 0;      // how many that match are left out before
+  std::string group{};   // it, and those within it
+  bool inOrder = false;  // as the plan has them; nodes are only ever added, so their places stay
+  size_t from = 0;       // with inOrder: the first place in the plan
   size_t most = 100;
 };
 
 // {"planId","name","status","counts","usage",…}
 [[nodiscard]] std::string planJson(std::string_view id, const Plan& plan);
-// {"nodes":[{"id","name","group","status","phase","attempt","error"}],"total":n}: those first that
-// failed, or run.
+// {"nodes":[{"id","name","group","status","phase","attempt","error"}],"places":[i],"rest":n,
+// "total":n}: those first that failed, or run, unless `inOrder`. `places`: of each in the plan;
+// `rest`: how many match from `from` on.
 [[nodiscard]] std::string nodesJson(const Plan& plan, const NodeFilter& filter);
 // Everything of one node.
 [[nodiscard]] std::string nodeJson(const Plan& plan, NodeIndex index, bool isBusy);

@@ -210,12 +210,13 @@ Answer answerQuery(Database& database, std::string_view text, int64_t now) {
   std::string out;
   json::Writer writer(out);
   writer.beginObject().key("records").beginArray();
-  Cursor last;
+  Cursor last{.since = query.cursor && query.cursor->since ? query.cursor->since : query.since};
   bool more = false;
   for (int64_t count = 0; rows.step(); ++count) {
     more = count == query.limit || out.size() > kMaxAnswerBytes;
     if (more) break;
-    last = {rows.integer(1), rows.integer(0)};
+    last.at = rows.integer(1);
+    last.id = rows.integer(0);
     writeRecord(writer, rows);
   }
   if (!more && database.failure() != Failure::None) return failed(database, kQueryTime);

@@ -82,7 +82,8 @@ class Database {
   [[nodiscard]] int64_t number(const char* sql);
   [[nodiscard]] std::string text(const char* sql);
 
-  // Statements that run longer than that end with Failure::TimedOut. Zero: without a limit.
+  // Statements that work longer than that, or run ten times as long, end with Failure::TimedOut:
+  // beside busy processes a thread may wait for a core most of the time. Zero: without a limit.
   void limitTime(std::chrono::milliseconds most);
   // Gives back memory that is not in use.
   void releaseMemory();
@@ -97,7 +98,9 @@ class Database {
     void operator()(sqlite3* database) const;
   };
   struct TimeBox {
-    std::chrono::steady_clock::time_point until;
+    std::chrono::milliseconds most{};
+    std::chrono::steady_clock::time_point begin;
+    std::chrono::nanoseconds workBefore{};
   };
   static int outOfTime(void* timeBox);
 

@@ -46,6 +46,19 @@ template <class Range, class Name>
   return json::decodeString({json::Kind::String, quoted});
 }
 
+bool takeNumber(std::string_view& text, int64_t& out) {
+  const char* const end = text.data() + text.size();
+  const auto [at, problem] = std::from_chars(text.data(), end, out);
+  if (problem != std::errc()) return false;
+  text.remove_prefix(static_cast<size_t>(at - text.data()));
+  return true;
+}
+bool takePoint(std::string_view& text) {
+  if (!text.starts_with('.')) return false;
+  text.remove_prefix(1);
+  return true;
+}
+
 // Reads one query. The first problem ends it.
 class QueryReader {
  public:
@@ -116,17 +129,19 @@ class QueryReader {
 
   bool cursor(json::Value value) {
     const std::string text = value.kind == json::Kind::String ? json::decodeString(value) : "";
+    std::string_view rest = text;
     Cursor read;
-    const char* const end = text.data() + text.size();
-    const auto at = std::from_chars(text.data(), end, read.at);
-    if (at.ec == std::errc() && at.ptr != end && *at.ptr == '.') {
-      const auto id = std::from_chars(at.ptr + 1, end, read.id);
-      if (id.ec == std::errc() && id.ptr == end) {
+    if (takeNumber(rest, read.at) && takePoint(rest) && takeNumber(rest, read.id)) {
+      int64_t since = 0;
+      const bool hasSince = takePoint(rest);
+      const bool isWhole = !hasSince || takeNumber(rest, since);
+      if (hasSince) read.since = since;
+      if (isWhole && rest.empty()) {
         query_.cursor = read;
         return true;
       }
     }
-    return refuse("cursor must be one that an answer had");
+    return refuse("cursor must be one that an answer had; without it you get the newest");
   }
 
   bool where(json::Value value) {
@@ -277,7 +292,8 @@ constexpr std::string_view kOrder = " ORDER BY at DESC, id DESC LIMIT ";
     out.parameters.emplace_back(value);
     return "?" + std::to_string(out.parameters.size());
   };
-  if (query.since) out.sql += " AND at >= " + parameter(*query.since);
+  const auto since = query.cursor && query.cursor->since ? query.cursor->since : query.since;
+  if (since) out.sql += " AND at >= " + parameter(*since);
   if (query.until) out.sql += " AND at < " + parameter(*query.until);
   if (query.cursor) {
     const std::string at = parameter(query.cursor->at);
@@ -318,7 +334,8 @@ Prepared toSql(const Query& query) {
 }
 
 std::string cursorText(const Cursor& cursor) {
-  return std::to_string(cursor.at) + "." + std::to_string(cursor.id);
+  const std::string text = std::to_string(cursor.at) + "." + std::to_string(cursor.id);
+  return cursor.since ? text + "." + std::to_string(*cursor.since) : text;
 }
 
 std::string columnNames() {

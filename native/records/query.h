@@ -37,10 +37,12 @@ struct Condition {
   Operand operand;
 };
 
-// Where a query goes on: before this record.
+// Where a query goes on: before this record. `since` is that of the first page: "2h" is another
+// time on each.
 struct Cursor {
   int64_t at = 0;
   int64_t id = 0;
+  std::optional<int64_t> since{};
 };
 
 struct Query {

@@ -136,7 +136,8 @@ class Search {
       default:
         break;
     }
-    if (at > 0 && isWord(text_[at - 1])) return std::nullopt;
+    if (at > 0 && isWord(text_[at - 1]) && (text_[at - 1] != 'm' || colourBefore(text_, at) == at))
+      return std::nullopt;
     if (c == 'B' || c == 'b') return credentials(at);
     if (c == 'e') return webToken(at);
     if (has(at, "password")) return netrcSecret(text_, at);

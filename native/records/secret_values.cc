@@ -33,6 +33,14 @@ constexpr size_t kFarthestProgram = 256;
   return c == '"' || c == '\'' || c == '`';
 }
 
+constexpr char kEscape = '\x1b';
+constexpr size_t kLongestColour = 24;
+constexpr int kMostColours = 4;  // one after the other
+
+[[nodiscard]] constexpr bool isOfColour(char c) {
+  return (c >= '0' && c <= '9') || c == ';' || c == ':';
+}
+
 // The names of parameters, which elsewhere are not those of secrets.
 [[nodiscard]] bool namesParameter(std::string_view label) {
   if (label.size() < 3 || label.size() > kLongestLabel) return false;
@@ -71,6 +79,7 @@ class Beside {
   explicit Beside(std::string_view text) : text_(text) {}
 
   [[nodiscard]] bool is(size_t at, char c) const { return at < text_.size() && text_[at] == c; }
+  [[nodiscard]] bool hasGap(size_t at) const { return at < text_.size() && isGap(text_[at]); }
   [[nodiscard]] size_t gapAfter(size_t at) const {
     const size_t most = std::min(at + kMostBlanks, text_.size());
     while (at < most && isGap(text_[at])) ++at;
@@ -85,6 +94,10 @@ class Beside {
   [[nodiscard]] std::string_view labelBefore(size_t at) const {
     size_t begin = at;
     while (begin > 0 && at - begin <= kLongestLabel && isLabelLetter(text_[begin - 1])) --begin;
+    const size_t colour = text_.substr(begin, at - begin).find('m');
+    if (colour == std::string_view::npos) return text_.substr(begin, at - begin);
+    const size_t name = begin + colour + 1;
+    if (colourBefore(text_, name) < name) begin = name;
     return text_.substr(begin, at - begin);
   }
   [[nodiscard]] size_t backslashesBefore(size_t at) const {
@@ -148,8 +161,11 @@ class Beside {
   [[nodiscard]] bool beginsLine(size_t at) const {
     if (at > 0 && isQuote(text_[at - 1])) return true;
     const size_t least = at - std::min<size_t>(at, 2 * kMostBlanks);
-    const auto isBullet = [](char c) { return isGap(c) || c == '-' || c == '>' || c == '<'; };
-    while (at > least && isBullet(text_[at - 1])) --at;
+    const auto isBullet = [](char c) {
+      return isGap(c) || c == '-' || c == '+' || c == '>' || c == '<';
+    };
+    at = colourBefore(text_, at);
+    while (at > least && isBullet(text_[at - 1])) at = colourBefore(text_, at - 1);
     return at == 0 || isLineEnd(text_[at - 1]);
   }
 
@@ -213,22 +229,50 @@ class Beside {
 
 }  // namespace
 
+size_t colourBefore(std::string_view text, size_t at) {
+  for (int count = 0; count < kMostColours && at > 2 && text[at - 1] == 'm'; ++count) {
+    const size_t least = at - std::min(at, kLongestColour);
+    size_t begin = at - 1;
+    while (begin > least && isOfColour(text[begin - 1])) --begin;
+    if (begin < least + 2 || text[begin - 1] != '[' || text[begin - 2] != kEscape) break;
+    at = begin - 2;
+  }
+  return at;
+}
+
+size_t colourAfter(std::string_view text, size_t at) {
+  for (int count = 0; count < kMostColours; ++count) {
+    if (!text.substr(std::min(at, text.size())).starts_with("\x1b[")) break;
+    const size_t most = std::min(at + kLongestColour, text.size());
+    size_t end = at + 2;
+    while (end < most && isOfColour(text[end])) ++end;
+    if (end == most || text[end] != 'm') break;
+    at = end + 1;
+  }
+  return at;
+}
+
 std::optional<Found> assignedSecret(std::string_view text, size_t at) {
   const Beside beside(text);
-  const size_t name = beside.gapBefore(at);
+  const size_t named = colourBefore(text, at);
+  const size_t name = beside.gapBefore(named);
   const std::string_view label = beside.labelBefore(name);
   if (!tellsSecret(label) && !namesParameter(label)) return std::nullopt;
-  const size_t value = beside.gapAfter(at + 1);
+  const size_t sign = colourAfter(text, at + 1);
+  const size_t value = colourAfter(text, beside.gapAfter(sign));
+  const bool joined = !beside.hasGap(sign);
   if (const auto found = beside.quoted(value)) return found;
-  if (name == at && value == at + 1) return beside.word(value, 1);
-  if (name == at || value == at + 1 || !beside.beginsLine(name - label.size())) return std::nullopt;
+  if (name == named && joined) return beside.word(value, 1);
+  if (name == named || joined || !beside.beginsLine(name - label.size())) return std::nullopt;
   return tellsSecret(label) ? beside.lastWord(value) : std::nullopt;
 }
 
 std::optional<Found> fieldSecret(std::string_view text, size_t at) {
   const Beside beside(text);
-  const size_t name = beside.gapBefore(at);
-  const size_t value = beside.gapAfter(at + 1);
+  const size_t named = colourBefore(text, at);
+  const size_t name = beside.gapBefore(named);
+  const size_t sign = colourAfter(text, at + 1);
+  const size_t value = colourAfter(text, beside.gapAfter(sign));
   if (name > 0 && isQuote(text[name - 1])) {
     const size_t escapes = beside.backslashesBefore(name - 1);
     const std::string_view label = beside.labelBefore(name - 1 - escapes);
@@ -241,9 +285,9 @@ std::optional<Found> fieldSecret(std::string_view text, size_t at) {
   const bool alone = beside.beginsLine(begin);
   if (const auto found = beside.quoted(value)) {
     if (alone || beside.beginsMember(begin)) return found;
-    return name == at && !isOfParser(beside.wordBefore(begin)) ? found : std::nullopt;
+    return name == named && !isOfParser(beside.wordBefore(begin)) ? found : std::nullopt;
   }
-  if (name != at || value == at + 1 || !alone) return std::nullopt;
+  if (name != named || !beside.hasGap(sign) || !alone) return std::nullopt;
   if (!isHeader(label)) return beside.word(value, kShortestWord);
   if (hasScheme(text.substr(value))) return std::nullopt;
   return beside.line(value);

@@ -15,6 +15,12 @@ struct Found {
   std::string_view before;
 };
 
+// Colours of a terminal, such as `ESC [ 3 2 m`: the letter m of one is no part of the word after
+// it. colourBefore: where the colours begin that stand right before `at`. colourAfter: where the
+// colours end that begin at `at`. Both return `at` if there are none.
+[[nodiscard]] size_t colourBefore(std::string_view text, size_t at);
+[[nodiscard]] size_t colourAfter(std::string_view text, size_t at);
+
 // `name=value`, and `name = value` as a line of its own; `at` is the "=".
 [[nodiscard]] std::optional<Found> assignedSecret(std::string_view text, size_t at);
 

@@ -18,6 +18,11 @@ Now Clock::now() {
   return *last_;
 }
 
+Now Clock::fresh() {
+  uv_update_time(loop_);
+  return now();
+}
+
 Deadline::Deadline(uv_loop_t* loop, std::function<void()> ring)
     : handle_(new Handle{{}, std::move(ring), {}}) {
   uv_timer_init(loop, &handle_->timer);

@@ -16,6 +16,9 @@ class Clock {
  public:
   explicit Clock(uv_loop_t* loop) : loop_(loop) {}
   [[nodiscard]] Now now();
+  // For what JavaScript calls: the loop's time is of before it ran, which may be seconds ago, and a
+  // deadline that is counted from then is too early.
+  [[nodiscard]] Now fresh();
   [[nodiscard]] Time steady() const;
 
  private:

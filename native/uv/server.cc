@@ -189,7 +189,7 @@ PeerId Server::openSession(InProcessSession::Handlers handlers) {
 
 void Server::sessionMessage(PeerId session, const protocol::LinkMessage& message) {
   if (!isInProcess(session, Peer::Role::Link)) return;
-  gateway_.sessionMessage(session, message, clock_.now(), effects_);
+  gateway_.sessionMessage(session, message, clock_.fresh(), effects_);
   settle();
   write();
 }
@@ -201,14 +201,14 @@ void Server::closeSession(PeerId session) {
 PeerId Server::openProvider(InProcessProvider::Handlers handlers, bool feature) {
   const PeerId peer = newPeer();
   peers_.emplace(peer, new InProcessProvider(std::move(handlers)));
-  gateway_.providerAdmitted(peer, feature, clock_.now(), effects_);
+  gateway_.providerAdmitted(peer, feature, clock_.fresh(), effects_);
   settle();
   return peer;
 }
 
 void Server::providerText(PeerId provider, const Slice& text) {
   if (!isInProcess(provider, Peer::Role::Provider)) return;
-  gateway_.providerText(provider, text, clock_.now(), effects_);
+  gateway_.providerText(provider, text, clock_.fresh(), effects_);
   settle();
   write();
 }

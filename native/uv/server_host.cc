@@ -10,7 +10,7 @@ std::string Server::issueSpawnToken(const std::string& sessionId) {
 }
 
 void Server::forgetSpawnToken(const std::string& token, bool revoked) {
-  gateway_.forgetSpawnToken(token, revoked, clock_.now(), effects_);
+  gateway_.forgetSpawnToken(token, revoked, clock_.fresh(), effects_);
   settle();
 }
 
@@ -19,41 +19,41 @@ std::string Server::issueFeatureToken() {
 }
 
 void Server::revokeFeatureToken(const std::string& token) {
-  gateway_.revokeFeatureToken(token, clock_.now(), effects_);
+  gateway_.revokeFeatureToken(token, clock_.fresh(), effects_);
   settle();
 }
 
 void Server::addGroups(const std::string& sessionId, const std::vector<std::string>& names) {
-  gateway_.addGroups(sessionId, names, clock_.now(), effects_);
+  gateway_.addGroups(sessionId, names, clock_.fresh(), effects_);
   settle();
 }
 
 void Server::openGroups(gateway::OpeningNumber number, const std::string& sessionId,
                         const std::vector<std::string>& names) {
-  gateway_.openGroups(number, sessionId, names, clock_.now(), effects_);
+  gateway_.openGroups(number, sessionId, names, clock_.fresh(), effects_);
   settle();
   write();
 }
 
 void Server::askSession(gateway::SessionRequestNumber number, const std::string& sessionId,
                         const std::string& request, const std::string& params) {
-  gateway_.askSession(number, sessionId, request, params, clock_.now(), effects_);
+  gateway_.askSession(number, sessionId, request, params, clock_.fresh(), effects_);
   settle();
   write();
 }
 
 void Server::answerRequest(gateway::RequestNumber number, std::string_view json) {
-  gateway_.answerRequest(number, json, clock_.now(), effects_);
+  gateway_.answerRequest(number, json, clock_.fresh(), effects_);
   settle();
 }
 
 void Server::tellTimeline(const std::string& sessionId, LogLevel level, std::string_view text) {
-  gateway_.tellTimeline(sessionId, level, text, clock_.now(), effects_);
+  gateway_.tellTimeline(sessionId, level, text, clock_.fresh(), effects_);
   settle();
 }
 
 void Server::commandFinished(gateway::CommandNumber number, std::string_view text) {
-  gateway_.commandFinished(number, text, clock_.now(), effects_);
+  gateway_.commandFinished(number, text, clock_.fresh(), effects_);
   settle();
 }
 

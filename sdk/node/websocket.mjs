@@ -9,6 +9,9 @@ import { MOST_BUFFERED, Pace } from "./pace.mjs";
 const ADMISSION_MS = 10_000;
 /** For the gateway's part in closing a connection. */
 const CLOSE_MS = 1000;
+/** From a socket's error to its close. */
+const CLOSED_MS = 50;
+const NOT_THERE = "the gateway is not there";
 /** A wrong token may be one that is just being replaced. So many failures in a row mean that it is not. */
 const PATIENT_FAILURES = 3;
 
@@ -135,13 +138,16 @@ class Socket {
     const socket = new WebSocket(url);
     this.#socket = socket;
     this.#timer = setTimeout(() => this.close(), ADMISSION_MS);
-    socket.addEventListener("error", () => {}); // "close" follows
+    // "close" follows at once, and says why; but the WebSocket of Node.js 20 and 22 leaves it out where nobody listens.
+    socket.addEventListener("error", () =>
+      setTimeout(() => this.#end({ reason: NOT_THERE }), CLOSED_MS).unref(),
+    );
     socket.addEventListener("open", () =>
       this.send(JSON.stringify({ type: "auth", ...this.#auth })),
     );
     socket.addEventListener("message", ({ data }) => this.#receive(String(data)));
     socket.addEventListener("close", ({ code, reason }) => {
-      const words = code === 1006 ? "the gateway is not there" : `close code ${code}`;
+      const words = code === 1006 ? NOT_THERE : `close code ${code}`;
       this.#end({ reason: String(reason) || words });
     });
   }

@@ -42,7 +42,7 @@ describe("in the terminal", { concurrency: 1 }, () => {
     await terminal.submit("/tap-pair");
     const times = (/** @type {string} */ screen) =>
       screen.split(`Pairing code: ${code}`).length - 1;
-    await terminal.waitForScreen((screen) => times(screen) === 2, 20_000, "the code, twice");
+    await terminal.waitForScreen((screen) => times(screen) === 2, "the code, twice");
     await terminal.exit();
   });
 
@@ -51,9 +51,9 @@ describe("in the terminal", { concurrency: 1 }, () => {
     const terminal = await rig.interactive({ rows: 70, cols: 110 });
     await rig.provide(TOOLS, { name: "echo" });
     await terminal.submit("/tap-doctor ping");
-    await terminal.waitForScreen(/the model has ping|Tools work/, 30_000);
+    await terminal.waitForScreen(/the model has ping|Tools work/);
     await terminal.submit("/tap-doctor pong");
-    await terminal.waitForScreen(/No provider.*"pong"|TOOL_NOT_DECLARED/, 30_000);
+    await terminal.waitForScreen(/No provider.*"pong"|TOOL_NOT_DECLARED/);
     await terminal.exit();
   });
 
@@ -66,7 +66,7 @@ describe("in the terminal", { concurrency: 1 }, () => {
     });
     const terminal = await rig.interactive({ rows: 70, cols: 110 });
     await terminal.submit("/tap-features");
-    await terminal.waitForScreen(/builtin:records builtin, on/, 30_000);
+    await terminal.waitForScreen(/builtin:records builtin, on/);
     await terminal.submit("/tap-features disable builtin:records");
     await terminal.waitForScreen(/builtin:records is disabled, as .*config\.json\s+says/);
     await terminal.submit("/tap-tools records");
@@ -77,7 +77,7 @@ describe("in the terminal", { concurrency: 1 }, () => {
     await terminal.waitForScreen(/Groups of tools:[^]*- records: Reads/);
     await terminal.prompt("before", /answer 1/);
     await terminal.submit("/tap-tools records");
-    await terminal.waitForScreen(/The tools of records are here now: tap_query_records/, 30_000);
+    await terminal.waitForScreen(/The tools of records are here now: tap_query_records/);
     await terminal.prompt("after", /answer 2/);
     assert.deepEqual(offered, [false, true]);
     await terminal.exit();

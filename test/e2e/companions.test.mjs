@@ -52,9 +52,9 @@ describe("with tap", { concurrency: 1 }, () => {
     });
     const terminal = await rig.interactive({ rows: 60, cols: 110 });
     await terminal.submit("/tap-monitor list");
-    await terminal.waitForScreen(/no finding of a review is open/, 30_000);
+    await terminal.waitForScreen(/no finding of a review is open/);
     await terminal.submit("/tap-monitor");
-    await terminal.waitForScreen(/one finding/, 60_000);
+    await terminal.waitForScreen(/one finding/);
     assert.match(prompts[0], /The user has asked for a review by \/tap-monitor/);
     await terminal.submit("/tap-monitor list");
     await terminal.waitForScreen(/r-[0-9a-f]{8} high: the login is open[\s┃]+src\/login\.js:12/);

@@ -40,7 +40,6 @@ async function withCallInFlight(t, env = {}) {
   const started = rig.cli.startPrompt("go");
   await waitFor(() => bindings[0]?.received.some(({ type }) => type === "tool.call"), {
     what: () => rig.report(),
-    timeoutMs: 20_000,
   });
   return {
     rig,
@@ -95,9 +94,7 @@ describe("crashes", { concurrency: 1 }, () => {
     let open = false;
     rig.model.script(steps([() => open && say("bye")]));
     const runs = [rig.cli.startPrompt("one"), rig.cli.startPrompt("two")];
-    await waitFor(async () => (await rig.countInLog("extension.log", /linked to gateway/)) === 2, {
-      timeoutMs: 20_000,
-    });
+    await waitFor(async () => (await rig.countInLog("extension.log", /linked to gateway/)) === 2);
     const host = await rig.cli.gatewayHost();
     process.kill(host.pid, "SIGKILL");
     await waitFor(async () => (await rig.countInLog("extension.log", /linked to gateway/)) === 4, {
@@ -132,7 +129,7 @@ describe("crashes", { concurrency: 1 }, () => {
       ]),
     );
     const started = rig.cli.startPrompt("go");
-    const call = await waitFor(() => provider?.waitFor("tool.call"), { timeoutMs: 20_000 });
+    const call = await waitFor(() => provider?.waitFor("tool.call"));
     const [{ pid }] = await rig.cli.extensionProcesses();
     process.kill(pid, "SIGKILL");
     assert.equal((await provider.waitFor("tool.cancel")).id, call.id);

@@ -63,7 +63,7 @@ describe("election and files", { concurrency: 1 }, () => {
         steps([
           async (request) => {
             assert.ok(toolNames(request).includes("tap_status"));
-            await waitFor(() => foreign.connections.length >= 2, { timeoutMs: 15_000 });
+            await waitFor(() => foreign.connections.length >= 2);
             looks = foreign.connections.length;
             return say("works");
           },

@@ -185,7 +185,6 @@ describe("copilot-tap eval run", { concurrency: 1 }, () => {
     const file = rig.write(`cases: [{ name: slow, prompt: go, ${setup} }]`);
     const running = rig.start([file, "-y"]);
     await waitFor(() => rig.model.requests.length > 0, {
-      timeoutMs: 30_000,
       what: "the model is asked",
     });
     assert.equal(rig.left.length, 1);

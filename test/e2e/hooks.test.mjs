@@ -25,7 +25,6 @@ async function inForce(provider, message) {
   provider.send({ requestId, ...message });
   const answer = await provider.waitFor(
     (received) => received.requestId === requestId && ["ack", "error"].includes(received.type),
-    30_000,
   );
   assert.equal(answer.type, "ack", JSON.stringify(answer));
   return answer;

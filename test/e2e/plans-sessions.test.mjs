@@ -13,8 +13,6 @@ import { openControl } from "../../js/base/control.mjs";
 import { gatewayFiles } from "../../js/base/paths.mjs";
 import { checkoutOf } from "../js/features/plans-rig.mjs";
 
-const SLOW = { timeoutMs: 90_000 };
-
 const bash = (/** @type {string} */ command) => callTool("bash", { command, description: "work" });
 
 /** Makes the plan once, after these; then it says what it is told. @param {object} plan @param {any[]} [before] calls */
@@ -40,7 +38,7 @@ const told = (rig, pattern) =>
       rig.model.requests.some((/** @type {any} */ request) =>
         userTexts(request).some((text) => pattern.test(text)),
       ),
-    { ...SLOW, what: () => rig.report() },
+    { what: () => rig.report() },
   );
 
 describe("plans and sessions", { concurrency: 1 }, () => {
@@ -57,7 +55,7 @@ describe("plans and sessions", { concurrency: 1 }, () => {
     await first.prompt("make the plan", /it runs/);
     await first.exit();
     fs.writeFileSync(flag, "");
-    await waitFor(() => git("show", "feature/long:x.txt") === "x", SLOW);
+    await waitFor(() => git("show", "feature/long:x.txt") === "x");
     const second = await rig.interactive();
     await told(rig, /Plan p\w+ \(long\) ended while no session was here: succeeded/);
     await second.submit("/tap-plan");

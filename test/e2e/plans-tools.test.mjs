@@ -8,8 +8,6 @@ import { startTap } from "../support/tap.mjs";
 import { waitFor } from "../support/wait.mjs";
 import { checkoutOf } from "../js/features/plans-rig.mjs";
 
-const SLOW = { timeoutMs: 90_000 };
-
 const lastIsTool = (/** @type {any} */ { body }) => body.messages.at(-1).role === "tool";
 
 describe("plans and the user's programs", { concurrency: 1 }, () => {
@@ -55,7 +53,6 @@ describe("plans and the user's programs", { concurrency: 1 }, () => {
     const terminal = await rig.interactive();
     await terminal.prompt("make the plan", /it runs/);
     await waitFor(() => git("branch", "--list", "report") !== "", {
-      ...SLOW,
       what: () => rig.report(),
     });
     assert.equal(git("show", "report:report.txt"), "Oslo: rain");
@@ -98,11 +95,10 @@ describe("plans and the user's programs", { concurrency: 1 }, () => {
       rig.model.requests.some((request) => userTexts(request).some((text) => pattern.test(text)));
     const terminal = await rig.interactive();
     await terminal.submit("make the plan");
-    await terminal.waitForScreen(/has used its budget, and is paused/, 90_000);
-    await waitFor(told(/has used its budget and is paused\. Ask the user/), SLOW);
+    await terminal.waitForScreen(/has used its budget, and is paused/);
+    await waitFor(told(/has used its budget and is paused\. Ask the user/));
     await terminal.submit("go on");
     await waitFor(told(/\(dear\) ended: succeeded \(2 succeeded\)/), {
-      ...SLOW,
       what: () => rig.report(),
     });
     await terminal.exit();
@@ -128,14 +124,14 @@ describe("plans and the user's programs", { concurrency: 1 }, () => {
     prepareForPlans(rig, ["plans", "emitters"]);
     const terminal = await rig.interactive({ allow: ["--allow-all-tools"], rows: 50, cols: 110 });
     await terminal.submit("make the plan");
-    await terminal.waitForScreen(/run the plan "one file": 1 node in a git worktree/, 30_000);
+    await terminal.waitForScreen(/run the plan "one file": 1 node in a git worktree/);
     await terminal.waitForScreen(/echo one > one\.txt/);
     await terminal.choose(["enter"]); // the default is no
-    await terminal.waitForScreen(/refused it/, 30_000);
+    await terminal.waitForScreen(/refused it/);
     await terminal.submit("start the emitter");
-    await terminal.waitForScreen(/run in the background, as ticks/, 30_000);
+    await terminal.waitForScreen(/run in the background, as ticks/);
     await terminal.choose(["down", "enter"]);
-    await terminal.waitForScreen(/took it: tap_start_emitter/, 30_000);
+    await terminal.waitForScreen(/took it: tap_start_emitter/);
     await terminal.exit();
   });
 });

@@ -13,8 +13,6 @@ import { startTap } from "../support/tap.mjs";
 import { waitFor } from "../support/wait.mjs";
 import { checkoutOf } from "../js/features/plans-rig.mjs";
 
-const SLOW = { timeoutMs: 90_000 };
-
 const bash = (/** @type {string} */ command) => callTool("bash", { command, description: "work" });
 
 /** What each agent does, by a word in its task: a command, and a last word. */
@@ -72,7 +70,6 @@ describe("plans", { concurrency: 1 }, () => {
     const terminal = await rig.interactive();
     await terminal.prompt("make the plan", /it runs/);
     await waitFor(() => wasTold(rig, /Plan p\w+ \(four files\) ended: succeeded \(4 succeeded\)/), {
-      ...SLOW,
       what: () => rig.report(),
     });
     assert.equal(git("show", "feature/four:both.txt"), "root\nroot");
@@ -128,7 +125,6 @@ describe("plans", { concurrency: 1 }, () => {
     const retried = await tap(["plan", "retry", `${id}/n`, ...how], { env, workspace: repo });
     assert.equal(retried.code, 0, retried.out + retried.err);
     await waitFor(() => wasTold(rig, /write the left\s+Heed this, too:\s+the root is missing/), {
-      ...SLOW,
       what: () => rig.report(),
     });
   });

@@ -134,7 +134,6 @@ describe("two versions", { concurrency: 1 }, () => {
     rig.model.script(steps([onceOffered("ping"), () => over && callTool("ping"), say("bye")]));
     const older = rig.cli.startPrompt("first");
     await waitFor(() => rig.model.last && resultOf(rig.model.last, "ping"), {
-      timeoutMs: 20_000,
       what: () => rig.report(),
     });
     served.session = bindings[0].sessionId; // it comes back to this one, whoever registers first
@@ -163,11 +162,11 @@ describe("two versions", { concurrency: 1 }, () => {
         async () => {
           await waitFor(
             async () => (await rig.countInLog("host.log", /gateway 99\.0\.0 on port/)) === 1,
-            { timeoutMs: 20_000, what: () => rig.report() },
+            { what: () => rig.report() },
           );
           await waitFor(
             async () => (await rig.countInLog("extension.log", /linked to gateway 99\.0\.0/)) >= 2,
-            { timeoutMs: 20_000, what: () => rig.report() },
+            { what: () => rig.report() },
           );
           await waitFor(() => bindings.length >= 2, { what: () => rig.report() });
           return say("bye");

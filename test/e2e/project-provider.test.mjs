@@ -28,7 +28,6 @@ async function writeConfig(rig, name) {
 /** The timeline line that fits. @param {RegExp} pattern */
 const lineOf = (rig, pattern) =>
   waitFor(async () => (await rig.timeline()).find((text) => pattern.test(text)), {
-    timeoutMs: 30_000,
     what: () => rig.report(),
   });
 
@@ -57,7 +56,6 @@ describe("project providers", { concurrency: 1 }, () => {
     assert.ok(session, rig.result("ci_who"));
     assert.match((await rig.timeline()).join("\n"), /^tap: ci is here: ci_\w+, ci_\w+/m);
     await waitFor(async () => !(await isAlive(Number(pid))), {
-      timeoutMs: 20_000,
       what: () => `the end of ${pid}`,
     });
   });
@@ -80,6 +78,6 @@ describe("project providers", { concurrency: 1 }, () => {
     assert.match(after, /^ci \d+ for /);
     assert.notEqual(after, before);
     const pid = Number(/^ci (\d+)/.exec(before)?.[1]);
-    await waitFor(async () => !(await isAlive(pid)), { timeoutMs: 20_000, what: `end of ${pid}` });
+    await waitFor(async () => !(await isAlive(pid)), { what: `end of ${pid}` });
   });
 });

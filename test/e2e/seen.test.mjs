@@ -29,7 +29,6 @@ describe("in the terminal", { concurrency: 1 }, () => {
     await terminal.waitForScreen(
       (screen) =>
         new RegExp(`tap \\d+\\.\\d+\\.\\d+ ready, port ${rig.port} \\(/tap\\)`).test(screen),
-      20_000,
       "that tap is ready",
     );
     await terminal.clear();
@@ -70,7 +69,6 @@ describe("in the terminal", { concurrency: 1 }, () => {
     await terminal.submit("/tap-use die");
     await terminal.waitForScreen(
       (screen) => screen.split("die is here: roll").length === 3,
-      20_000,
       "die, again",
     );
     assert.ok(!tap.sessions.has(former));

@@ -50,9 +50,7 @@ describe("a session", { concurrency: 1 }, () => {
         next(say("done"), "tap_set_session_mode"),
       ]),
     );
-    const startedAt = performance.now();
-    await rig.run("go", { timeoutMs: 50_000 });
-    assert.ok(performance.now() - startedAt < 45_000, "no dialog was waited for");
+    await rig.run("go");
     const state = JSON.parse(results[0]);
     t.diagnostic(results.join("\n"));
     assert.deepEqual(
@@ -122,21 +120,21 @@ describe("a session", { concurrency: 1 }, () => {
     };
     await press("autopilot");
     await terminal.submit("Wanted: plan");
-    await terminal.waitForScreen(/answer 2/, 30_000);
+    await terminal.waitForScreen(/answer 2/);
     assert.match(results[1], /could not be asked \(in autopilot the CLI shows no dialogs\)/);
     await press("interactive");
 
     await terminal.submit("Wanted: autopilot");
-    await terminal.waitForScreen(/Allow it\?/, 30_000);
+    await terminal.waitForScreen(/Allow it\?/);
     await terminal.choose(["enter"]);
-    await terminal.waitForScreen(/answer 3/, 30_000);
+    await terminal.waitForScreen(/answer 3/);
     assert.match(results[2], /The mode was not changed: the user has refused/);
     assert.equal((await now()).agentMode, "interactive");
 
     await terminal.submit("Wanted: plan");
-    await terminal.waitForScreen(/Allow it\?/, 30_000);
+    await terminal.waitForScreen(/Allow it\?/);
     await terminal.choose(["down", "enter"]);
-    await terminal.waitForScreen(/answer 4/, 30_000);
+    await terminal.waitForScreen(/answer 4/);
     assert.match(results[3], /is in plan mode now, and was in interactive mode/);
     await terminal.waitForScreen(/· Plan ·/);
     assert.deepEqual([(await now()).agentMode, (await now()).agentModeBy], ["plan", "tap"]);

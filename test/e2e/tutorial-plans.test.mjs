@@ -29,7 +29,7 @@ test("docs/tutorial-plans.md with the real CLI: the CLI shows what it says", asy
     key: (/** @type {string} */ text) => terminal.choose(text.split(" "), shown),
     async shows(/** @type {string} */ text) {
       shown = (screen) => hasLines(screen, text);
-      await terminal.waitForScreen(shown, 60_000);
+      await terminal.waitForScreen(shown);
     },
   };
   const env = {

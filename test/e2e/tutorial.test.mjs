@@ -23,7 +23,7 @@ function playerOf(rig) {
     key: (text) => terminal.choose(text.split(" "), shown),
     async shows(text) {
       shown = (screen) => hasLines(screen, text);
-      await terminal.waitForScreen(shown, 60_000);
+      await terminal.waitForScreen(shown);
     },
   };
 }

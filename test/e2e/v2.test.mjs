@@ -107,7 +107,7 @@ describe("several sessions and providers", { concurrency: 1 }, () => {
         if (rig.result("page_title") === undefined) await terminal.prompt("what page?", /no more/);
         return rig.result("page_title") === "Dashboard";
       },
-      { what: () => rig.report(), timeoutMs: 30_000 },
+      { what: () => rig.report() },
     );
 
     const thief = await TestProvider.connect({ port: rig.port, origin: "https://evil.example" });

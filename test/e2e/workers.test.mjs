@@ -158,7 +158,7 @@ for (const [way, how] of WAYS) {
       const job = rig.job({ signal: ending.signal });
       const running = rig.run(job, how);
       const file = path.join(job.cwd, "pid");
-      const pid = await waitFor(() => Number(fs.readFileSync(file, "utf8")), { timeoutMs: 30_000 });
+      const pid = await waitFor(() => Number(fs.readFileSync(file, "utf8")));
       ending.abort();
       const result = await running;
       assert.equal(result.status, "aborted", JSON.stringify(result));
@@ -241,7 +241,7 @@ describe("the server of jobs", { concurrency: 1 }, () => {
     const before = await processesOf(rig.home);
     assert.ok(before.length >= 2, "the server and its shell run");
     owner.kill("SIGKILL");
-    await waitFor(async () => (await processesOf(rig.home)).length === 0, { timeoutMs: 5000 });
+    await waitFor(async () => (await processesOf(rig.home)).length === 0);
     assert.equal(await isAlive(shell), false);
   });
 

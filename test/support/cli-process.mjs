@@ -4,7 +4,6 @@ import { spawn } from "node:child_process";
 import fs from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
-import xterm from "@xterm/headless";
 import { programFolder } from "../../js/base/paths.mjs";
 import { startTap } from "../../js/develop/testing.mjs";
 import { entriesOf, isAllowed } from "../../js/projects/consent.mjs";
@@ -116,7 +115,7 @@ export class Running {
 
   /** @returns {Promise<{code: number | null, out: string, err: string}>} */
   async end() {
-    const { code } = await withTimeout(this.ended, 20_000, this.#report);
+    const { code } = await withTimeout(this.ended, this.#report);
     return { code, out: this.out, err: this.err };
   }
 }
@@ -153,8 +152,11 @@ export class InTerminal {
    */
   constructor(t, args, { env, workspace }, options = {}) {
     const { extra = {}, cols = 80, rows = 60, program = CLI } = options;
-    this.#screen = new xterm.Terminal({ cols, rows, allowProposedApi: true, scrollback: 1000 });
-    const { spawn: spawnPty } = createRequire(import.meta.url)("node-pty");
+    // Loaded here, since few tests have a terminal.
+    const require = createRequire(import.meta.url);
+    const { Terminal } = require("@xterm/headless");
+    const { spawn: spawnPty } = require("node-pty");
+    this.#screen = new Terminal({ cols, rows, allowProposedApi: true, scrollback: 1000 });
     const command = ["-c", STAYING, "sh", process.execPath, program, ...args];
     this.#pty = spawnPty("/bin/sh", command, {
       name: extra.TERM ?? "xterm-256color",
@@ -220,7 +222,7 @@ export class InTerminal {
 
   /** @returns {Promise<number>} the exit code, once everything it printed is on the screen */
   async end() {
-    const code = await withTimeout(this.ended, 20_000, () => `the end, after:\n${this.text}`);
+    const code = await withTimeout(this.ended, () => `the end, after:\n${this.text}`);
     await new Promise((resolve) => this.#screen.write("", () => resolve(undefined)));
     return code;
   }

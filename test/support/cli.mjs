@@ -17,7 +17,7 @@ import {
   killTree,
   processesOf,
 } from "./processes.mjs";
-import { waitFor } from "./wait.mjs";
+import { PATIENCE_MS, waitFor } from "./wait.mjs";
 
 export const REPO_ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
@@ -235,7 +235,13 @@ export class CopilotCli {
    */
   startPrompt(
     prompt,
-    { args = [], allow = ["--allow-all"], env, cwd = this.workFolder, timeoutMs = 60_000 } = {},
+    {
+      args = [],
+      allow = ["--allow-all"],
+      env,
+      cwd = this.workFolder,
+      timeoutMs = PATIENCE_MS,
+    } = {},
   ) {
     const { command, prefix } = this.command;
     const startedAt = performance.now();
@@ -295,22 +301,20 @@ export class CopilotCli {
   }
 
   /** Waits until exactly one gateway host runs and gives it. */
-  gatewayHost(timeoutMs = 30_000) {
+  gatewayHost() {
     const one = async () => {
       const hosts = await this.gatewayHosts();
       return hosts.length === 1 && hosts[0];
     };
     return waitFor(one, {
-      timeoutMs,
       what: () => this.report().then((text) => `one gateway host\n${text}`),
     });
   }
 
   /** Waits until no process of this home is left, without killing any. */
-  allGone(timeoutMs = 30_000) {
+  allGone() {
     const none = async () => (await this.processes()).length === 0;
     return waitFor(none, {
-      timeoutMs,
       what: () => this.report().then((text) => `no process left\n${text}`),
     });
   }

@@ -152,7 +152,7 @@ export class Gateway {
     const same = () => [...session.tools.keys()].sort().join() === wanted;
     const what = () =>
       `the tools are ${wanted}, not ${[...session.tools.keys()]}:\n${this.report()}`;
-    await waitFor(same, { what, timeoutMs: 15_000 });
+    await waitFor(same, { what });
   }
 
   report() {

@@ -36,3 +36,24 @@ export function parseMarkdown(text) {
 /** The value of a word `name=value`. @param {Block} block @param {string} name */
 export const valueOf = ({ words }, name) =>
   words.find((word) => word.startsWith(`${name}=`))?.slice(name.length + 1);
+
+/** @param {string} line */
+const cellsOf = (line) =>
+  line
+    .split("|")
+    .slice(1, -1)
+    .map((cell) => cell.trim());
+
+/**
+ * The rows of the table that has exactly this heading.
+ * @param {string} text of a page @param {string[]} heading @returns {string[][]}
+ */
+export function tableIn(text, heading) {
+  const lines = text.split("\n");
+  const wanted = heading.join("|").toLowerCase();
+  const at = lines.findIndex((line) => cellsOf(line).join("|").toLowerCase() === wanted);
+  if (at < 0) throw new Error(`no table has the heading ${heading.join(", ")}`);
+  const rows = lines.slice(at + 2);
+  const end = rows.findIndex((line) => !line.startsWith("|"));
+  return rows.slice(0, end < 0 ? rows.length : end).map(cellsOf);
+}

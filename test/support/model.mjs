@@ -2,7 +2,7 @@
 // so a test sees exactly what the model is shown and decides exactly what the model says.
 
 import http from "node:http";
-import { waitFor } from "./wait.mjs";
+import { PATIENCE_MS, waitFor } from "./wait.mjs";
 
 /**
  * @typedef {{text?: string, toolCalls?: {name: string, args: unknown}[]}} Reply
@@ -183,7 +183,7 @@ export class ScriptedModel {
    * @param {(request: ModelRequest) => unknown} [predicate]
    * @param {number} [timeoutMs]
    */
-  waitForRequest(predicate = () => true, timeoutMs = 20_000) {
+  waitForRequest(predicate = () => true, timeoutMs = PATIENCE_MS) {
     const what = () => `a model request that fits ${predicate}\n${this.summary()}`;
     return waitFor(() => this.requests.find((request) => predicate(request)), { timeoutMs, what });
   }

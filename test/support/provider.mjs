@@ -2,7 +2,7 @@
 
 import { readFile } from "node:fs/promises";
 import WebSocket from "ws";
-import { deferred, waitFor, withTimeout } from "./wait.mjs";
+import { deferred, PATIENCE_MS, waitFor, withTimeout } from "./wait.mjs";
 
 /** The gateway answered a step with `error`. */
 export class ProviderError extends Error {
@@ -64,7 +64,7 @@ export class TestProvider {
     port,
     host = "127.0.0.1",
     path = "/",
-    connectTimeoutMs = 5000,
+    connectTimeoutMs = PATIENCE_MS,
     ws = {},
     ...rest
   }) {
@@ -75,7 +75,7 @@ export class TestProvider {
       socket.once("open", resolve).once("error", reject);
     });
     try {
-      await withTimeout(opened, connectTimeoutMs, `a WebSocket connection to port ${port}`);
+      await withTimeout(opened, `a WebSocket connection to port ${port}`, connectTimeoutMs);
     } catch (error) {
       socket.terminate();
       throw error;
@@ -160,7 +160,7 @@ export class TestProvider {
   async #answer(type, replyTo) {
     const fits = ({ type: got, replyTo: to }) =>
       got === type || (got === "error" && (to === undefined || to === replyTo));
-    const message = await this.waitFor(fits, 5000, `${type} in answer to ${replyTo}`);
+    const message = await this.waitFor(fits, `${type} in answer to ${replyTo}`);
     if (message.type === "error") throw new ProviderError(message);
     return message;
   }
@@ -170,17 +170,15 @@ export class TestProvider {
    * Fails at once when the connection has ended without it.
    *
    * @param {string | string[] | ((message: any) => unknown)} match
-   * @param {number} [timeoutMs]
    * @param {string} [what]
    */
-  async waitFor(match, timeoutMs = 30_000, what = String(match)) {
+  async waitFor(match, what = String(match)) {
     const fits = matcher(match);
     const take = () => {
       const at = this.#inbox.findIndex((message) => fits(message));
       return at < 0 ? undefined : this.#inbox.splice(at, 1)[0];
     };
     const found = await waitFor(() => take() ?? (this.closed && GONE), {
-      timeoutMs,
       intervalMs: 2,
       what: () => `${what}\n${this.summary()}`,
     });
@@ -190,12 +188,9 @@ export class TestProvider {
   }
 
   /** @returns {Promise<{code: number, reason: string}>} */
-  waitForClose(timeoutMs = 30_000) {
-    return withTimeout(
-      this.#closing.promise,
-      timeoutMs,
-      () => `the end of the connection\n${this.summary()}`,
-    );
+  waitForClose(timeoutMs = PATIENCE_MS) {
+    const what = () => `the end of the connection\n${this.summary()}`;
+    return withTimeout(this.#closing.promise, what, timeoutMs);
   }
 
   /** What has been received, for error messages. */
@@ -252,7 +247,7 @@ export class TestProvider {
    *
    * @param {ConnectOptions & {
    *   token?: string, tokenFile?: string, name?: string, session?: string,
-   *   tools: Record<string, ServedTool>, timeoutMs?: number, hello?: object,
+   *   tools: Record<string, ServedTool>, hello?: object,
    * }} options
    */
   static async serve({
@@ -261,21 +256,19 @@ export class TestProvider {
     name = "test-provider",
     session,
     tools,
-    timeoutMs = 30_000,
     hello,
     ...where
   }) {
     const { provider, sessions } = await waitFor(
       () => TestProvider.#enter(where, { token, tokenFile }),
       {
-        timeoutMs,
         intervalMs: 50,
         what: `a gateway that lets in on port ${where.port}`,
       },
     );
     try {
       provider.handle(tools);
-      const id = session ?? (await provider.#firstSession(sessions, timeoutMs));
+      const id = session ?? (await provider.#firstSession(sessions));
       await provider.hello({ name, session: id, tools: declareTools(tools), ...hello });
       return provider;
     } catch (error) {
@@ -294,10 +287,10 @@ export class TestProvider {
     }
   }
 
-  async #firstSession(sessions, timeoutMs) {
+  async #firstSession(sessions) {
     if (sessions.active.length > 0) return sessions.active[0].id;
     const listed = (message) => message.type === "sessions.updated" && message.active.length > 0;
-    const updated = await this.waitFor(listed, timeoutMs, "sessions.updated with a session");
+    const updated = await this.waitFor(listed, "sessions.updated with a session");
     return updated.active[0].id;
   }
 

@@ -72,7 +72,7 @@ describe("TestProvider", () => {
 
   test("a wait ends at once when the connection does", async () => {
     const provider = await TestProvider.connect({ port: gateway.port });
-    const waiting = provider.waitFor("anything", 60_000);
+    const waiting = provider.waitFor("anything");
     gateway.peer.close(1008, "enough");
     await assert.rejects(
       waiting,

@@ -167,7 +167,7 @@ export class RawClient {
     return { code: close.payload.readUInt16BE(0), reason: close.payload.subarray(2).toString() };
   }
 
-  end(timeoutMs = 30_000) {
-    return waitFor(() => this.ended, { intervalMs: 2, timeoutMs, what: "the end of a connection" });
+  end() {
+    return waitFor(() => this.ended, { intervalMs: 2, what: "the end of a connection" });
   }
 }

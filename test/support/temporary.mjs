@@ -10,8 +10,25 @@ const folders = [];
 // After the tests, and not after each: what was started first is ended last, so that a host may still
 // be writing when the test that it belongs to is over.
 process.on("exit", () => {
-  for (const folder of folders) fs.rmSync(folder, { recursive: true, force: true });
+  for (const folder of folders) remove(folder);
 });
+
+const ATTEMPTS = 100;
+const PAUSE_MS = 100;
+
+/** A host whose gateway was killed takes a moment to end, and writes what it has to until then. @param {string} folder */
+function remove(folder) {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      fs.rmSync(folder, { recursive: true, force: true });
+      return;
+    } catch (error) {
+      const isWritten = /** @type {NodeJS.ErrnoException} */ (error).code === "ENOTEMPTY";
+      if (!isWritten || attempt === ATTEMPTS) throw error;
+    }
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS);
+  }
+}
 
 /** @param {import("node:test").TestContext} _t whose test it is for */
 export function temporaryFolder(_t) {

@@ -1,12 +1,11 @@
 // The interactive CLI in a real pseudo terminal, with a screen that a test can read.
 
 import { createRequire } from "node:module";
-import xterm from "@xterm/headless";
 import { runsOf } from "./screen-svg.mjs";
-import { waitFor, withTimeout } from "./wait.mjs";
+import { PATIENCE_MS, waitFor, withTimeout } from "./wait.mjs";
 
-/** node-pty is native: loaded on first use, so that tests without a terminal do not need it built. */
-const loadPty = () => createRequire(import.meta.url)("node-pty");
+/** Loaded on first use: few tests have a terminal, and node-pty is native. */
+const load = createRequire(import.meta.url);
 
 /** What a terminal sends for a key. */
 const KEYS = {
@@ -30,6 +29,8 @@ const SCREENS = {
   /** The footer while nothing runs and the input is empty. */
   ready: /\/ commands[^\n]*$/,
   cancelled: /Operation cancelled by user/,
+  /** The dialog of Esc Esc while nothing runs. */
+  rewind: /Rewind turn \d+/,
   ctrlCAgain: /ctrl\+c again to exit/i,
   /** The lines that frame the input. */
   rule: /^[─━]{20,}$/,
@@ -55,8 +56,9 @@ export class Terminal {
   constructor(cli, { args, env, cols, rows }) {
     const { command, prefix } = cli.command;
     this.#cli = cli;
-    this.#screen = new xterm.Terminal({ cols, rows, allowProposedApi: true, scrollback: 5000 });
-    this.#pty = loadPty().spawn(command, [...prefix, "--experimental", ...args], {
+    const { Terminal: Screen } = load("@xterm/headless");
+    this.#screen = new Screen({ cols, rows, allowProposedApi: true, scrollback: 5000 });
+    this.#pty = load("node-pty").spawn(command, [...prefix, "--experimental", ...args], {
       name: "xterm-256color",
       cols,
       rows,
@@ -126,11 +128,11 @@ export class Terminal {
 
   /**
    * @param {RegExp | ((screen: string) => unknown)} wanted
-   * @param {number} [timeoutMs]
    * @param {string} [what]
+   * @param {number} [timeoutMs]
    * @returns {Promise<string>} the screen that fits
    */
-  async waitForScreen(wanted, timeoutMs = 20_000, what = `a screen that fits ${wanted}`) {
+  async waitForScreen(wanted, what = `a screen that fits ${wanted}`, timeoutMs = PATIENCE_MS) {
     const fits = typeof wanted === "function" ? wanted : (screen) => wanted.test(screen);
     const look = () => {
       const screen = this.screenText();
@@ -147,9 +149,9 @@ export class Terminal {
   }
 
   /** Nothing runs and the input line is empty. */
-  waitUntilReady(timeoutMs = 30_000) {
+  waitUntilReady() {
     const ready = (screen) => SCREENS.ready.test(screen) && this.inputText(screen) === "";
-    return this.waitForScreen(ready, timeoutMs, "the CLI ready for input");
+    return this.waitForScreen(ready, "the CLI ready for input");
   }
 
   /** What stands in the input line, or undefined where a dialog hides it. */
@@ -167,17 +169,17 @@ export class Terminal {
   }
 
   /** Resolves with how the CLI ended. */
-  waitForExit(timeoutMs = 20_000) {
-    return withTimeout(this.#ended, timeoutMs, () => this.#failure("the end of the CLI"));
+  waitForExit() {
+    return withTimeout(this.#ended, () => this.#failure("the end of the CLI"));
   }
 
   // ---- what a user does --------------------------------------------------------------------------
 
   /** Answers the dialog of the first start with its preselected "Yes". */
-  async trustFolder(timeoutMs = 30_000) {
-    await this.waitForScreen(SCREENS.trust, timeoutMs, "the question for folder trust");
+  async trustFolder() {
+    await this.waitForScreen(SCREENS.trust, "the question for folder trust");
     await this.#pressUntil("enter", (screen) => !SCREENS.trust.test(screen), "the dialog gone");
-    await this.waitUntilReady(timeoutMs);
+    await this.waitUntilReady();
   }
 
   /**
@@ -189,7 +191,7 @@ export class Terminal {
     this.type(text);
     const typed = plain(text);
     const shows = (screen) => plain(this.inputText(screen) ?? "").startsWith(typed);
-    await this.waitForScreen(shows, 10_000, `"${text}" in the input line`);
+    await this.waitForScreen(shows, `"${text}" in the input line`);
     await this.#pressUntil(
       "enter",
       (screen) => !shows(screen),
@@ -198,10 +200,10 @@ export class Terminal {
   }
 
   /** Sends a prompt and waits until the turn is over. @returns {Promise<string>} the screen after it */
-  async prompt(text, answer, timeoutMs = 30_000) {
+  async prompt(text, answer) {
     await this.submit(text);
-    await this.waitForScreen(answer, timeoutMs, `the answer ${answer}`);
-    return this.waitUntilReady(timeoutMs);
+    await this.waitForScreen(answer, `the answer ${answer}`);
+    return this.waitUntilReady();
   }
 
   /** Ends this session and begins another; the CLI ends the extension's process and starts a new one. */
@@ -233,7 +235,6 @@ export class Terminal {
       return ids.find((id) => !before.has(id));
     };
     return waitFor(fresh, {
-      timeoutMs: 20_000,
       what: () => this.#failure(`a new session after ${command}`),
     });
   }
@@ -271,9 +272,26 @@ export class Terminal {
       "the turn cancelled",
       300,
     );
-    // An Esc too many would make the next letter a key of its own.
-    this.press("ctrl-u");
+    await this.#takeBackEscapes();
     await this.waitUntilReady();
+  }
+
+  /**
+   * Those that came after the turn's end have opened a dialog, or would make the next letter a key of
+   * its own: once a letter stands in the input line, all keys before it have had their effect.
+   */
+  async #takeBackEscapes() {
+    const isTyped = (/** @type {string} */ screen) => this.inputText(screen) === "x";
+    const isRewinding = (/** @type {string} */ screen) => SCREENS.rewind.test(screen);
+    for (;;) {
+      this.press("ctrl-u");
+      this.press("x");
+      const what = "a letter in the input line, or the dialog of Esc Esc";
+      const screen = await this.waitForScreen((one) => isTyped(one) || isRewinding(one), what);
+      if (isTyped(screen)) break;
+      await this.#pressUntil("escape", (one) => !isRewinding(one), "the dialog gone");
+    }
+    this.press("ctrl-u");
   }
 
   /** Leaves with `/exit`: the CLI, or only the current session where there are several. */
@@ -286,7 +304,7 @@ export class Terminal {
   async interruptExit() {
     await this.waitUntilReady();
     this.press("ctrl-c");
-    await this.waitForScreen(SCREENS.ctrlCAgain, 10_000, "the hint at the second ctrl-c");
+    await this.waitForScreen(SCREENS.ctrlCAgain, "the hint at the second ctrl-c");
     this.press("ctrl-c");
     return this.waitForExit();
   }
@@ -297,18 +315,14 @@ export class Terminal {
    */
   async #pressUntil(key, done, what, everyMs = 6000) {
     let pressedAt = -Infinity;
-    await this.waitForScreen(
-      (screen) => {
-        if (done(screen)) return true;
-        if (performance.now() - pressedAt > everyMs) {
-          pressedAt = performance.now();
-          this.press(key);
-        }
-        return false;
-      },
-      30_000,
-      what,
-    );
+    await this.waitForScreen((screen) => {
+      if (done(screen)) return true;
+      if (performance.now() - pressedAt > everyMs) {
+        pressedAt = performance.now();
+        this.press(key);
+      }
+      return false;
+    }, what);
   }
 
   /** Kills the CLI, if it still runs; its other processes are its CopilotCli's to clean up. */

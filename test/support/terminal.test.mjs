@@ -75,7 +75,7 @@ describe("interactive CLI", { concurrency: 1 }, () => {
 
   test("a screen that never comes fails with the screen and the logs", async (t) => {
     const { terminal } = await interactive(t, [say("hello")]);
-    await assert.rejects(terminal.waitForScreen(/never drawn/, 50), (error) => {
+    await assert.rejects(terminal.waitForScreen(/never drawn/, undefined, 50), (error) => {
       assert.match(error.message, /a screen that fits \/never drawn\//);
       assert.match(error.message, /commands[\s\S]*extension-bootstrap/);
       return true;

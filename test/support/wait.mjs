@@ -1,5 +1,11 @@
 // Waiting for conditions: tests state what they wait for, never how long to sleep.
 
+/**
+ * For anything that should come: a test that fails takes this long, one that passes never does. It is long, since on a
+ * machine with other work a start of Node takes ten times as long as alone.
+ */
+export const PATIENCE_MS = 120_000;
+
 /** @param {number} ms */
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -23,7 +29,7 @@ async function describe(what) {
  */
 export async function waitFor(
   predicate,
-  { timeoutMs = 30_000, intervalMs = 20, what = "a condition" } = {},
+  { timeoutMs = PATIENCE_MS, intervalMs = 20, what = "a condition" } = {},
 ) {
   const deadline = performance.now() + timeoutMs;
   let lastError;
@@ -49,11 +55,11 @@ export async function waitFor(
  *
  * @template T
  * @param {Promise<T>} promise
- * @param {number} timeoutMs
  * @param {string | (() => unknown)} what
+ * @param {number} [timeoutMs]
  * @returns {Promise<T>}
  */
-export async function withTimeout(promise, timeoutMs, what) {
+export async function withTimeout(promise, what, timeoutMs = PATIENCE_MS) {
   let timer;
   const late = new Promise((_resolve, reject) => {
     timer = setTimeout(async () => {

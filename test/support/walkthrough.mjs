@@ -26,7 +26,6 @@ import { waitFor, withTimeout } from "./wait.mjs";
 /** @typedef {import("./markdown.mjs").Block} Block */
 /** @typedef {"node" | "python"} Language */
 
-const STEP_MS = 60_000;
 const LANGUAGES = { js: "node", python: "python" };
 
 /** @param {string} text */
@@ -192,7 +191,7 @@ export class Walkthrough {
     const mark = "the folder is now ";
     const child = this.#spawn(`trap 'echo "${mark}$PWD"' EXIT\n${code}`);
     const ended = new Promise((resolve) => child.once("close", resolve));
-    const status = await withTimeout(ended, STEP_MS, () => `the end of ${code}${this.output}`);
+    const status = await withTimeout(ended, () => `the end of ${code}${this.output}`);
     assert.equal(status, wanted, this.output);
     this.#folder = new RegExp(`^${mark}(.*)$`, "m").exec(this.output)?.[1] ?? this.#folder;
   }
@@ -210,13 +209,12 @@ export class Walkthrough {
     if (!program || program.exitCode !== null || program.signalCode !== null) return;
     const ended = new Promise((resolve) => program.once("close", resolve));
     program.kill(signal);
-    await withTimeout(ended, 10_000, () => `the end of the program:\n${this.output}`);
+    await withTimeout(ended, () => `the end of the program:\n${this.output}`);
   }
 
   /** @param {string} text */
   async #says(text) {
     await waitFor(() => hasLines(this.output, text), {
-      timeoutMs: 20_000,
       what: () => `these lines:\n${text}in the output:\n${this.output}`,
     });
   }

@@ -115,4 +115,4 @@ export async function failingModel(t, status, headers = {}) {
 
 /** What the command of a job has written of its shell. @param {string} folder */
 export const pidIn = (folder) =>
-  waitFor(() => Number(fs.readFileSync(path.join(folder, "pid"), "utf8")), { timeoutMs: 30_000 });
+  waitFor(() => Number(fs.readFileSync(path.join(folder, "pid"), "utf8")));

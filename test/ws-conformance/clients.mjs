@@ -30,7 +30,6 @@ import { withTimeout } from "../support/wait.mjs";
  * @property {() => Promise<unknown>} stop
  */
 
-const PATIENCE_MS = 120_000;
 const here = path.dirname(fileURLToPath(import.meta.url));
 
 /** What comes is kept until it is asked for. @template T */
@@ -53,7 +52,7 @@ class Inbox {
     if (held !== undefined) return Promise.resolve(held);
     /** @type {Promise<T>} */
     const next = new Promise((resolve) => this.#waiting.push(resolve));
-    return withTimeout(next, PATIENCE_MS, what);
+    return withTimeout(next, what);
   }
 }
 
@@ -103,7 +102,7 @@ function undiciPong(socket) {
     diagnostics.subscribe("undici:websocket:pong", listen);
   });
   undiciPing(socket, Buffer.from("are you there?"));
-  return withTimeout(pong, PATIENCE_MS, "a pong for undici");
+  return withTimeout(pong, "a pong for undici");
 }
 
 /** @returns {Client} */

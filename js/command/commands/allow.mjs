@@ -125,22 +125,21 @@ async function run(given) {
 export default {
   command: "allow [path]",
   describe: "let a tap.config.json start its providers",
-  builder: (yargs) =>
-    yargs
-      .usage(
-        "$0 allow [path]\n\n" +
-          "Shows what the file would start in each session of its folder, asks, and allows it. " +
-          "Consent holds for each entry that was shown: a changed or new entry asks again. It does " +
-          "not cover the files that a command runs. The command refuses to run in the shell of the agent.",
-      )
-      .positional("path", PATH_ARGUMENT)
-      .option("yes", {
-        alias: "y",
-        describe: "allow without asking: you have read what it starts",
-        type: "boolean",
-        default: false,
-      })
-      .example("$0 allow", "the config of this folder")
-      .example("$0 allow ~/shop --yes", "without a question, for scripts"),
+  about:
+    "Shows what the file would start in each session of its folder, asks, and allows it. " +
+    "Consent holds for the entries that were shown: one that is new or changes needs it again. " +
+    "It does not cover the files that a command runs. The command refuses to run in the shell of the agent.",
+  positionals: { path: PATH_ARGUMENT },
+  options: {
+    yes: {
+      short: "y",
+      describe: "allow without asking: you have read what it starts",
+      type: "boolean",
+    },
+  },
+  examples: [
+    ["$0 allow", "the config of this folder"],
+    ["$0 allow ~/shop --yes", "without a question, for scripts"],
+  ],
   handler: run,
 };

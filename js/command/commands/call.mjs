@@ -7,7 +7,6 @@ import { withGateway } from "../gateway.mjs";
 import { filesOf } from "../given.mjs";
 import { untilInterrupted } from "../interruption.mjs";
 import { Output } from "../../views/output.mjs";
-import { CONFIGURATION } from "../parser.mjs";
 import { nearest } from "../../develop/nearest.mjs";
 import {
   argumentsOf,
@@ -131,13 +130,6 @@ function show(output, result, file) {
   if (!file) output.say(`(${result.mimeType}, ${size} bytes: --output <file> writes them)`);
 }
 
-/** Of an option that is given twice, the last. @param {CallGiven} given */
-const once = ({ more, ...given }) =>
-  /** @type {CallGiven} */ ({
-    ...Object.fromEntries(Object.entries(given).map(([name, one]) => [name, [one].flat().at(-1)])),
-    more,
-  });
-
 /** @param {unknown} error */
 function withoutGateway(error) {
   if (!(error instanceof Failure) || error.exit !== EXIT.noGateway) return error;
@@ -146,9 +138,8 @@ function withoutGateway(error) {
   return new Failure(message, { code, exit, advice: `${advice}; ${dev}` });
 }
 
-/** @param {CallGiven} twice */
-async function run(twice) {
-  const given = once(twice);
+/** @param {CallGiven} given */
+async function run(given) {
   const output = new Output(given);
   const { tool, session, output: file } = given;
   const words = await wordsOf(given);
@@ -178,45 +169,29 @@ async function run(twice) {
 export default {
   command: "call <tool> [args] [more..]",
   describe: "call a tool without a model",
-  builder: (parser) =>
-    parser
-      .parserConfiguration({ ...CONFIGURATION, "duplicate-arguments-array": true })
-      .usage(
-        "$0 call <tool> [key=value…]\n$0 call <tool> [JSON]\n\n" +
-          "Calls a tool of a provider as a session would, and prints the result. The arguments are " +
-          "key=value pairs, whose types follow from the tool, or a JSON object. No rule and no gate " +
-          "is asked. Ctrl-C cancels the call.",
-      )
-      .positional("tool", { describe: "its name", type: "string" })
-      .positional("args", {
-        describe: "key=value pairs, or a JSON object; else {}",
-        type: "string",
-      })
-      .positional("more", { describe: "more pairs", type: "string", array: true })
-      .option("session", {
-        describe:
-          "its id or label, or the beginning of one; else the one last used that has the tool",
-        type: "string",
-        requiresArg: true,
-      })
-      .option("timeout", {
-        describe: "in seconds; default: that of the tool",
-        type: "string",
-        requiresArg: true,
-      })
-      .option("stdin", {
-        describe: "read the arguments from stdin",
-        type: "boolean",
-        default: false,
-      })
-      .option("output", {
-        alias: "o",
-        describe: "a file for the result",
-        type: "string",
-        requiresArg: true,
-      })
-      .example("$0 call roll sides=6", "as you type it")
-      .example(`$0 call roll '{"sides":6}'`, "as JSON")
-      .example("$0 call screenshot -o page.png", "a result that is not text"),
+  usages: ["call <tool> [key=value…]", "call <tool> [JSON]"],
+  about:
+    "Calls a tool of a provider as a session would, and prints the result. The arguments are " +
+    "key=value pairs, whose types follow from the tool, or a JSON object. Rules and gates do " +
+    "not apply. Ctrl-C cancels the call.",
+  positionals: {
+    tool: { describe: "its name" },
+    args: { describe: "key=value pairs, or a JSON object; default: {}" },
+    more: { describe: "more pairs" },
+  },
+  options: {
+    session: {
+      describe:
+        "its id or label, or the beginning of one; default: the one last used that has the tool",
+    },
+    timeout: { describe: "in seconds; default: that of the tool" },
+    stdin: { describe: "read the arguments from stdin", type: "boolean" },
+    output: { short: "o", describe: "a file for the result" },
+  },
+  examples: [
+    ["$0 call roll sides=6", "as you type it"],
+    [`$0 call roll '{"sides":6}'`, "as JSON"],
+    ["$0 call screenshot -o page.png", "a result that is not text"],
+  ],
   handler: run,
 };

@@ -3,7 +3,7 @@
 import stringWidth from "string-width";
 import { usage } from "../failure.mjs";
 import { withGateway } from "../gateway.mjs";
-import { filesOf } from "../given.mjs";
+import { filesOf, FOLLOW } from "../given.mjs";
 import { pause, untilInterrupted } from "../interruption.mjs";
 import { shownCall } from "../shown-call.mjs";
 import { bad, faint, good, Output, strong } from "../../views/output.mjs";
@@ -88,29 +88,18 @@ async function run(given) {
 export default {
   command: "calls",
   describe: "show the last calls of tools",
-  builder: (parser) =>
-    parser
-      .usage(
-        "$0 calls\n\n" +
-          "Shows the last calls, one line each: time, session, provider, tool with its arguments, " +
-          "outcome and duration. The gateway keeps the last 200 of each provider, 1000 in all, in " +
-          "memory. Secrets that tap recognises are removed from arguments, and long arguments are " +
-          "cut.",
-      )
-      .option("follow", {
-        alias: "f",
-        describe: "keep showing what comes, until Ctrl-C",
-        type: "boolean",
-        default: false,
-      })
-      .option("last", {
-        alias: "n",
-        describe: "at most this many; default: 20",
-        type: "string",
-        default: "20",
-        requiresArg: true,
-      })
-      .example("$0 calls --last 100", "the last hundred")
-      .example("$0 calls -f", "each call as it ends"),
+  about:
+    "Shows the last calls, one line each: time, session, provider, tool with its arguments, " +
+    "outcome and duration. The gateway keeps the last 200 of each provider, 1000 in all, in " +
+    "memory. Secrets that tap recognises are removed from arguments, and long arguments are " +
+    "cut.",
+  options: {
+    follow: FOLLOW,
+    last: { short: "n", describe: "at most this many; default: 20", default: "20" },
+  },
+  examples: [
+    ["$0 calls --last 100", "the last hundred"],
+    ["$0 calls -f", "each call as it ends"],
+  ],
   handler: run,
 };

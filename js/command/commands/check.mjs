@@ -2,14 +2,13 @@
 
 import { EXIT, Failure, usage } from "../failure.mjs";
 import { untilInterrupted } from "../interruption.mjs";
-import { CONFIGURATION } from "../parser.mjs";
 import { BadArguments, splitWords } from "../../develop/tool-arguments.mjs";
 import { bad, faint, good, Output, strong } from "../../views/output.mjs";
 import { counted, wrapped } from "../../views/wording.mjs";
 
 /** @typedef {import("../../develop/check/checks.mjs").Checked} Checked */
 /** @typedef {import("../../develop/check/checks.mjs").Report} Report */
-/** @typedef {import("../given.mjs").Given & {pairs?: string[], call?: string | string[], skip?: string | string[], wait?: string | string[], "--"?: string[]}} CheckGiven */
+/** @typedef {import("../given.mjs").Given & {pairs?: string[], call: string[], skip: string[], wait?: string, rest: string[]}} CheckGiven */
 
 const EXAMPLE = "copilot-tap check -- node provider.mjs";
 const INDENT = "    ";
@@ -18,9 +17,6 @@ const LEAST_WIDTH = 30;
 const MOST_WAIT_S = 600;
 /** More of it would fill a log, and hide what matters. */
 const MUCH_PRINTED = 1024 * 1024;
-
-/** @param {string | string[] | undefined} given */
-const listOf = (given) => (given === undefined ? [] : [given].flat());
 
 /** @param {string} line such as: slow seconds=5 @returns {{tool: string, words: string[]}} */
 function callOf(line) {
@@ -35,7 +31,7 @@ function callOf(line) {
 
 /** @param {CheckGiven} given */
 function callsOf({ call, pairs = [] }) {
-  const calls = listOf(call).map(callOf);
+  const calls = call.map(callOf);
   if (pairs.length === 0) return calls;
   if (calls.length !== 1) {
     const advice =
@@ -49,7 +45,7 @@ function callsOf({ call, pairs = [] }) {
 
 /** @param {CheckGiven["wait"]} given in seconds @returns {number} in ms */
 function waitOf(given) {
-  const text = listOf(given).at(-1) ?? "10";
+  const text = given ?? "10";
   const value = Number(text);
   if (text.trim() !== "" && value > 0 && value <= MOST_WAIT_S) return value * 1000;
   throw usage(`--wait is "${text}", and has to be a number of seconds`, "--wait 30");
@@ -105,7 +101,7 @@ function showPlan(output, program, hasCalls) {
 /** @param {CheckGiven} given */
 async function run(given) {
   const output = new Output(given);
-  const program = given["--"] ?? [];
+  const program = given.rest;
   if (program.length === 0) throw usage("expected the provider's program", EXAMPLE);
   const calls = callsOf(given);
   const waitMs = waitOf(given.wait);
@@ -113,7 +109,7 @@ async function run(given) {
   showPlan(output, program, calls.length > 0);
   const report = await untilInterrupted(async (ending) => {
     const wanted = {
-      ...{ calls, waitMs, ending, skipped: listOf(given.skip) },
+      ...{ calls, waitMs, ending, skipped: given.skip },
       onBegin: (
         /** @type {{title: string}} */ { title },
         /** @type {number} */ at,
@@ -136,38 +132,27 @@ async function run(given) {
 export default {
   command: "check [pairs..]",
   describe: "find what a provider's program gets wrong",
-  builder: (parser) =>
-    parser
-      .parserConfiguration({ ...CONFIGURATION, "duplicate-arguments-array": true })
-      .usage(
-        "$0 check [--call <tool> [key=value…]] -- program…\n\n" +
-          "Starts the program with a gateway and a pretend session of its own, and tests what " +
-          "providers often get wrong: connecting, schemas, bad arguments, a cancelled call, /clear, " +
-          "a restart of the gateway, SIGTERM. Each finding says what to do. Since tools may have " +
-          "effects, it makes only calls with bad arguments, and those that --call names.",
-      )
-      .positional("pairs", {
-        describe: "arguments of the one --call",
-        type: "string",
-        array: true,
-      })
-      .option("call", {
-        describe: "a tool that may be called and cancelled; quote several: 'slow seconds=5'",
-        type: "string",
-        requiresArg: true,
-      })
-      .option("skip", {
-        describe: "a tool that is not called with bad arguments",
-        type: "string",
-        requiresArg: true,
-      })
-      .option("wait", {
-        describe: "seconds that the program has to join the session, each time; default: 10",
-        type: "string",
-        requiresArg: true,
-      })
-      .example("$0 check -- node provider.mjs", "everything but the cancelled call")
-      .example("$0 check --call slow seconds=5 -- python3 provider.py", "the cancelled call, too"),
+  usages: ["check [--call <tool> [key=value…]] -- program…"],
+  about:
+    "Starts the program with a gateway and a pretend session of its own, and tests what " +
+    "providers often get wrong: connecting, schemas, bad arguments, a cancelled call, /clear, " +
+    "a restart of the gateway, SIGTERM. Each finding says what to do. Since tools may have " +
+    "effects, it calls them with bad arguments only, but for those that --call names.",
+  positionals: {
+    pairs: { describe: "arguments of the tool of --call, if there is one --call" },
+  },
+  options: {
+    call: {
+      describe: "a tool that may be called and cancelled; quote several: 'slow seconds=5'",
+      multiple: true,
+    },
+    skip: { describe: "a tool that is not called with bad arguments", multiple: true },
+    wait: { describe: "seconds that the program has to join the session, each time; default: 10" },
+  },
+  examples: [
+    ["$0 check -- node provider.mjs", "everything but the cancelled call"],
+    ["$0 check --call slow seconds=5 -- python3 provider.py", "the cancelled call, too"],
+  ],
   handler: run,
   takesRest: true,
 };

@@ -19,21 +19,20 @@ function run(given) {
 export default {
   command: "completion [shell]",
   describe: "print the shell completion script",
-  builder: (parser) =>
-    parser
-      .usage(
-        "$0 completion [shell]\n\n" +
-          "Prints a script that each shell has to load. It completes commands and options, and the " +
-          "tools, sessions and providers of the running gateway.",
-      )
-      .positional("shell", {
-        describe: "bash, zsh or fish; default: that of SHELL",
-        type: "string",
-        choices: SHELLS,
-        default: shellOf(process.env),
-      })
-      .example("$0 completion bash >> ~/.bashrc", "for bash")
-      .example("$0 completion zsh >> ~/.zshrc", "for zsh")
-      .example("$0 completion fish > ~/.config/fish/completions/copilot-tap.fish", "for fish"),
+  about:
+    "Prints a script for your shell to load when it starts. It completes commands and options, and the " +
+    "tools, sessions and providers of the running gateway.",
+  positionals: {
+    shell: {
+      describe: "bash, zsh or fish; default: that of SHELL",
+      choices: SHELLS,
+      default: shellOf(process.env),
+    },
+  },
+  examples: [
+    ["$0 completion bash >> ~/.bashrc", "for bash"],
+    ["$0 completion zsh >> ~/.zshrc", "for zsh"],
+    ["$0 completion fish > ~/.config/fish/completions/copilot-tap.fish", "for fish"],
+  ],
   handler: run,
 };

@@ -2,8 +2,8 @@
 
 import { EXIT, usage } from "../failure.mjs";
 
-/** @param {import("../given.mjs").Given & {watch: boolean, project: boolean, "--"?: string[]}} given */
-async function run({ json, watch, project, "--": program = [] }) {
+/** @param {import("../given.mjs").Given & {watch: boolean, project: boolean, rest: string[]}} given */
+async function run({ json, watch, project, rest: program }) {
   if (json && program.length > 0) {
     throw usage(
       "--json takes no command",
@@ -36,25 +36,23 @@ async function run({ json, watch, project, "--": program = [] }) {
 export default {
   command: "dev",
   describe: "try a provider without Copilot",
-  builder: (yargs) =>
-    yargs
-      .usage(
-        "$0 dev [--watch] [--project] [-- program…]\n\n" +
-          "Starts a gateway and a pretend session, and the program if one is given. Type the name of a " +
-          "tool and its arguments to call it, as in set_timer label=egg; `help` shows what else there " +
-          "is, and Ctrl-D ends it. With --json it is driven by JSON lines on stdin.",
-      )
-      .option("watch", {
-        describe: "start the program again when a file of this folder changes",
-        type: "boolean",
-        default: false,
-      })
-      .option("project", {
-        describe: "start the program as a tap.config.json does: with a token and the session",
-        type: "boolean",
-        default: false,
-      })
-      .example("$0 dev -- node provider.mjs", "and then call its tools by hand"),
+  usages: ["dev [--watch] [--project] [-- program…]"],
+  about:
+    "Starts a gateway and a pretend session, and the program if one is given. Type the name of a " +
+    "tool and its arguments to call it, as in set_timer label=egg; `help` shows what else there " +
+    "is, and Ctrl-D ends it. With --json, it reads what to do as JSON lines from stdin. If " +
+    "stdin is not a terminal and a line fails, the exit code is 1.",
+  options: {
+    watch: {
+      describe: "start the program again when a file of this folder changes",
+      type: "boolean",
+    },
+    project: {
+      describe: "start the program as a tap.config.json does: with a token and the session",
+      type: "boolean",
+    },
+  },
+  examples: [["$0 dev -- node provider.mjs", "and then call its tools by hand"]],
   takesRest: true,
   handler: run,
 };

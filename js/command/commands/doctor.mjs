@@ -31,25 +31,20 @@ async function run(given) {
 export default {
   command: "doctor [tool]",
   describe: "find out why a tool is missing",
-  builder: (yargs) =>
-    yargs
-      .usage(
-        "$0 doctor [tool]\n\n" +
-          "Checks everything between a provider and the model, in the order in which a call depends " +
-          "on it, and shows the first problem with its fix. With a tool, it says why the model does " +
-          "not have that tool. The doctor changes no setting, and installs and ends nothing. It " +
-          "runs node and copilot --version for at most 5 s (that may unpack the CLI), connects once " +
-          "as a provider would, and writes a small temporary file if the disk is nearly full.",
-      )
-      .positional("tool", { describe: "the name of a tool that should be there", type: "string" })
-      .option("verbose", {
-        alias: "v",
-        describe: "also show the checks that passed",
-        type: "boolean",
-        default: false,
-      })
-      .option("columns", { type: "string", requiresArg: true, hidden: true })
-      .example("$0 doctor", "is all well?")
-      .example("$0 doctor get_weather", "why does the model not have it?"),
+  about:
+    "Checks everything between a provider and the model, in the order in which a call depends " +
+    "on it, and shows the first problem with its fix. With a tool, it says why the model does " +
+    "not have that tool. The doctor changes no setting, and installs and ends nothing. It " +
+    "runs node and copilot --version for at most 5 s (that may unpack the CLI), connects once " +
+    "as a provider would, and writes a small temporary file if the disk is nearly full.",
+  positionals: { tool: { describe: "the name of a tool that should be there" } },
+  options: {
+    verbose: { short: "v", describe: "also show the checks that passed", type: "boolean" },
+    columns: { hidden: true },
+  },
+  examples: [
+    ["$0 doctor", "is all well?"],
+    ["$0 doctor get_weather", "why does the model not have it?"],
+  ],
   handler: run,
 };

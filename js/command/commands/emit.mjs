@@ -7,7 +7,7 @@ import { faint, Output } from "../../views/output.mjs";
 import { clock, localTime } from "../../views/wording.mjs";
 import { Failure, usage } from "../failure.mjs";
 import { withGateway } from "../gateway.mjs";
-import { filesOf, runByAgent } from "../given.mjs";
+import { filesOf, FOLLOW, runByAgent } from "../given.mjs";
 import { pause, untilInterrupted } from "../interruption.mjs";
 import { sessionNamed } from "../reference.mjs";
 
@@ -16,7 +16,7 @@ import { sessionNamed } from "../reference.mjs";
 /**
  * @typedef {import("../given.mjs").Given & {action: string, name?: string, session?: string,
  *   prompt?: string, every?: string, cron?: string, inject?: string[], surface?: string[], drop?: string[],
- *   stderr: boolean, last: string, follow: boolean, "--"?: string[]}} EmitGiven
+ *   stderr: boolean, last: string, follow: boolean, rest: string[]}} EmitGiven
  * @typedef {{at: string, outcome: string, text: string, emitter: string, number: number}} Line
  */
 
@@ -52,7 +52,7 @@ const rulesOf = (given) =>
 
 /** @param {EmitGiven} given */
 function startOf(given) {
-  const { name, prompt, every, cron, stderr, "--": argv = [] } = given;
+  const { name, prompt, every, cron, stderr, rest: argv } = given;
   if (!name) {
     throw usage("say a name, and after -- a command", "copilot-tap emit start build -- make watch");
   }
@@ -174,67 +174,45 @@ async function run(given) {
 }
 
 /** @param {string} describe */
-const patterns = (describe) =>
-  /** @type {const} */ ({ describe, type: "string", array: true, requiresArg: true, nargs: 1 });
+const patterns = (describe) => /** @type {const} */ ({ describe, multiple: true });
 
 /** @type {import("../given.mjs").Command} */
 export default {
   command: "emit [action] [name]",
   takesRest: true,
   describe: "run commands and prompts in the background of a session",
-  builder: (parser) =>
-    parser
-      .usage(
-        "$0 emit [list|start|stop|test|history] [name] [-- command]\n\n" +
-          "`start` runs a command, with --prompt a prompt, or the emitter of a config that has the " +
-          "name, for the session of this folder. A stream keeps what the command writes, and " +
-          "--inject puts matching lines before the model. " +
-          "`test` says what rules would have done to the last 200 lines. `history` shows a stream; " +
-          "-f follows it.",
-      )
-      .positional("action", {
-        describe: "what to do",
-        choices: ["list", "start", "stop", "test", "history"],
-        type: "string",
-        default: "list",
-      })
-      .positional("name", { describe: "of the emitter, or of the stream", type: "string" })
-      .option("session", {
-        describe: "its id, the beginning of one, or its label",
-        type: "string",
-        requiresArg: true,
-      })
-      .option("prompt", { describe: "a prompt for the agent", type: "string", requiresArg: true })
-      .option("every", {
-        describe: "how often: 30s, 5m, 2h, 1d or idle",
-        type: "string",
-        requiresArg: true,
-      })
-      .option("cron", {
-        describe: "a cron expression of five fields",
-        type: "string",
-        requiresArg: true,
-      })
-      .option("inject", patterns("put matching lines before the model"))
-      .option("surface", patterns("show matching lines in the timeline"))
-      .option("drop", patterns("drop matching lines"))
-      .option("stderr", { describe: "also read stderr", type: "boolean", default: false })
-      .option("last", {
-        alias: "n",
-        describe: "at most this many lines; default: 20",
-        type: "string",
-        default: "20",
-        requiresArg: true,
-      })
-      .option("follow", {
-        alias: "f",
-        describe: "keep showing what comes, until Ctrl-C",
-        type: "boolean",
-        default: false,
-      })
-      .example("$0 emit", "what runs")
-      .example("$0 emit start build --inject 'error' -- npm run watch", "tell the agent of errors")
-      .example("$0 emit test build --inject 'warning'", "what that rule would have done")
-      .example("$0 emit history build -f", "its lines, as they come"),
+  usages: ["emit [list|start|stop|test|history] [name] [-- command]"],
+  about:
+    "`start` runs, for the session of this folder, a command, a prompt (--prompt), or the " +
+    "emitter of that name in a config. A stream keeps what the command writes, and " +
+    "--inject puts matching lines before the model. " +
+    "`test` says what the given rules would have done to the last 200 lines. `history` shows a stream; " +
+    "-f follows it.",
+  positionals: {
+    action: {
+      describe: "what to do",
+      choices: ["list", "start", "stop", "test", "history"],
+      default: "list",
+    },
+    name: { describe: "of the emitter, or of the stream" },
+  },
+  options: {
+    session: { describe: "its id, the beginning of one, or its label" },
+    prompt: { describe: "a prompt for the agent" },
+    every: { describe: "how often: 30s, 5m, 2h, 1d or idle" },
+    cron: { describe: "a cron expression of five fields" },
+    inject: patterns("put lines that match this pattern before the model"),
+    surface: patterns("show lines that match it in the timeline"),
+    drop: patterns("drop lines that match it"),
+    stderr: { describe: "also read stderr", type: "boolean" },
+    last: { short: "n", describe: "at most this many lines; default: 20", default: "20" },
+    follow: FOLLOW,
+  },
+  examples: [
+    ["$0 emit", "what runs"],
+    ["$0 emit start build --inject 'error' -- npm run watch", "tell the agent of errors"],
+    ["$0 emit test build --inject 'warning'", "what that rule would have done"],
+    ["$0 emit history build -f", "its lines, as they come"],
+  ],
   handler: run,
 };

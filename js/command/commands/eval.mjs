@@ -18,7 +18,7 @@ import { untilInterrupted } from "../interruption.mjs";
 /** @typedef {import("../../evals/results.mjs").Results} Results */
 /**
  * @typedef {import("../given.mjs").Given & {action: string, cases?: string, case?: string, list: boolean, cli?: string,
- *   model?: string, "no-judge": boolean, "judge-model"?: string, output?: string, yes: boolean}} EvalGiven
+ *   model?: string, noJudge: boolean, judgeModel?: string, output?: string, yes: boolean}} EvalGiven
  */
 
 const SMOKE = path.join(programFolder, "evals", "smoke.yaml");
@@ -154,7 +154,7 @@ async function runAll(cases, given, cli, env) {
   const { runCase } = await import("../../evals/run-case.mjs");
   const { resultsPlace } = await import("../../evals/results.mjs");
   const { verdicts } = resultsPlace(copilotHome(env));
-  const judge = given["no-judge"] ? undefined : { model: given["judge-model"], cache: verdicts };
+  const judge = given.noJudge ? undefined : { model: given.judgeModel, cache: verdicts };
   const progress = new Progress(!given.json);
   return untilInterrupted(async (ending) => {
     /** @type {CaseResult[]} */
@@ -243,44 +243,34 @@ async function run(given) {
 export default {
   command: "eval <action> [cases]",
   describe: "run Copilot on cases, and judge what it did",
-  builder: (parser) =>
-    parser
-      .usage(
-        "$0 eval run [cases]\n\n" +
-          "Runs the Copilot CLI on each case of a YAML file, with tap, in a workspace and a " +
-          "COPILOT_HOME of its own. Then it checks which tools Copilot called, what Copilot saw and " +
-          "claimed, and which files and records there are; a model judges rubrics. In that " +
-          "workspace the agent may use every tool without asking. Without a file, it runs the smoke " +
-          "cases of tap.",
-      )
-      .positional("action", { describe: "what to do", type: "string", choices: ["run"] })
-      .positional("cases", { describe: "a YAML file of cases", type: "string" })
-      .option("case", { describe: "only this one", type: "string", requiresArg: true })
-      .option("list", { describe: "show the cases; run none", type: "boolean", default: false })
-      .option("cli", {
-        describe: "the program copilot; default: that on PATH",
-        type: "string",
-        requiresArg: true,
-      })
-      .option("model", { describe: "the model for the runs", type: "string", requiresArg: true })
-      .option("judge-model", {
-        describe: "the model that judges rubrics",
-        type: "string",
-        requiresArg: true,
-      })
-      .option("no-judge", { describe: "leave out rubrics", type: "boolean", default: false })
-      .option("output", {
-        describe: "a JSON file for the results; default: one in tap/evals of the home",
-        type: "string",
-        requiresArg: true,
-      })
-      .option("yes", {
-        alias: "y",
-        describe: "run the commands of setups: you have read them",
-        type: "boolean",
-        default: false,
-      })
-      .example("$0 eval run", "do tap's tools reach a session?")
-      .example("$0 eval run cases.yaml --case deploy --no-judge", "one case, without a judge"),
+  usages: ["eval run [cases]"],
+  about:
+    "Runs the Copilot CLI on each case of a YAML file, with tap, in a workspace and a " +
+    "COPILOT_HOME of its own. Then it checks which tools Copilot called, what Copilot saw and " +
+    "claimed, and which files and records there are; a model judges rubrics. In that " +
+    "workspace the agent may use every tool without asking. Without a file, it runs the smoke " +
+    "cases of tap.",
+  positionals: {
+    action: { describe: "what to do", choices: ["run"] },
+    cases: { describe: "a YAML file of cases" },
+  },
+  options: {
+    case: { describe: "only this one" },
+    list: { describe: "show the cases; run none", type: "boolean" },
+    cli: { describe: "the program copilot; default: that on PATH" },
+    model: { describe: "the model for the runs" },
+    "judge-model": { describe: "the model that judges rubrics" },
+    "no-judge": { describe: "leave out rubrics", type: "boolean" },
+    output: { describe: "a JSON file for the results; default: one in tap/evals of the home" },
+    yes: {
+      short: "y",
+      describe: "run the commands of setups: you have read them",
+      type: "boolean",
+    },
+  },
+  examples: [
+    ["$0 eval run", "do tap's tools reach a session?"],
+    ["$0 eval run cases.yaml --case deploy --no-judge", "one case, without a judge"],
+  ],
   handler: run,
 };

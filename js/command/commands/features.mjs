@@ -133,23 +133,23 @@ async function run(given) {
 export default {
   command: "features [action] [id]",
   describe: "show tap's features, and switch them",
-  builder: (yargs) =>
-    yargs
-      .usage(
-        "$0 features [list|report|enable|disable] [id]\n\n" +
-          "`list` shows each feature in a line. `report` says what each was granted and denied, what it has " +
-          "installed, and what was left out and why. `enable` and `disable` write your config and take " +
-          "effect at once, in running sessions too.",
-      )
-      .positional("action", {
-        describe: "what to do",
-        choices: ["list", "report", "enable", "disable"],
-        type: "string",
-        default: "list",
-      })
-      .positional("id", { describe: "a feature, such as builtin:records", type: "string" })
-      .example("$0 features", "which there are")
-      .example("$0 features report builtin:records", "what one may do, and what it has")
-      .example("$0 features disable builtin:records", "take its tools out of every session"),
+  usages: ["features [list|report|enable|disable] [id]"],
+  about:
+    "`list` shows each feature in a line. `report` says what each was granted and denied, what it has " +
+    "installed, and what was left out and why. `enable` and `disable` write your config and take " +
+    "effect at once, in running sessions too.",
+  positionals: {
+    action: {
+      describe: "what to do",
+      choices: ["list", "report", "enable", "disable"],
+      default: "list",
+    },
+    id: { describe: "a feature, such as builtin:records" },
+  },
+  examples: [
+    ["$0 features", "which there are"],
+    ["$0 features report builtin:records", "what one may do, and what it has"],
+    ["$0 features disable builtin:records", "take its tools out of every session"],
+  ],
   handler: run,
 };

@@ -35,12 +35,10 @@ const MODULES = {
   completion: () => import("./completion.mjs"),
 };
 
-/** @param {string[]} names */
-const load = (names) => Promise.all(names.map(async (name) => (await MODULES[name]()).default));
+export const NAMES = Object.keys(MODULES);
 
-/**
- * The command that the first word names, or all commands if it does not name one. Loading all of them takes
- * as long as Node itself takes to start. @param {string[]} args
- */
-export const commandsFor = ([first = ""]) =>
-  load(Object.hasOwn(MODULES, first) ? [first] : Object.keys(MODULES));
+/** @param {string} name of NAMES */
+export const load = async (name) => (await MODULES[name]()).default;
+
+/** It takes as long as Node itself takes to start. */
+export const loadAll = () => Promise.all(NAMES.map(load));

@@ -64,14 +64,13 @@ async function run(given) {
 export default {
   command: "limits",
   describe: "show every limit and its variable",
-  builder: (parser) =>
-    parser
-      .usage(
-        "$0 limits\n\n" +
-          "Shows every limit with its unit and the environment variable that changes it: of the gateway " +
-          "that runs, or of one that would start from here. docs/limits.md says why each is there.",
-      )
-      .example("$0 limits", "all of them")
-      .example("TAP_MAX_TOOLS=50 $0 limits", "what a variable would do"),
+  about:
+    "Shows every limit with its unit and the environment variable that changes it. The values are " +
+    "those of the running gateway. If none runs, they are those that a gateway started from this " +
+    "shell would have. docs/limits.md says why each is there.",
+  examples: [
+    ["$0 limits", "all of them"],
+    ["TAP_MAX_TOOLS=50 $0 limits", "what a variable does, while no gateway runs"],
+  ],
   handler: run,
 };

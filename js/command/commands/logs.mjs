@@ -1,7 +1,7 @@
 // `logs`: the logs of the gateway and the extensions, merged by time.
 
 import { Failure, usage } from "../failure.mjs";
-import { filesOf } from "../given.mjs";
+import { filesOf, FOLLOW } from "../given.mjs";
 import { pause, untilInterrupted } from "../interruption.mjs";
 import { LogFiles, SOURCES } from "../log-files.mjs";
 import { bad, faint, Output, strong, warning } from "../../views/output.mjs";
@@ -61,38 +61,27 @@ async function run(given) {
 export default {
   command: "logs",
   describe: "show what the gateway and the extensions log",
-  builder: (parser) =>
-    parser
-      .usage(
-        "$0 logs\n\n" +
-          "Shows the last lines of the logs of the gateway and of the extensions, merged by time, " +
-          "in local time and with the first 8 characters of ids. --json prints an array; with " +
-          "--follow it prints one line for each entry.",
-      )
-      .option("follow", {
-        alias: "f",
-        describe: "keep showing what comes, until Ctrl-C",
-        type: "boolean",
-        default: false,
-      })
-      .option("level", {
-        alias: "l",
-        describe: "the lowest level to show: info (default), warning or error",
-        choices: LEVELS,
-        default: "info",
-      })
-      .option("lines", {
-        alias: "n",
-        describe: "at most this many; default: 50",
-        type: "string",
-        default: "50",
-        requiresArg: true,
-      })
-      .option("source", {
-        describe: "only this log: host or extension",
-        choices: Object.keys(SOURCES),
-      })
-      .example("$0 logs -n 200", "the last 200 lines")
-      .example("$0 logs -f --level warning", "what goes wrong, as it does"),
+  about:
+    "Shows the last lines of the logs of the gateway and of the extensions, merged by time, " +
+    "in local time and with the first 8 characters of ids. --json prints an array; with " +
+    "--follow it prints one line for each entry.",
+  options: {
+    follow: FOLLOW,
+    level: {
+      short: "l",
+      describe: "the lowest level to show: info (default), warning or error",
+      choices: LEVELS,
+      default: "info",
+    },
+    lines: { short: "n", describe: "at most this many; default: 50", default: "50" },
+    source: {
+      describe: "only this log: host or extension",
+      choices: Object.keys(SOURCES),
+    },
+  },
+  examples: [
+    ["$0 logs -n 200", "the last 200 lines"],
+    ["$0 logs -f --level warning", "what goes wrong, as it does"],
+  ],
   handler: run,
 };

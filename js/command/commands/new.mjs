@@ -22,20 +22,14 @@ function run(given) {
 export default {
   command: "new <language> <name>",
   describe: "write a provider with a test",
-  builder: (yargs) =>
-    yargs
-      .usage(
-        "$0 new <language> <name>\n\nWrites a provider with a test into a new folder of that name.",
-      )
-      .positional("language", {
-        describe: "node or python",
-        type: "string",
-        choices: LANGUAGES,
-      })
-      .positional("name", {
-        describe: "of the provider and its folder: lowercase letters, digits, - and _",
-        type: "string",
-      })
-      .example("$0 new node weather", "then: cd weather; npm test"),
+  about: "Writes a provider with a test into a new folder of that name.",
+  positionals: {
+    language: {
+      describe: "node or python",
+      choices: LANGUAGES,
+    },
+    name: { describe: "of the provider and its folder: lowercase letters, digits, - and _" },
+  },
+  examples: [["$0 new node weather", "then: cd weather; npm test"]],
   handler: run,
 };

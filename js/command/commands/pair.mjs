@@ -26,15 +26,11 @@ async function run(given) {
 export default {
   command: "pair",
   describe: "list the paired providers",
-  builder: (yargs) =>
-    yargs
-      .usage(
-        "$0 pair\n\n" +
-          "Lists the providers that were paired by a code.\n\n" +
-          "A web page, or a program that cannot read the token file, asks to be paired: the session's " +
-          "timeline then shows a code of six digits, and you type it into that page or program. It " +
-          "has access to that session only, until `$0 unpair <name>` or the end of the gateway (docs/protocol.md).",
-      )
-      .example("$0 pair", "which providers, from where, in which session"),
+  about:
+    "Lists the providers that were paired by a code.\n\n" +
+    "A web page, or a program that cannot read the token file, asks to be paired: the session's " +
+    "timeline then shows a code of six digits, and you type it into that page or program. It " +
+    "has access to that session only, until `$0 unpair <name>` or the end of the gateway (docs/protocol.md).",
+  examples: [["$0 pair", "which providers, from where, in which session"]],
   handler: run,
 };

@@ -68,7 +68,7 @@ async function list({ output, ask }) {
   const plans = [];
   let cursor;
   do {
-    const page = await ask({ do: "list_copilot_plans", cursor });
+    const page = await ask({ do: "list_copilot_plans", args: { cursor } });
     plans.push(...page.plans);
     cursor = page.cursor;
   } while (cursor !== undefined);
@@ -240,50 +240,48 @@ async function run(given) {
 }
 
 /** @param {string} describe */
-const flag = (describe) => /** @type {const} */ ({ describe, type: "boolean", default: false });
-/** @param {string} describe */
-const text = (describe) => /** @type {const} */ ({ describe, type: "string", requiresArg: true });
+const flag = (describe) => /** @type {const} */ ({ describe, type: "boolean" });
 
 /** @type {import("../given.mjs").Command} */
 export default {
   command: "plan [action] [target]",
   describe: "run plans of agents and commands in git worktrees",
-  builder: (parser) =>
-    parser
-      .usage(
-        "$0 plan [action] [target]\n\n" +
-          "`run` starts a plan from a file (YAML or JSON) and follows it; its exit code is 0 only " +
-          "if all nodes succeeded. `validate` only checks the file. `show`, `watch`, `logs`, `diff` " +
-          "and `export` only read; `retry`, `pause`, `resume`, `cancel`, `land` and `delete` change " +
-          "a plan. `restore` brings back what was in a worktree, `clean` removes folders that " +
-          "belong to no plan, `import` reads what `export` has written. The target is a file, the " +
-          "id of a plan or the beginning of one, or <id>/<node>. A gateway is started if none runs.",
-      )
-      .positional("action", {
-        describe: "what to do",
-        choices: Object.keys(ACTIONS),
-        type: "string",
-        default: "list",
-      })
-      .positional("target", { describe: "a file, an id, or <id>/<node>", type: "string" })
-      .option("detach", flag("run: do not follow it"))
-      .option("follow", { ...flag("logs: keep showing what comes"), alias: "f" })
-      .option("phase", text("logs: of this phase, such as work or postchecks"))
-      .option("from-start", flag("retry: from the start, not from the phase that failed"))
-      .option("instructions", text("retry: more instructions for the agent"))
-      .option("budget", text("resume: how many AI credits the whole plan may use"))
-      .option("tokens", text("resume: how many tokens the whole plan may use"))
-      .option("to", text("restore: also copy the files into this folder"))
-      .option("yes", { ...flag("cancel, delete, clean: do not ask"), alias: "y" })
-      .option("format", {
-        describe: "export: json for the whole plan, mermaid for its graph",
-        choices: ["json", "mermaid"],
-        type: "string",
-        default: "json",
-      })
-      .example("$0 plan run plan.yaml", "run it, and follow it to its end")
-      .example("$0 plan watch p7", "the plan whose id begins with p7, live")
-      .example("$0 plan logs p7/tests -f", "what a node prints, as it comes")
-      .example("$0 plan retry p7/tests", "from the phase that failed"),
+  about:
+    "`run` starts a plan from a file (YAML or JSON) and follows it; its exit code is 0 only " +
+    "if all nodes succeeded. `validate` only checks the file. `show`, `watch`, `logs`, `diff` " +
+    "and `export` only read; `retry`, `pause`, `resume`, `cancel`, `land` and `delete` change " +
+    "a plan. `restore` brings back what was in a worktree, `clean` removes folders that " +
+    "belong to no plan, and `import` reads what `export` has written. The target is a file, the " +
+    "id of a plan or the beginning of one, or <id>/<node>. If no gateway runs, one is started.",
+  positionals: {
+    action: {
+      describe: "what to do",
+      choices: Object.keys(ACTIONS),
+      default: "list",
+    },
+    target: { describe: "a file, an id, or <id>/<node>" },
+  },
+  options: {
+    detach: flag("run: do not follow it"),
+    follow: { ...flag("logs: keep showing what comes"), short: "f" },
+    phase: { describe: "logs: of this phase, such as work or postchecks" },
+    "from-start": flag("retry: from the start, not from the phase that failed"),
+    instructions: { describe: "retry: more instructions for the agent" },
+    budget: { describe: "resume: how many AI credits the whole plan may use" },
+    tokens: { describe: "resume: how many tokens the whole plan may use" },
+    to: { describe: "restore: also copy the files into this folder" },
+    yes: { ...flag("cancel, delete, clean: do not ask"), short: "y" },
+    format: {
+      describe: "export: json for the whole plan, mermaid for its graph",
+      choices: ["json", "mermaid"],
+      default: "json",
+    },
+  },
+  examples: [
+    ["$0 plan run plan.yaml", "run it, and follow it to its end"],
+    ["$0 plan watch p7", "the plan whose id begins with p7, live"],
+    ["$0 plan logs p7/tests -f", "what a node prints, as it comes"],
+    ["$0 plan retry p7/tests", "from the phase that failed"],
+  ],
   handler: run,
 };

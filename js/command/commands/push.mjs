@@ -11,11 +11,11 @@ const LEVELS = ["keep", "surface", "inject"];
 /** To bind to a session, and then for its receipt. */
 const PATIENCE_MS = 5000;
 
-/** @typedef {import("../given.mjs").Given & {text?: string, "--"?: string[], level: string, stream: string, name: string, session?: string}} PushGiven */
+/** @typedef {import("../given.mjs").Given & {text?: string, rest: string[], level: string, stream: string, name: string, session?: string}} PushGiven */
 
 /** @param {PushGiven} given @returns {Promise<string>} */
 async function eventOf(given) {
-  const { text, "--": rest = [] } = given;
+  const { text, rest } = given;
   const words = [...(text === undefined ? [] : [text]), ...rest];
   const piped = words.length === 0 && !process.stdin.isTTY;
   const event = piped ? (await textOf(process.stdin)).trim() : words.join(" ");
@@ -75,38 +75,25 @@ async function run(given) {
 export default {
   command: "push [text]",
   describe: "send an event to a session",
-  builder: (parser) =>
-    parser
-      .usage(
-        "$0 push [text]\n\n" +
-          "Sends one event to a session and prints its outcome. Without a text, it reads the event from stdin.",
-      )
-      .positional("text", { describe: "the event; default: stdin", type: "string" })
-      .option("level", {
-        alias: "l",
-        describe: "keep it, surface it in the timeline (default), or inject it before the model",
-        choices: LEVELS,
-        default: "surface",
-      })
-      .option("session", {
-        describe: "its id or label, or the beginning of one; else the one last used",
-        type: "string",
-        requiresArg: true,
-      })
-      .option("stream", {
-        describe: "its stream; default: events",
-        type: "string",
-        default: "events",
-        requiresArg: true,
-      })
-      .option("name", {
-        describe: "the name of the provider; default: shell",
-        type: "string",
-        default: "shell",
-        requiresArg: true,
-      })
-      .example('$0 push "build 5 is red"', "a line in the timeline")
-      .example("make 2>&1 | tail -20 | $0 push --level inject", "the model reacts to it"),
+  about:
+    "Sends one event to a session and prints its outcome. Without a text, it reads the event " +
+    "from stdin; give a text that begins with - in this way.",
+  positionals: { text: { describe: "the event; default: stdin" } },
+  options: {
+    level: {
+      short: "l",
+      describe: "keep it, surface it in the timeline (default), or inject it before the model",
+      choices: LEVELS,
+      default: "surface",
+    },
+    session: { describe: "its id or label, or the beginning of one; else the one last used" },
+    stream: { describe: "its stream; default: events", default: "events" },
+    name: { describe: "the name of the provider; default: shell", default: "shell" },
+  },
+  examples: [
+    ['$0 push "build 5 is red"', "a line in the timeline"],
+    ["make 2>&1 | tail -20 | $0 push --level inject", "the model reacts to it"],
+  ],
   handler: run,
   takesRest: true,
 };

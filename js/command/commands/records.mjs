@@ -3,7 +3,7 @@
 import { messageOf } from "../../base/errors.mjs";
 import { usage } from "../failure.mjs";
 import { withRecords } from "../gateway.mjs";
-import { environmentOf, filesOf } from "../given.mjs";
+import { environmentOf, filesOf, FOLLOW } from "../given.mjs";
 import { pause, untilInterrupted } from "../interruption.mjs";
 import {
   conditionsOf,
@@ -89,7 +89,7 @@ async function newsOf(control, query, seen, count) {
   const after = isOther ? 0 : seen.last.id;
   if (newest.id === after) return [];
   const where = { id: { gt: after, lt: newest.id + 1 }, ...query.where };
-  const records = await newestRecords(control, { ...query, where }, count, after);
+  const records = await newestRecords(control, { ...query, where }, count);
   seen.last = newest;
   return records.filter(({ id }) => id > after && id <= newest.id);
 }
@@ -179,51 +179,31 @@ async function run(words) {
 export default {
   command: "records [of] [where..]",
   describe: "show what has happened: calls, gates, pushes, …",
-  builder: (parser) =>
-    parser
-      .usage(
-        "$0 records [of] [where..]\n\n" +
-          "Shows what tap has recorded, the newest last. Without a collection, it shows those of " +
-          "all; without anything else, it lists the collections and how many records each has. A " +
-          "condition is field=value, field!=value, " +
-          "field<value, field>value or field^=beginning. Secrets were removed before the records " +
-          "were written.",
-      )
-      .positional("of", { describe: "a collection: tool_call, gate, push, …", type: "string" })
-      .positional("where", { describe: "conditions; all must hold", type: "string", array: true })
-      .option("session", {
-        describe: "only this session: its id or label",
-        type: "string",
-        requiresArg: true,
-      })
-      .option("since", {
-        describe: "from this time on: 30m, 2h, 7d, or 2026-11-22T09:00",
-        type: "string",
-        requiresArg: true,
-      })
-      .option("until", { describe: "up to this time", type: "string", requiresArg: true })
-      .option("last", {
-        alias: "n",
-        describe: "at most this many; default: 20",
-        type: "string",
-        requiresArg: true,
-      })
-      .option("follow", {
-        alias: "f",
-        describe: "keep showing what comes, until Ctrl-C",
-        type: "boolean",
-        default: false,
-      })
-      .option("jsonl", { describe: "one JSON object a line", type: "boolean", default: false })
-      .option("sql", {
-        describe: "run an SQL query, which can only read",
-        type: "string",
-        requiresArg: true,
-      })
-      .example("$0 records", "which collections there are")
-      .example("$0 records tool_call outcome=failed --since 1d", "the failed calls of a day")
-      .example("$0 records gate -f", "each decision as it is made")
-      .example("$0 records --session shop -f", "all that happens in a session")
-      .example('$0 records --sql "SELECT count(*) FROM records"', "any query in SQL"),
+  about:
+    "Shows what tap has recorded, the newest last. Without a collection, it shows the " +
+    "records of all of them. Without any argument or option, it lists the collections and how " +
+    "many records each has. A condition is field=value, field!=value, " +
+    "field<value, field>value or field^=beginning. Secrets were removed before the records " +
+    "were written.",
+  positionals: {
+    of: { describe: "a collection: tool_call, gate, push, …" },
+    where: { describe: "conditions; all must hold" },
+  },
+  options: {
+    session: { describe: "only this session: its id or label" },
+    since: { describe: "from this time on: 30m, 2h, 7d, or 2026-11-22T09:00" },
+    until: { describe: "up to this time" },
+    last: { short: "n", describe: "at most this many; default: 20" },
+    follow: FOLLOW,
+    jsonl: { describe: "one JSON object a line", type: "boolean" },
+    sql: { describe: "run an SQL query, which can only read" },
+  },
+  examples: [
+    ["$0 records", "which collections there are"],
+    ["$0 records tool_call outcome=failed --since 1d", "the failed calls of a day"],
+    ["$0 records gate -f", "each decision as it is made"],
+    ["$0 records --session shop -f", "all that happens in a session"],
+    ['$0 records --sql "SELECT count(*) FROM records"', "any query in SQL"],
+  ],
   handler: run,
 };

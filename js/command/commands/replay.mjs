@@ -8,7 +8,7 @@ import { callsOf, COMPARISONS, replay } from "../../develop/replay.mjs";
 import { readTrace } from "../../develop/trace.mjs";
 
 /** @typedef {import("../../develop/replay.mjs").Replayed} Replayed */
-/** @typedef {import("../given.mjs").Given & {file: string, "--"?: string[], provider?: string, compare: import("../../develop/replay.mjs").Comparison}} ReplayGiven */
+/** @typedef {import("../given.mjs").Given & {file: string, rest: string[], provider?: string, compare: import("../../develop/replay.mjs").Comparison}} ReplayGiven */
 
 /** @param {ReplayGiven} given */
 function recordedCalls({ file, provider }) {
@@ -68,7 +68,7 @@ function passOn({ stdout, stderr }) {
 /** @param {ReplayGiven} given */
 async function run(given) {
   const output = new Output(given);
-  const program = given["--"] ?? [];
+  const program = given.rest;
   if (program.length === 0) {
     throw usage("expected the provider's program", "copilot-tap replay ci.jsonl -- node ci.mjs");
   }
@@ -117,27 +117,25 @@ function report(output, results) {
 export default {
   command: "replay <file>",
   describe: "replay the calls of a recording",
-  builder: (parser) =>
-    parser
-      .usage(
-        "$0 replay <file> -- program…\n\n" +
-          "Starts the provider with a gateway of its own, makes the calls of the recording, and " +
-          "compares the answers: a recording as a test. Sessions and providers that run are not " +
-          "affected.",
-      )
-      .positional("file", { describe: "made by copilot-tap trace", type: "string" })
-      .option("provider", { describe: "only its calls", type: "string", requiresArg: true })
-      .option("compare", {
-        describe:
-          "equal: the data (default); shape: its names and types; outcome: success or the error code",
-        choices: COMPARISONS,
-        default: "equal",
-      })
-      .example("$0 replay ci.jsonl -- node ci.mjs", "does ci still answer as it did?")
-      .example(
-        "$0 replay ci.jsonl --compare shape -- python3 ci.py",
-        "where values differ from day to day",
-      ),
+  usages: ["replay <file> -- program…"],
+  about:
+    "Starts the provider with a gateway of its own, makes the calls of the recording, and " +
+    "compares the answers: a recording as a test. Sessions and providers that run are not " +
+    "affected.",
+  positionals: { file: { describe: "made by copilot-tap trace" } },
+  options: {
+    provider: { describe: "only its calls" },
+    compare: {
+      describe:
+        "equal: the data (default); shape: its names and types; outcome: success or the error code",
+      choices: COMPARISONS,
+      default: "equal",
+    },
+  },
+  examples: [
+    ["$0 replay ci.jsonl -- node ci.mjs", "does ci still answer as it did?"],
+    ["$0 replay ci.jsonl --compare shape -- python3 ci.py", "where values differ from day to day"],
+  ],
   handler: run,
   takesRest: true,
 };

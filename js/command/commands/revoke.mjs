@@ -28,12 +28,9 @@ function run(given) {
 export default {
   command: "revoke [path]",
   describe: "withdraw that permission",
-  builder: (yargs) =>
-    yargs
-      .usage(
-        "$0 revoke [path]\n\nWithdraws the consent to every entry of the file. What it has started is stopped within a second.",
-      )
-      .positional("path", PATH_ARGUMENT)
-      .example("$0 revoke ~/shop", "its providers are stopped, and not started again"),
+  about:
+    "Withdraws the consent to every entry of the file. What it has started is stopped within a second.",
+  positionals: { path: PATH_ARGUMENT },
+  examples: [["$0 revoke ~/shop", "its providers are stopped, and not started again"]],
   handler: run,
 };

@@ -16,14 +16,12 @@ async function run(given) {
 export default {
   command: "rules",
   describe: "list what may deny or change what the agent does",
-  builder: (parser) =>
-    parser
-      .usage(
-        "$0 rules\n\n" +
-          "Lists every rule, context and edit of the system message that a provider has declared, by " +
-          "session: what it matches, and what it does then.",
-      )
-      .example("$0 rules", "who may deny what")
-      .example("$0 rules --json", "for a script"),
+  about:
+    "Lists every rule, context and edit of the system message that a provider has declared, by " +
+    "session: what it matches, and what it does then.",
+  examples: [
+    ["$0 rules", "who may deny what"],
+    ["$0 rules --json", "for a script"],
+  ],
   handler: run,
 };

@@ -177,38 +177,24 @@ async function run(given) {
 export default {
   command: "spans [of]",
   describe: "show where the time of calls went",
-  builder: (parser) =>
-    parser
-      .usage(
-        "$0 spans [call, session or trace]\n\n" +
-          "Shows spans as a tree with times: the turns of a session, the calls in them, the work of " +
-          "providers. Without an argument, it shows the last traces.",
-      )
-      .positional("of", {
-        describe: "a call's id, a session's id or label, or a trace's id",
-        type: "string",
-      })
-      .option("session", {
-        describe: "only of this session: its id or label",
-        type: "string",
-        requiresArg: true,
-      })
-      .option("last", {
-        alias: "n",
-        describe: "at most this many traces; default: 5",
-        type: "string",
-        default: "5",
-        requiresArg: true,
-      })
-      .option("export", {
-        describe: "write them to a file instead: chrome (for Perfetto) or otlp",
-        type: "string",
-        nargs: 2,
-      })
-      .example("$0 spans", "the last traces")
-      .example(
-        "$0 spans shop --export chrome trace.json",
-        "a session, for https://ui.perfetto.dev",
-      ),
+  usages: ["spans [call, session or trace]"],
+  about:
+    "Shows spans as a tree with times: the turns of a session, the calls in them, the work of " +
+    "providers. Without an argument, it shows the last traces.",
+  positionals: {
+    of: { describe: "a call's id, a session's id or label, or a trace's id" },
+  },
+  options: {
+    session: { describe: "only of this session: its id or label" },
+    last: { short: "n", describe: "at most this many traces; default: 5", default: "5" },
+    export: {
+      describe: "write them to a file: chrome (for Perfetto) or otlp, then the name of the file",
+      values: 2,
+    },
+  },
+  examples: [
+    ["$0 spans", "the last traces"],
+    ["$0 spans shop --export chrome trace.json", "a session, for https://ui.perfetto.dev"],
+  ],
   handler: run,
 };

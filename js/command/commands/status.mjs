@@ -88,28 +88,19 @@ async function run(given) {
 export default {
   command: "status",
   describe: "show what runs, and what is allowed",
-  builder: (parser) =>
-    parser
-      .usage(
-        "$0 status\n\n" +
-          "Shows the gateway with its sessions and providers, their rules, the tools that were called, how " +
-          "often and how fast, recent failures, the feature host, holds, the record store, and which configs are " +
-          "allowed. Without a gateway it says who " +
-          "has its port.",
-      )
-      .option("watch", {
-        alias: "w",
-        describe: "look again every second, until Ctrl-C",
-        type: "boolean",
-        default: false,
-      })
-      .option("limits", {
-        describe: "with --json: the limits in force, too",
-        type: "boolean",
-        default: false,
-      })
-      .example("$0 status", "at a glance")
-      .example("$0 status --watch", "while something is going on")
-      .example("$0 status --json", "for a script"),
+  about:
+    "Shows the gateway with its sessions and providers, their rules, the tools that were called, how " +
+    "often and how fast, recent failures, the feature host, holds, the record store, and which configs are " +
+    "allowed. If no gateway runs, it says which program " +
+    "has the port.",
+  options: {
+    watch: { short: "w", describe: "look again every second, until Ctrl-C", type: "boolean" },
+    limits: { describe: "with --json: the limits in force, too", type: "boolean" },
+  },
+  examples: [
+    ["$0 status", "at a glance"],
+    ["$0 status --watch", "while something is going on"],
+    ["$0 status --json", "for a script"],
+  ],
   handler: run,
 };

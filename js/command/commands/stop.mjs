@@ -29,13 +29,9 @@ async function run(given) {
 export default {
   command: "stop",
   describe: "end the gateway if no session uses it",
-  builder: (yargs) =>
-    yargs
-      .usage(
-        "$0 stop\n\n" +
-          "Ends the gateway and the feature host, and names the background work that ends with " +
-          "them. While sessions use the gateway, it refuses and names these sessions.",
-      )
-      .example("$0 stop", "after the last session, without waiting"),
+  about:
+    "Ends the gateway and the feature host, and names the background work that ends with " +
+    "them. While sessions use the gateway, it refuses and names these sessions.",
+  examples: [["$0 stop", "after the last session, without waiting"]],
   handler: run,
 };

@@ -88,20 +88,15 @@ async function run(given) {
 export default {
   command: "tools [name]",
   describe: "list the tools, or show the parameters of one",
-  builder: (parser) =>
-    parser
-      .usage(
-        "$0 tools [name]\n\n" +
-          "Lists the tools of the providers in each session, or shows one with its parameters.",
-      )
-      .positional("name", { describe: "of a tool, to see its parameters", type: "string" })
-      .option("session", {
-        describe: "only this session: its id or label, or the beginning of one",
-        type: "string",
-        requiresArg: true,
-      })
-      .option("full", { describe: "whole ids", type: "boolean", default: false })
-      .example("$0 tools", "all of them")
-      .example("$0 tools forecast", "its parameters"),
+  about: "Lists the tools of the providers in each session, or shows one with its parameters.",
+  positionals: { name: { describe: "of a tool, to see its parameters" } },
+  options: {
+    session: { describe: "only this session: its id or label, or the beginning of one" },
+    full: { describe: "whole ids", type: "boolean" },
+  },
+  examples: [
+    ["$0 tools", "all of them"],
+    ["$0 tools forecast", "its parameters"],
+  ],
   handler: run,
 };

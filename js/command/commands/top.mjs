@@ -30,14 +30,10 @@ async function run(given) {
 export default {
   command: "top",
   describe: "watch everything on one screen",
-  builder: (parser) =>
-    parser
-      .usage(
-        "$0 top\n\n" +
-          "Shows sessions, providers, rules, calls, spans, streams, pushes, what was put before the model, " +
-          "goals, features and emitters, and looks again every second. It changes nothing. The last line of " +
-          "the screen names the keys: q quits, ? shows them all.",
-      )
-      .example("$0 top", "until q or Ctrl-C"),
+  about:
+    "Shows sessions, providers, rules, calls, spans, streams, pushes, what was put before the model, " +
+    "goals, features and emitters, and looks again every second. It changes nothing. The last line of " +
+    "the screen names the keys: q quits, ? shows them all.",
+  examples: [["$0 top", "until q or Ctrl-C"]],
   handler: run,
 };

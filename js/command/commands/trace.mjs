@@ -211,29 +211,21 @@ async function record(output, control, filter, file, force) {
 export default {
   command: "trace [file]",
   describe: "show or record the messages of providers",
-  builder: (parser) =>
-    parser
-      .usage(
-        "$0 trace [file]\n\n" +
-          "Shows what providers send (→) and receive (←) in words, one line for each message, until " +
-          "Ctrl-C. With a file, it records the messages for replay. Tokens, and values under names " +
-          "such as password, are removed.",
-      )
-      .positional("file", { describe: "a file to record into", type: "string" })
-      .option("provider", {
-        describe: "only the provider of this name",
-        type: "string",
-        requiresArg: true,
-      })
-      .option("session", {
-        describe: "only this session: its id or label, or the beginning of one",
-        type: "string",
-        requiresArg: true,
-      })
-      .option("force", { describe: "replace the file", type: "boolean", default: false })
-      .option("raw", { describe: "the messages as they are", type: "boolean", default: false })
-      .option("full", { describe: "whole ids", type: "boolean", default: false })
-      .example("$0 trace --provider ci", "what ci and the gateway send each other")
-      .example("$0 trace ci.jsonl", "a recording, for replay"),
+  about:
+    "Shows the messages that providers send (→) and receive (←), one line of words for each, " +
+    "until Ctrl-C. With a file, it records the messages for replay. Tokens, and values under names " +
+    "such as password, are removed.",
+  positionals: { file: { describe: "a file to record into" } },
+  options: {
+    provider: { describe: "only the provider of this name" },
+    session: { describe: "only this session: its id or label, or the beginning of one" },
+    force: { describe: "replace the file", type: "boolean" },
+    raw: { describe: "the messages as they are", type: "boolean" },
+    full: { describe: "whole ids", type: "boolean" },
+  },
+  examples: [
+    ["$0 trace --provider ci", "what ci and the gateway send each other"],
+    ["$0 trace ci.jsonl", "a recording, for replay"],
+  ],
   handler: run,
 };

@@ -4,7 +4,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { uninstall } from "../../install/uninstall.mjs";
 import { filesOf } from "../given.mjs";
-import { targetOf, withTarget } from "../installation.mjs";
+import { targetOf, TARGET } from "../installation.mjs";
 import { Output } from "../../views/output.mjs";
 
 /** The files of the user's own providers are not tap's to remove. @param {string} home @returns {string | null} */
@@ -44,15 +44,14 @@ function run(given) {
 export default {
   command: "uninstall [folder]",
   describe: "remove what install has put there",
-  builder: (yargs) =>
-    withTarget(yargs)
-      .usage(
-        "$0 uninstall [--local [folder]]\n\nRemoves the installed tap and the files of a gateway that no longer runs. Keeps the logs and what you have allowed.",
-      )
-      .option("purge", {
-        describe: "also remove what you have allowed, and the logs",
-        type: "boolean",
-      })
-      .example("$0 uninstall --purge", "nothing of tap is left"),
+  usages: ["uninstall [--local [folder]]"],
+  about:
+    "Removes the installed tap and the files of a gateway that no longer runs. Keeps the logs and what you have allowed.",
+  positionals: TARGET.positionals,
+  options: {
+    ...TARGET.options,
+    purge: { describe: "also remove what you have allowed, and the logs", type: "boolean" },
+  },
+  examples: [["$0 uninstall --purge", "nothing of tap is left"]],
   handler: run,
 };

@@ -28,15 +28,10 @@ async function run(given) {
 export default {
   command: "unpair <name>",
   describe: "revoke the pairing of a provider",
-  builder: (yargs) =>
-    yargs
-      .usage(
-        "$0 unpair <name>\n\nVoids the tokens of the paired providers of that name, and ends their connections.",
-      )
-      .positional("name", {
-        describe: "as copilot-tap pair lists it, or its beginning",
-        type: "string",
-      })
-      .example("$0 unpair browser", "ends its connection; to come back it needs another code"),
+  about: "Revokes the tokens of the paired providers of that name, and ends their connections.",
+  positionals: {
+    name: { describe: "as copilot-tap pair lists it, or its beginning" },
+  },
+  examples: [["$0 unpair browser", "ends its connection; to come back it needs another code"]],
   handler: run,
 };

@@ -2,7 +2,7 @@
 
 import { version } from "../../base/paths.mjs";
 import { relationOf } from "../../install/update.mjs";
-import { performInstall, targetOf, withTarget } from "../installation.mjs";
+import { performInstall, targetOf, TARGET } from "../installation.mjs";
 import { Output } from "../../views/output.mjs";
 
 /** @param {import("../installation.mjs").InstallGiven} given */
@@ -28,13 +28,12 @@ function run(given) {
 export default {
   command: "update [folder]",
   describe: "replace an older installed tap by this one",
-  builder: (yargs) =>
-    withTarget(yargs)
-      .usage(
-        "$0 update [--local [folder]]\n\nCompares what is installed with the package that this command belongs to, and installs that if it is newer. " +
-          "Get the newer package first, or run the command of that package.",
-      )
-      .option("force", { describe: "install it in any case", type: "boolean" })
-      .example("$0 update", "after npm install -g of a newer tarball"),
+  usages: ["update [--local [folder]]"],
+  about:
+    "Compares what is installed with the package that this command belongs to, and installs that if it is newer. " +
+    "Get the newer package first, or run the command of that package.",
+  positionals: TARGET.positionals,
+  options: { ...TARGET.options, force: { describe: "install it in any case", type: "boolean" } },
+  examples: [["$0 update", "after npm install -g of a newer tarball"]],
   handler: run,
 };

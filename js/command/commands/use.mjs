@@ -79,21 +79,17 @@ async function run(given) {
 export default {
   command: "use <provider>",
   describe: "bring a provider to another session",
-  builder: (parser) =>
-    parser
-      .usage(
-        "$0 use <provider>\n\n" +
-          "Asks a provider that serves another session to serve this one. A provider of the SDKs " +
-          "that follows the session last used moves; a program that chooses its session itself may " +
-          "stay.",
-      )
-      .positional("provider", { describe: "its name", type: "string" })
-      .option("session", {
-        describe: "its id, or the beginning of it; else the one last used",
-        type: "string",
-        requiresArg: true,
-      })
-      .example("$0 use weather", "into the session last used")
-      .example("$0 use weather --session 0d6f", "into that one"),
+  about:
+    "Asks a provider to serve another session: the one that --session names, or the one last " +
+    "used. A provider made with an SDK moves if it follows the session last used. A program " +
+    "that chooses its own session may stay where it is.",
+  positionals: { provider: { describe: "its name" } },
+  options: {
+    session: { describe: "its id, or the beginning of it; else the one last used" },
+  },
+  examples: [
+    ["$0 use weather", "into the session last used"],
+    ["$0 use weather --session 0d6f", "into that one"],
+  ],
   handler: run,
 };

@@ -2,6 +2,7 @@
 
 import { inLine } from "../../base/visible.mjs";
 import { bad, faint, good, strong, styled, warning } from "../../views/output.mjs";
+import { counted } from "../../views/wording.mjs";
 
 /** @typedef {import("../../views/output.mjs").Part} Part */
 /** @typedef {{id: string, name: string, group?: string, status: string, phase?: string, attempt?: number,
@@ -65,6 +66,9 @@ export const notesOf = (plan) =>
       (/** @type {any} */ { node, other, files }) =>
         `${inLine(node)} and ${inLine(other)} change the same: ${files.join(", ")}`,
     ),
+    plan.moreOverlaps > 0
+      ? `files in common: ${counted(plan.moreOverlaps, "more pair")} of nodes`
+      : "",
   ].filter(Boolean);
 
 /** @param {Record<string, any>} usage @returns {string} "": no agent has run */

@@ -91,7 +91,8 @@ export class Source {
     const all = {};
     for (const collection of COLLECTIONS) {
       const known = records[collection] ?? [];
-      const after = known.at(-1)?.id ?? 0;
+      // Of two records the later one has the larger id, whatever the clock said.
+      const after = Math.max(0, ...known.map(({ id }) => id));
       const news = await this.#newest(control, collection, after);
       all[collection] = [...known, ...news].slice(-MOST_KEPT);
     }
@@ -103,8 +104,7 @@ export class Source {
   async #newest(control, collection, after) {
     const count = after === 0 ? MOST_KEPT : MOST_KEPT / 4;
     try {
-      const found = await newestRecords(control, { collection }, count, after);
-      return found.filter(({ id }) => id > after);
+      return await newestRecords(control, { collection, where: { id: { gt: after } } }, count);
     } catch (error) {
       if (/** @type {{code?: string}} */ (error).code === "NO_GATEWAY") throw error;
       return [];

@@ -27,7 +27,10 @@ function whyAbsent(subject, waitMs) {
   if (!subject.isStarted) {
     return finding("NOT_STARTED", `"${subject.command[0]}" does not start: ${subject.ended}`);
   }
-  const errors = subject.said("sent", "error");
+  const hasAsked = subject.said("received", "auth").length > 0;
+  // Whoever sends no `auth` is told AUTH_FAILED, too: after the seconds that it had for it.
+  const isLate = (/** @type {string} */ code) => code === "AUTH_FAILED" && !hasAsked;
+  const errors = subject.said("sent", "error").filter(({ code }) => !isLate(code));
   const wrongToken = errors.find(({ code }) => code === "AUTH_FAILED");
   if (wrongToken) return finding("AUTH_REFUSED", `The gateway answered ${quoted(wrongToken)}`);
   const refused = errors.findLast(({ replyTo, code }) => replyTo === "hello" || code !== "");
@@ -41,7 +44,7 @@ function whyAbsent(subject, waitMs) {
   if (subject.said("opened").length === 0) {
     return finding("NEVER_CONNECTED", `The program opened no WebSocket ${within}.`);
   }
-  if (subject.said("received", "auth").length === 0) {
+  if (!hasAsked) {
     const end = closed ? `, and the connection was closed (${closed})` : "";
     return finding("NO_AUTH", `The program connected and sent no \`auth\` ${within}${end}.`);
   }

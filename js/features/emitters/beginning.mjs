@@ -23,15 +23,21 @@ export class Beginning {
   /** @param {string} session @param {string} [stamp] of what was read last @returns {Promise<T | undefined>} undefined: nothing begins */
   async look(session, stamp) {
     const asked = { session, ...(stamp !== undefined && { stamp }) };
-    const read = await this.#services.emitters.configured(asked).catch(() => undefined);
+    // A refusal: the session has ended. Else the answer may only be late.
+    const read = await this.#services.emitters
+      .configured(asked)
+      .catch((error) => (error instanceof RangeError ? undefined : { same: true, stamp }));
     clearTimeout(this.#timers.get(session));
     this.#timers.delete(session);
-    if (this.#over || read === undefined) return undefined; // the session has ended
+    if (this.#over || read === undefined) return undefined;
     if (!read.same) {
       const { emitters, streams, problems } = read;
       const isAllowed = emitters.some((/** @type {any} */ one) => one.allowed);
-      if (isAllowed || streams.length > 0) return this.#begin();
-      if (emitters.length + problems.length === 0) return undefined;
+      if (isAllowed || streams.length > 0) {
+        const begun = await this.#begin().catch(() => undefined);
+        if (begun !== undefined || this.#over) return begun;
+        read.stamp = undefined; // so that it is tried again
+      } else if (emitters.length + problems.length === 0) return undefined;
     }
     const again = () => void this.look(session, read.stamp);
     this.#timers.set(session, setTimeout(again, LOOK_MS).unref());

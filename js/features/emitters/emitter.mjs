@@ -2,7 +2,7 @@
 // decide, and records each run.
 
 import { messageOf } from "../../base/errors.mjs";
-import { shortened } from "../../base/visible.mjs";
+import { beginningOf } from "../../base/redact.mjs";
 import { Feed } from "./feed.mjs";
 import {
   digestOf,
@@ -280,7 +280,7 @@ export class Emitter {
     const seen = await digestOf(value);
     if (this.#run !== run || this.#ended) return;
     if (this.#seen === undefined) {
-      this.feed.note(`at first: ${shortened(oneLine(value), MOST_TEXT)}`, "keep");
+      this.feed.note(`at first: ${beginningOf(oneLine(value), MOST_TEXT)}`, "keep");
     } else if (seen !== this.#seen) this.feed.post(value);
     this.feed.heard();
     this.#seen = seen;

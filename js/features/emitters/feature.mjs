@@ -5,6 +5,8 @@ import { messageOf } from "../../base/errors.mjs";
 import { SLASH } from "../../base/slash-commands.mjs";
 import { Beginning, HOLD } from "./beginning.mjs";
 
+/** Where the gateway's host did not answer. */
+const AGAIN_MS = 3000;
 const TEXT = { type: "string" };
 const NAME = { name: TEXT };
 const CHANNEL = { channel: TEXT };
@@ -145,39 +147,23 @@ const TOOLS = /** @type {const} */ ({
   tap_disable_injector: "disableInjector",
 });
 
-/** @param {import("../../registry/installation.mjs").Context} context */
-export async function install(context) {
-  const { services } = context;
-  /** @type {Promise<import("./manager.mjs").Emitters> | undefined} */
-  let loaded;
-  const load = () =>
-    (loaded ??= import("./manager.mjs").then(async ({ Emitters }) => {
-      const emitters = new Emitters(context);
-      await emitters.restore();
-      beginning.close();
-      void emitters.configured.look();
-      return emitters;
-    }));
-  const beginning = new Beginning(services, load);
-  await services.sessions.watch({
-    onStarted: (/** @type {string} */ id) =>
-      void (loaded ?? beginning.look(id)).then((emitters) => emitters?.sessionStarted(id)),
-    onIdle: (/** @type {string} */ id) =>
-      void (loaded ?? beginning.look(id)).then((emitters) => emitters?.sessionIdle(id)),
-    onEnded: (/** @type {string} */ id) =>
-      void loaded?.then((emitters) => emitters.sessionEnded(id)).catch(() => {}),
-  });
+/**
+ * Its tools and its commands.
+ * @param {import("../../registry/installation.mjs").Context} context
+ * @param {() => Promise<import("./manager.mjs").Emitters>} load
+ */
+function serve(context, load) {
   /** @type {import("../../base/work-consent.mjs").WorkConsent | undefined} */
   let consent;
-  for (const [name, serve] of Object.entries(TOOLS)) {
+  for (const [name, served] of Object.entries(TOOLS)) {
     context.tools.register(name, async (args, { session: id }) => {
       const [emitters, tools, { WorkConsent }] = await Promise.all([
         load(),
         import("./tools.mjs"),
         import("../../base/work-consent.mjs"),
       ]);
-      consent ??= new WorkConsent(/** @type {any} */ (services.sessions));
-      return tools[serve](
+      consent ??= new WorkConsent(/** @type {any} */ (context.services.sessions));
+      return tools[served](
         { context, emitters, consent, session: await emitters.session(id) },
         args,
       );
@@ -189,16 +175,60 @@ export async function install(context) {
       return slash[name](emitters, await emitters.session(id), args, context);
     });
   }
-  // What a former process ran goes on without being asked for.
-  if ((await services.files.list()).includes("emitters")) {
-    await load().catch((error) => {
-      loaded = undefined;
-      context.diagnostics.add(`what ran before could not go on: ${messageOf(error)}`);
+}
+
+/** @param {import("../../registry/installation.mjs").Context} context */
+export async function install(context) {
+  const { services } = context;
+  /** @type {Promise<import("./manager.mjs").Emitters> | undefined} */
+  let loaded;
+  const begin = async () => {
+    const { Emitters } = await import("./manager.mjs");
+    const emitters = new Emitters(context);
+    await emitters.restore().catch(async (error) => {
+      await emitters.close(false);
+      throw error;
     });
-  } else await services.holds.release(HOLD).catch(() => {}); // of a process that ended too early
-  const stop = async () => {
     beginning.close();
-    await (await loaded)?.close();
+    void emitters.configured.look();
+    return emitters;
+  };
+  const load = () =>
+    (loaded ??= begin().catch((error) => {
+      loaded = undefined; // the next need tries again
+      throw error;
+    }));
+  const beginning = new Beginning(services, load);
+  /** @param {string} id of a session @returns {Promise<import("./manager.mjs").Emitters | undefined>} */
+  const of = (id) => loaded?.catch(() => undefined) ?? beginning.look(id);
+  await services.sessions.watch({
+    onStarted: (/** @type {string} */ id) =>
+      void of(id).then((emitters) => emitters?.sessionStarted(id)),
+    onIdle: (/** @type {string} */ id) => void of(id).then((emitters) => emitters?.sessionIdle(id)),
+    onEnded: (/** @type {string} */ id) =>
+      void loaded?.then((emitters) => emitters.sessionEnded(id)).catch(() => {}),
+  });
+  serve(context, load);
+  /** @type {NodeJS.Timeout | undefined} */
+  let again;
+  let isOver = false;
+  const goOn = (said = "") =>
+    load().then(
+      () => {},
+      (error) => {
+        const text = `what ran before could not go on, and is tried again: ${messageOf(error)}`;
+        if (text !== said) context.diagnostics.add(text);
+        if (!isOver) again = setTimeout(() => void goOn(text), AGAIN_MS).unref();
+      },
+    );
+  // What a former process ran goes on without being asked for.
+  if ((await services.files.list()).includes("emitters")) await goOn();
+  else await services.holds.release(HOLD).catch(() => {}); // of a process that ended too early
+  const stop = async () => {
+    isOver = true;
+    clearTimeout(again);
+    beginning.close();
+    await (await loaded?.catch(() => undefined))?.close();
   };
   return { stop };
 }

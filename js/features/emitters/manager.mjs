@@ -47,6 +47,8 @@ export class Emitters {
   #leaving = new Map();
   /** @type {NodeJS.Timeout | undefined} */
   #saving;
+  /** @type {NodeJS.Timeout | undefined} */
+  #returning;
   #closed = false;
   /** @type {Promise<void>} */
   #resuming = Promise.resolve();
@@ -65,11 +67,13 @@ export class Emitters {
   async restore() {
     this.#waiting = await this.#saved.read();
     if (this.#waiting.length === 0) return;
-    const timer = setTimeout(() => {
+    const leave = () => {
       this.#waiting = [];
       this.#changed();
-    }, RETURN_MS);
-    timer.unref();
+    };
+    // Where a session has come and its answer was late, that is seen now.
+    const look = () => void this.#resume().then(leave, () => {});
+    this.#returning = setTimeout(look, RETURN_MS).unref();
     await this.#resume();
   }
 
@@ -109,9 +113,7 @@ export class Emitters {
   // ---- sessions ------------------------------------------------------------------------------------
 
   /** @returns {Promise<InspectedSession[]>} that are there */
-  sessions() {
-    return this.#sessions.list();
-  }
+  sessions = () => this.#sessions.list();
 
   /** @param {string} id @returns {Promise<InspectedSession>} */
   session(id) {
@@ -384,11 +386,12 @@ export class Emitters {
     return this.#saved.write([...alive.map((one) => one.saved()), ...others], alive.length);
   }
 
-  /** @returns {Promise<void>} once nothing runs; what ran is there still for the process that follows */
-  async close() {
+  /** @param {boolean} [hasBegun] false: the file and the hold are as they were @returns {Promise<void>} once nothing runs; what ran is there still for the process that follows */
+  async close(hasBegun = true) {
     clearTimeout(this.#saving);
+    clearTimeout(this.#returning);
     this.configured.close();
-    if (!this.#closed) await this.#save();
+    if (hasBegun && !this.#closed) await this.#save();
     this.#closed = true;
     for (const timer of this.#leaving.values()) clearTimeout(timer);
     this.#teller.close();

@@ -1,7 +1,7 @@
 // One run of an emitter, and what is recorded of it.
 
 import { messageOf } from "../../base/errors.mjs";
-import { shortened } from "../../base/visible.mjs";
+import { beginningOf } from "../../base/redact.mjs";
 
 /**
  * @typedef {object} Run
@@ -56,7 +56,7 @@ export const isSavedRun = (run) =>
 /** @param {import("../../base/emitter-spec.mjs").EmitterSpec} spec */
 function commandOf({ command, argv }) {
   const text = command ?? argv?.join(" ");
-  return text !== undefined && { command: shortened(text, MOST_TEXT) };
+  return text !== undefined && { command: beginningOf(text, MOST_TEXT) };
 }
 
 /**
@@ -110,7 +110,7 @@ export function recordRun(emitter, run, outcome, parts) {
     ...commandOf(spec),
     ...(exitCode !== undefined && { exitCode }),
     ...(signal !== undefined && { signal }),
-    ...(error !== undefined && { error: shortened(error, MOST_TEXT) }),
+    ...(error !== undefined && { error: beginningOf(error, MOST_TEXT) }),
     ...(nextAt !== undefined && { nextAt }),
     kept: kept - run.before.kept,
     dropped: dropped - run.before.dropped,

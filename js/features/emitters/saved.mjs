@@ -74,7 +74,11 @@ export class SavedEmitters {
     else if (list && whole.length < list.length) {
       problem = `${list.length - whole.length} of ${list.length} emitters are not whole`;
     }
-    if (problem !== "") await this.#setAside(problem);
+    if (problem !== "") {
+      await this.#setAside(problem);
+      // Some may wait for their session, and this process may end before it comes.
+      if (whole.length > 0) await files.write(FILE, SCHEMA, whole).catch(() => {});
+    }
     this.#holds = true; // perhaps: releasing what is not held is nothing
     if (whole.length === 0) await holds.release(HOLD).catch(() => {});
     return whole;

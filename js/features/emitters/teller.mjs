@@ -1,7 +1,8 @@
 // What emitters say: lines in the timeline, and texts for the model. Both are bounded for all emitters together; what
 // finds no room is counted, and the count is shown within two seconds.
 
-import { inLine, shortened } from "../../base/visible.mjs";
+import { beginningOf } from "../../base/redact.mjs";
+import { inLine } from "../../base/visible.mjs";
 import { messageOf } from "../../base/errors.mjs";
 import { hex, traceparentOf } from "./run.mjs";
 
@@ -47,7 +48,7 @@ function shareOf(texts, room) {
 
 /** Whole, or its begin and how much more there is. @param {string} text @param {number} most */
 const cut = (text, most) =>
-  text.length < most ? text : shortened(text, Math.max(0, most - MARK_ROOM));
+  text.length < most ? text : beginningOf(text, Math.max(0, most - MARK_ROOM));
 
 /**
  * Entries of the emitter's own, such as the end of a run, come before lines. Long lines are cut; those for which there
@@ -65,6 +66,7 @@ function fitting(lines, most) {
       room,
     );
     for (const index of ofKind) {
+      if (Math.min(texts[index].length, share - 2 * MARK_ROOM) >= room) continue; // nor does it when it is cut
       const text = cut(texts[index], share);
       if (text.length + 1 > room) continue;
       room -= text.length + 1;

@@ -1,6 +1,7 @@
 // What the tools of emitters answer: each emitter and line as JSON, and lists that fit into a result.
 
-import { inLine, quoted, shortened, visible, visibleLines } from "../../base/visible.mjs";
+import { shownLine, shownLines } from "../../base/redact.mjs";
+import { inLine, quoted, shortened } from "../../base/visible.mjs";
 import { scheduleText } from "./schedule-text.mjs";
 
 /** @typedef {import("./emitter.mjs").Emitter} Emitter */
@@ -26,7 +27,7 @@ export const lineView = ({ number, at, run, line, outcome, source, text, metadat
   ...(run > 0 && { run }),
   ...(line > 0 && { line }),
   ...(source === "stderr" && { source }),
-  text: shortened(visibleLines(text), MOST_TEXT),
+  text: shortened(shownLines(text), MOST_TEXT),
   ...(metadata && { metadata }),
 });
 
@@ -52,7 +53,7 @@ export function emitterView(emitter) {
     state: stateText(emitter),
     does: scheduleText(spec),
     what: shortened(
-      visible(
+      shownLine(
         spec.command ??
           spec.argv?.map((word) => quoted(word)).join(" ") ??
           spec.prompt ??

@@ -2,7 +2,8 @@
 // answer says where it comes from: tap itself, a record of tap, or the model.
 
 import { matchAll, patternProblem } from "../../base/timed-patterns.mjs";
-import { shortened, visible } from "../../base/visible.mjs";
+import { shownLine } from "../../base/redact.mjs";
+import { shortened } from "../../base/visible.mjs";
 import { ToolError } from "../../../sdk/node/errors.mjs";
 import { factsOf, plain } from "./facts.mjs";
 import { find, suppliedTo } from "./ledger.mjs";
@@ -36,7 +37,7 @@ const FIELDS = {
   command: { needs: ["exitCode"], may: ["match"] },
 };
 
-const shown = (/** @type {string} */ text) => shortened(visible(text), 100);
+const shown = (/** @type {string} */ text) => shortened(shownLine(text), 100);
 
 /** @param {string} problem @returns {never} */
 function refuse(problem) {

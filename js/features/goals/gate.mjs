@@ -1,6 +1,7 @@
 // The gate of goals: what it says while evidence is missing. It can only deny.
 
-import { shortened, visible } from "../../base/visible.mjs";
+import { shownLine } from "../../base/redact.mjs";
+import { shortened } from "../../base/visible.mjs";
 import { goalsOf } from "./ledger.mjs";
 import { obstaclesOf } from "./tools.mjs";
 
@@ -17,7 +18,7 @@ export async function judge({ services }, session) {
   for (const goal of open) {
     const { missing } = await obstaclesOf(services, goal);
     if (missing.length === 0) continue;
-    const statement = shortened(visible(goal.statement), 100);
+    const statement = shortened(shownLine(goal.statement), 100);
     lacking.push(`the goal ${goal.id} (${statement}) lacks ${missing.join("; ")}`);
   }
   if (lacking.length === 0) return true;

@@ -2,8 +2,8 @@
 // asked for is read from the store. A goal's parts are recorded before the goal itself, so a goal that is there has
 // all of its evidence.
 
-import { redact } from "../../base/redact.mjs";
-import { shortened, visible } from "../../base/visible.mjs";
+import { beginningOf, redact, shownLine } from "../../base/redact.mjs";
+import { shortened } from "../../base/visible.mjs";
 import { ToolError } from "../../../sdk/node/errors.mjs";
 
 /**
@@ -72,7 +72,7 @@ async function commit(services, session, body) {
 
 /** A line of the goal's stream. @param {Services} services @param {string} session @param {string} goal @param {string} text */
 export async function note(services, session, goal, text) {
-  const body = { stream: ledgerOf(goal), text: shortened(visible(text), 500) };
+  const body = { stream: ledgerOf(goal), text: shortened(shownLine(text), 500) };
   await services.records.append({
     collection: "stream_entry",
     session,
@@ -106,7 +106,7 @@ export async function record(services, goal) {
 
 /** @param {Services} services @param {Goal} goal @param {"closed" | "dropped"} event @param {string} text */
 export async function end(services, goal, event, text) {
-  await commit(services, goal.session, { goal: goal.id, event, text: shortened(text, 500) });
+  await commit(services, goal.session, { goal: goal.id, event, text: beginningOf(text, 500) });
   await note(services, goal.session, goal.id, text ? `${event}: ${text}` : event);
 }
 

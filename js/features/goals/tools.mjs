@@ -1,6 +1,7 @@
 // The five tools of goals.
 
-import { shortened, visible } from "../../base/visible.mjs";
+import { shownLine } from "../../base/redact.mjs";
+import { shortened } from "../../base/visible.mjs";
 import { ToolError } from "../../../sdk/node/errors.mjs";
 import { indexOf, judge, prohibitedIn } from "./claims.mjs";
 import { check, inWords, readEvidence, suppliedProblem } from "./evidence.mjs";
@@ -16,7 +17,7 @@ const MOST_RESULT = 30_000;
 /** Goals that are no longer open, in an answer. */
 const MOST_ENDED = 10;
 
-const shown = (/** @type {string} */ text, most = 200) => shortened(visible(text), most);
+const shown = (/** @type {string} */ text, most = 200) => shortened(shownLine(text), most);
 
 /** @param {Context["services"]} services @param {string} session */
 export async function folderOf(services, session) {

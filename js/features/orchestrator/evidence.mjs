@@ -1,7 +1,8 @@
 // What a node has found, in place of changes or beside them: a file of JSON, `{summary, findings}`.
 
 import { messageOf } from "../../base/errors.mjs";
-import { inLine, visible, visibleLines } from "../../base/visible.mjs";
+import { shownLine, shownLines } from "../../base/redact.mjs";
+import { inLine, visible } from "../../base/visible.mjs";
 
 const MOST_BYTES = 32 * 1024;
 const MOST_SUMMARY = 4000;
@@ -18,12 +19,14 @@ const fileOf = (node) => `.orchestrator/evidence/${node}.json`;
 
 /** The same with its escapes made visible. @param {any} value of JSON @param {number} [depth] @returns {any} */
 function shown(value, depth = 0) {
-  if (typeof value === "string") return visibleLines(value);
+  if (typeof value === "string") return shownLines(value);
   if (typeof value !== "object" || value === null) return value;
   if (depth === MOST_DEPTH) return "…";
   const inner = (/** @type {any} */ one) => shown(one, depth + 1);
   if (Array.isArray(value)) return value.map(inner);
-  return Object.fromEntries(Object.entries(value).map(([key, one]) => [visible(key), inner(one)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([key, one]) => [shownLine(key), inner(one)]),
+  );
 }
 
 /** @param {string} text hostile @returns {Found} */
@@ -43,7 +46,9 @@ export function readEvidence(text) {
     return { problem: "it has no text as `summary`" };
   }
   const all = Array.isArray(findings) ? findings : [];
-  return { evidence: shown({ summary: summary.slice(0, MOST_SUMMARY), findings: all }) };
+  return {
+    evidence: { summary: shownLines(summary).slice(0, MOST_SUMMARY), findings: shown(all) },
+  };
 }
 
 /** @param {Left} left @returns {string} what it has made and does not count, and where it is */

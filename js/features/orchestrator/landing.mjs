@@ -63,7 +63,8 @@ async function landWaiting(plans, planId) {
   if (!seen.leftToLand && !seen.landing)
     throw new PlanError("WRONG_STATE", "nothing of the plan waits to be landed");
   await plans.making.requireUnprotected(git, repository, target);
-  if (plan.unsettled) await plan.settleResult();
+  // What went wrong when the plan ended is not known any more.
+  if (plan.unsettled || seen.endedAt !== undefined) await plan.settleResult();
   for (let left = TRIES; ; --left) {
     const { result, follows } = await git.resultOf(repository, plan.landing());
     await plans.ask({ input: "land", planId, ...(result && { result }), follows });

@@ -1,7 +1,7 @@
 // One node that runs: its worktree, its programs and agents, and what it tells the engine.
 
 import { messageOf } from "../../base/errors.mjs";
-import { visible, visibleLines } from "../../base/visible.mjs";
+import { shownLine, shownLines } from "../../base/redact.mjs";
 import { lentTools } from "./node-tools.mjs";
 import { Again, lastLinesOf, notStarted, PhaseFailed } from "./phase-ends.mjs";
 import { doneText, eventText } from "./phase-logs.mjs";
@@ -120,7 +120,7 @@ export class NodeRun {
     if (this.signal.aborted) return;
     if (error instanceof Again) return this.#end(error.outcome, error.detail, error.until);
     const { code = "FAILED", detail = {} } = error;
-    const message = visible(messageOf(error)).slice(0, 2000);
+    const message = shownLine(messageOf(error)).slice(0, 2000);
     // The gateway has gone, and this process with it, or it will be replaced.
     if (GATEWAY_GONE.has(error.cause?.code)) {
       const until = Date.now() + AGAIN_MS;
@@ -284,7 +284,7 @@ export class NodeRun {
 
   /** @param {string} line @param {any} ended @param {number} timeoutMs */
   #endText(line, { code, signal, why }, timeoutMs) {
-    const what = `\`${visible(line).slice(0, 200)}\``;
+    const what = `\`${shownLine(line).slice(0, 200)}\``;
     if (why === "timeout")
       return `${what} was ended after ${timeoutMs / 1000} s. A longer \`timeout\` gives it more.`;
     if (why === "log")
@@ -306,7 +306,7 @@ export class NodeRun {
     return [
       `Phase ${failed.phase} failed: ${error?.message}`,
       lastLines,
-      text && `What you have changed so far:\n${visibleLines(text)}`,
+      text && `What you have changed so far:\n${shownLines(text)}`,
     ]
       .filter(Boolean)
       .join("\n")
@@ -373,7 +373,7 @@ export class NodeRun {
       .../** @type {object} */ (tokens),
     }));
     const detail = {
-      ...{ sessionId, turns, summary: visible(summary ?? "").slice(0, MOST_CONTEXT / 4) },
+      ...{ sessionId, turns, summary: shownLine(summary ?? "").slice(0, MOST_CONTEXT / 4) },
       usage: { ...usage, models },
       ...(touched.length > 0 && {
         note: `files of your checkout changed meanwhile: ${touched.slice(0, 20).join(", ")}`,

@@ -1,6 +1,7 @@
 // Tools of providers in a plan: one that does the work of a phase, and those that are lent to an agent.
 
 import { TOOLS_OF_TAP } from "../../base/status-tool.mjs";
+import { shownLine } from "../../base/redact.mjs";
 import { visible } from "../../base/visible.mjs";
 import { TOOLS } from "./parameters.mjs";
 import { lastLinesOf, PhaseFailed } from "./phase-ends.mjs";
@@ -44,7 +45,7 @@ export async function toolWork(run, { tool, args = {} }, phase, timeoutMs) {
   const { ok, text, code } = await run.services.tools.call({ session, tool, args: given, signal });
   const name = run.logName(phase);
   await run.services.plans.writeLog({ plan: run.plan.id, name, text: `${text}\n` });
-  if (ok) return { log: name, summary: visible(text).slice(0, MOST_SUMMARY) };
+  if (ok) return { log: name, summary: shownLine(text).slice(0, MOST_SUMMARY) };
   const detail = { log: name, lastLines: lastLinesOf(text) };
   if (late.aborted) {
     const why = `The tool ${tool} was ended after ${timeoutMs / 1000} s. A longer \`timeout\` gives it more.`;

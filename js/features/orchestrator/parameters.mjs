@@ -84,7 +84,7 @@ export const TOOLS = /** @type {Record<string, [string, object]>} */ ({
     object({ ...PLAN, ...PAGE }, ["planId"]),
   ],
   list_copilot_plans: [
-    "All plans of this user, this repository's first.",
+    "All plans of this user, this repository's first, of these the last made first.",
     object({ status: { enum: PLAN_STATUSES }, cursor: PAGE.cursor }),
   ],
   wait_copilot_plan: [

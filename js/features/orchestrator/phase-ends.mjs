@@ -1,5 +1,6 @@
 // How a phase ends that does not succeed.
 
+import { shownLines } from "../../base/redact.mjs";
 import { visible } from "../../base/visible.mjs";
 
 const LAST_LINES = 20;
@@ -28,7 +29,11 @@ export class Again extends Error {
 
 /** @param {string} text @returns {string} its last lines, shown */
 export const lastLinesOf = (text) =>
-  text.trimEnd().split(/\r?\n/).slice(-LAST_LINES).map(visible).join("\n").slice(-MOST_LAST);
+  shownLines(text.trimEnd().replaceAll("\r\n", "\n"))
+    .split("\n")
+    .slice(-LAST_LINES)
+    .join("\n")
+    .slice(-MOST_LAST);
 
 /** @param {string} command @param {any} error */
 export function notStarted(command, error) {

@@ -1,11 +1,14 @@
 // The logs of a node's phases: what its programs and agents print, and what tap itself has done.
 
 import { suggestion } from "../../base/suggestion.mjs";
+import { shownLines } from "../../base/redact.mjs";
 import { visible } from "../../base/visible.mjs";
 import { PHASE_NAMES } from "./parameters.mjs";
 import { PlanError } from "./plan-error.mjs";
 
 const MOST_READ = 256 * 1024;
+/** So much is read before a tail: a secret that begins there may end in the tail, such as a key of many lines. */
+const LEAD = 16_384;
 
 /** @typedef {import("./plans.mjs").Plans} Plans */
 
@@ -58,20 +61,37 @@ export function attemptOf(node, phase, attempt) {
 }
 
 /**
+ * The end of a log for the model. Secrets are removed before it is cut: the rest of one has no form of its own.
+ * @param {Plans} plans @param {{plan: string, name: string, most: number}} asked most: characters
+ */
+export async function shownTail(plans, { plan, name, most }) {
+  const log = await plans.readLog({ plan, name, most: Math.min(most + LEAD, MOST_READ) });
+  const text = shownLines(log.text);
+  if (text.length <= most) return { ...log, text };
+  return { ...log, text: text.slice(-most), from: Math.max(log.from, log.next - most) };
+}
+
+/**
  * All that an attempt has printed, one phase below the other; of a phase that it skipped, what an earlier one has.
  * @param {Plans} plans @param {string} planId @param {Record<string, any>} node with attempts
- * @param {{attempt?: number, most: number}} asked most: characters, of the end
- * @returns {Promise<{attempt: number, phases: string[], text: string}>} hostile text
+ * @param {{attempt?: number, most: number, show?: (text: string) => string}} asked most: characters, of the end; show:
+ *   before it is cut
+ * @returns {Promise<{attempt: number, phases: string[], text: string}>} hostile text, unless it was shown
  */
-export async function wholeLog(plans, planId, node, { attempt = node.attempt ?? 1, most }) {
+export async function wholeLog(plans, planId, node, asked) {
+  const { attempt = node.attempt ?? 1, most, show = (all) => all } = asked;
   const phases = [];
   const parts = [];
   for (const { phase } of node.attempts[attempt - 1]?.phases ?? []) {
     const name = `${node.id}-${attemptOf(node, phase, attempt)}-${phase}`;
-    const { text } = await plans.readLog({ plan: planId, name, most: Math.min(most, MOST_READ) });
+    const { text } = await plans.readLog({
+      plan: planId,
+      name,
+      most: Math.min(most + LEAD, MOST_READ),
+    });
     if (text === "") continue;
     phases.push(phase);
     parts.push(`== ${phase}\n${text}${text.endsWith("\n") ? "" : "\n"}`);
   }
-  return { attempt, phases, text: parts.join("").slice(-most) };
+  return { attempt, phases, text: show(parts.join("")).slice(-most) };
 }

@@ -2,6 +2,7 @@
 // (native/plan/) decides; its journal has every step before it is taken.
 
 import { messageOf } from "../../base/errors.mjs";
+import { shownLine } from "../../base/redact.mjs";
 import { visible } from "../../base/visible.mjs";
 import { NodeRun } from "./node-run.mjs";
 import { Loaded } from "./loaded.mjs";
@@ -12,6 +13,7 @@ import { News, noticeText, TOLD } from "./news.mjs";
 import { named, PlanError } from "./plan-error.mjs";
 import { probe } from "./overlaps.mjs";
 import { Ends } from "./plan-ends.mjs";
+import { inOrder } from "./pages.mjs";
 import { openPlan } from "./plan-folder.mjs";
 import { newId, newNonce } from "./plan-ids.mjs";
 import { Spans } from "./spans.mjs";
@@ -24,7 +26,7 @@ const MOST_LIVE = 32;
 
 /** @typedef {import("../../registry/installation.mjs").Context} Context */
 /** @typedef {import("../../base/control.mjs").InspectedSession} InspectedSession */
-/** @typedef {{ended: boolean, changedAt: number, about: any}} Known ended: nothing of it is left to be done */
+/** @typedef {{ended: boolean, changedAt: number, about: any, isNew?: boolean}} Known ended: nothing of it is left to be done; isNew: nothing is known of it yet */
 /** @typedef {{cli: string, sdk: string}} Cli */
 /** @typedef {import("./mistakes.mjs").Mistake} Mistake */
 /**
@@ -201,7 +203,8 @@ export class Plans {
         onAgent: (workers, cli) => void this.#models.learnFrom(workers, cli),
         requirePermission: (use) => this.making.requirePermission(plan.facts.session, use),
         findSession: async () => plan.facts.session && this.making.sessionFor(plan.facts.session),
-        onLine: (id, line) => this.#lines.set(`${planId}/${id}`, visible(line).slice(0, MOST_LINE)),
+        onLine: (id, line) =>
+          this.#lines.set(`${planId}/${id}`, shownLine(line).slice(0, MOST_LINE)),
       });
       this.#running.set(key, run);
       this.#services.plans.awake(key, true).catch(() => {});
@@ -325,7 +328,7 @@ export class Plans {
   /** A plan that is new here. @param {string} planId @param {{input: string, facts: object, [field: string]: any}} input of the engine */
   async adopt(planId, input) {
     this.#requireRoom();
-    this.#known.set(planId, { ended: false, changedAt: Date.now(), about: {} });
+    this.#known.set(planId, { ended: false, changedAt: Date.now(), about: {}, isNew: true });
     try {
       await this.ask({ ...input, planId, facts: { ...input.facts, nonce: newNonce() } });
     } catch (error) {
@@ -356,17 +359,15 @@ export class Plans {
     await this.ask({ input: "add", planId, nodes });
   }
 
-  /** Of all plans, those of a folder first, the latest first. @param {string} cwd */
+  /** All plans, in the order of their pages; not one that is still being made. @param {string} cwd the asker's */
   list(cwd) {
-    const isHere = (/** @type {any} */ { cwd: made, repo }) =>
-      Number(made === cwd || cwd === repo || cwd.startsWith(`${repo}/`));
-    return [...this.#known]
-      .map(([planId, { changedAt, about }]) => {
-        const live = this.engine.state().plans.includes(planId);
-        const status = live ? this.view({ view: "plan", planId }).status : about.status;
-        return { planId, changedAt, ...about, status };
-      })
-      .sort((a, b) => isHere(b) - isHere(a) || b.changedAt - a.changedAt);
+    const made = [...this.#known].filter(([, { isNew = false }]) => !isNew);
+    const all = made.map(([planId, { changedAt, about }]) => {
+      const live = this.engine.state().plans.includes(planId);
+      const status = live ? this.view({ view: "plan", planId }).status : about.status;
+      return { planId, changedAt, ...about, status };
+    });
+    return inOrder(all, cwd);
   }
 
   /** The last line that each running node printed. @param {string} planId @param {string} node */

@@ -1,20 +1,22 @@
 // What the tools answer: JSON alone, within 32 KB.
 
 import { ToolError } from "../../../sdk/node/errors.mjs";
-import { visible, visibleLines } from "../../base/visible.mjs";
+import { shownLines } from "../../base/redact.mjs";
+import { visible } from "../../base/visible.mjs";
 import { fitted } from "./fitted.mjs";
 import { outcomeText } from "./news.mjs";
 import { attemptsOf, diffSoFar, nextOf, nodeView, picked } from "./node-view.mjs";
+import { bounded, pageOfAllNodes, pageOfGroups, pageOfNamed, pageOfNodes } from "./pages.mjs";
+import { pageOfPlans } from "./pages.mjs";
 import { PlanError, problemText, unlessGone } from "./plan-error.mjs";
 import { unknownFields } from "./mistakes.mjs";
 import { JOB_KEYS, NODE_KEYS, PLAN_KEYS } from "./parameters.mjs";
-import { attemptOf, requireAttempt, requirePhase, wholeLog } from "./phase-logs.mjs";
+import { attemptOf, requireAttempt, requirePhase, shownTail, wholeLog } from "./phase-logs.mjs";
 
-const MOST_ANSWER = 31_000;
-const PAGE = 100;
 const MOST_WAIT_S = 60;
 const MOST_DIFF = 12_000;
 const MOST_LOG = 16_000;
+const MOST_OVERLAPS = 8000;
 
 /** @typedef {import("./plans.mjs").Plans} Plans */
 /** @typedef {import("./plans.mjs").Asker} Asker */
@@ -22,56 +24,36 @@ const MOST_LOG = 16_000;
 /** @param {object} answer */
 const text = (answer) => JSON.stringify(answer);
 
-/** @param {string} cursor @returns {number} */
-function placeOf(cursor) {
-  if (/^\d{1,9}$/.test(cursor)) return Number(cursor);
-  const why = `cursor: "${visible(cursor).slice(0, 64)}" is not that of an answer; without it you get the first nodes`;
-  throw new PlanError("UNKNOWN_CURSOR", why);
-}
-
-/**
- * As many as have room, at least one: the cursor goes on.
- * @param {Record<string, any>} answer @param {any[]} all @param {{total: number, from: number, name?: string}} page name:
- *   of the list
- * @returns {Record<string, any>}
- */
-function bounded(answer, all, { total, from, name = "nodes" }) {
-  const ends = { [name]: [], omitted: total, cursor: String(total) };
-  let room = MOST_ANSWER - Buffer.byteLength(text({ ...answer, ...ends }));
-  const shown = [];
-  for (const one of all) {
-    room -= Buffer.byteLength(text(one)) + 1;
-    if (room < 0 && shown.length > 0) break;
-    shown.push(one);
-  }
-  const next = from + shown.length;
-  const omitted = total - next;
-  return { ...answer, [name]: shown, ...(omitted > 0 && { omitted, cursor: String(next) }) };
-}
-
-/** Of a list that is whole. @param {string} name @param {any[]} all @param {string} [cursor] @param {object} [answer] */
-function pageOf(name, all, cursor = "0", answer = {}) {
-  const from = placeOf(cursor);
-  return bounded(answer, all.slice(from, from + PAGE), { total: all.length, from, name });
-}
-
-/** @param {Plans} plans @param {string} planId @param {Record<string, any>} [asked] */
-export function statusOf(plans, planId, { nodes, cursor = "0", ...filter } = {}) {
-  const { facts, ...plan } = plans.view({ view: "plan", planId });
-  const from = placeOf(cursor);
-  const answer = {
+/** With the overlaps that have room: nodes are what is asked for, and each has its own. @param {Record<string, any>} plan */
+function withSomeOverlaps({ overlaps = [], ...plan }) {
+  let room = MOST_OVERLAPS;
+  const some = overlaps.filter((/** @type {object} */ one) => {
+    room -= Buffer.byteLength(text(one));
+    return room >= 0;
+  });
+  const more = overlaps.length - some.length;
+  return {
     ...plan,
+    ...(some.length > 0 && { overlaps: some }),
+    ...(more > 0 && { moreOverlaps: more }),
+  };
+}
+
+/** @param {Plans} plans @param {string} planId @param {{nodes?: string[], cursor?: string}} [asked] */
+export function statusOf(plans, planId, { nodes, cursor } = {}) {
+  const { facts, ...plan } = plans.view({ view: "plan", planId });
+  const answer = {
+    ...withSomeOverlaps(plan),
     baseBranch: facts.baseBranch,
     summary: outcomeText(plan),
     ...(plans.trouble && { trouble: plans.trouble }),
   };
-  if (Array.isArray(nodes)) {
-    const some = nodes.slice(from);
-    const all = some.map((nodeId) => brief(plans.view({ view: "node", planId, nodeId })));
-    return bounded(answer, all, { total: nodes.length, from });
+  if (!Array.isArray(nodes)) {
+    return pageOfAllNodes(plans, answer, { planId, total: plan.total, cursor });
   }
-  const page = plans.view({ view: "nodes", planId, from, most: PAGE, ...filter });
-  return bounded(answer, page.nodes, { total: page.total, from });
+  const viewOf = (/** @type {string} */ nodeId) =>
+    brief(plans.view({ view: "node", planId, nodeId }));
+  return pageOfNamed(answer, nodes, viewOf, cursor);
 }
 
 /** @param {Record<string, any>} node */
@@ -82,14 +64,14 @@ const brief = ({ id, name, group, status, phase, attempt, error }) => ({
 /** @param {Plans} plans @param {{planId: string, notes: string[]}} made */
 function madeAnswer(plans, { planId, notes }) {
   const { status } = plans.view({ view: "plan", planId });
-  const { nodes, total } = plans.view({ view: "nodes", planId, most: 500 });
+  const { nodes, rest } = plans.view({ view: "nodes", planId, inOrder: true, most: 500 });
   const answer = { planId, status, ...(notes.length > 0 && { notes }) };
   const all = nodes.map((/** @type {any} */ node) => ({ id: node.id, status: node.status }));
   const next =
     status === "paused"
       ? "It is paused and starts nothing: resume_copilot_plan begins it."
       : "Continue with other work: tap tells you when the plan ends. wait_copilot_plan waits for it.";
-  return bounded({ ...answer, next }, all, { total, from: 0 });
+  return bounded({ ...answer, next }, all, { rest, cursorAfter: String });
 }
 
 /** @param {{id: string, overlaps?: any[]}} node @returns {{node: string, files: string[]}[]} others that change the same */
@@ -121,7 +103,7 @@ async function failureContext(plans, planId, nodeId) {
     .catch(unlessGone);
   return {
     ...{ nodeId, phase: failed.phase, error, exitCode, lastLines, files, nodes },
-    ...{ diff: visibleLines(diff?.text ?? ""), dependencies: node.dependencies },
+    ...{ diff: shownLines(diff?.text ?? ""), dependencies: node.dependencies },
     ...(overlaps.length > 0 && { overlaps }),
     worktreePath: facts.worktree?.path,
     next: nextOf({ phase: failed.phase, code: error?.code }),
@@ -133,14 +115,14 @@ async function logsOf(plans, planId, nodeId, { phase, attempt } = {}) {
   const node = plans.view({ view: "node", planId, nodeId });
   requireAttempt(node, attempt);
   if (phase === undefined) {
-    const whole = await wholeLog(plans, planId, node, { attempt, most: MOST_LOG });
-    return { nodeId, phase: node.phase, ...whole, text: visibleLines(whole.text) };
+    const asked = { attempt, most: MOST_LOG, show: shownLines };
+    return { nodeId, phase: node.phase, ...(await wholeLog(plans, planId, node, asked)) };
   }
   requirePhase(phase);
   const number = attempt ?? attemptOf(node, phase, node.attempt ?? 1);
   const name = `${node.id}-${number}-${phase}`;
-  const log = await plans.readLog({ plan: planId, name, most: MOST_LOG });
-  return { nodeId, phase, attempt: number, ...log, text: visibleLines(log.text) };
+  const log = await shownTail(plans, { plan: planId, name, most: MOST_LOG });
+  return { nodeId, phase, attempt: number, ...log };
 }
 
 /** @param {Plans} plans @param {string} planId @param {Record<string, any>} asked @param {AbortSignal} [signal] */
@@ -240,7 +222,7 @@ export const HANDLERS = {
     statusOf(plans, planId, { nodes, cursor }),
   list_copilot_plans: (plans, { status, cursor }, { cwd }) => {
     const all = plans.list(cwd).filter((one) => status === undefined || one.status === status);
-    return pageOf("plans", all, cursor);
+    return pageOfPlans(all, cwd, cursor);
   },
   wait_copilot_plan: (plans, args, _asker, signal) => wait(plans, args.planId, args, signal),
   pause_copilot_plan: async (plans, { planId }) => {
@@ -273,11 +255,7 @@ export const HANDLERS = {
     await plans.add(planId, nodes, asker, unknownFields(rest, ["planId", "nodes"]));
     return statusOf(plans, planId);
   },
-  list_copilot_nodes: (plans, { planId, cursor = "0", ...filter }) => {
-    const from = placeOf(cursor);
-    const page = plans.view({ view: "nodes", planId, from, most: PAGE, ...filter });
-    return bounded({ planId, total: page.total }, page.nodes, { total: page.total, from });
-  },
+  list_copilot_nodes: (plans, { planId, ...asked }) => pageOfNodes(plans, planId, asked),
   get_copilot_node: (plans, { planId, nodeId }) => nodeView(plans, planId, nodeId),
   get_copilot_node_details: (plans, { planId, nodeId }) => nodeView(plans, planId, nodeId),
   get_copilot_node_logs: (plans, { planId, nodeId, phase, attempt }) =>
@@ -295,10 +273,7 @@ export const HANDLERS = {
     return nodeView(plans, planId, nodeId);
   },
   get_copilot_group_status: (plans, { planId, group }) => groupOf(plans, planId, group),
-  list_copilot_groups: (plans, { planId, cursor }) => {
-    const { groups, ...answer } = plans.view({ view: "groups", planId });
-    return pageOf("groups", groups, cursor, answer);
-  },
+  list_copilot_groups: (plans, { planId, cursor }) => pageOfGroups(plans, planId, cursor),
   cancel_copilot_group: (plans, { planId, group }) => cancelGroup(plans, planId, group),
 };
 

@@ -57,30 +57,39 @@ const DEFAULT_LIMIT = 20;
 /** Of an answer as JSON, with room for its cursor: a result of a feature has at most 32 KB. */
 const MOST_BYTES = 31 * 1024;
 
-/**
- * What of a page fits into a result: the next one begins after it.
- * @param {{records: {id: number, at: number}[], cursor?: string}} page
- */
-function fitting({ records, cursor }) {
+/** @typedef {{records: {id: number, at: number}[], cursor?: string}} Page */
+
+/** How many of the records fit into a result. @param {Page} page */
+function countThatFits({ records }) {
   let size = 0;
   const count = records.findIndex((record) => {
     size += Buffer.byteLength(JSON.stringify(record)) + 1;
     return size > MOST_BYTES;
   });
-  if (count < 0) return { records, ...(cursor !== undefined && { cursor }) };
-  const { id, at } = records[count - 1];
-  return { records: records.slice(0, count), cursor: `${at}.${id}` };
+  return count < 0 ? records.length : Math.max(count, 1);
+}
+
+/**
+ * A page that fits into a result. What is too long is asked for again: only the store knows the cursor.
+ * @param {(query: object) => Promise<Page>} ask @param {{limit: number}} query @returns {Promise<Page>}
+ */
+async function fittingPage(ask, query) {
+  for (let { limit } = query; ;) {
+    const page = await ask({ ...query, limit });
+    const fits = countThatFits(page);
+    if (fits === page.records.length) return page;
+    limit = fits;
+  }
 }
 
 /** @param {import("../../registry/installation.mjs").Context} context */
 export function install({ tools, services }) {
   tools.register("tap_query_records", async (args) => {
-    const query = { limit: DEFAULT_LIMIT, ...args };
-    const page = await services.records.query(query).catch((error) => {
+    const ask = (/** @type {object} */ query) => services.records.query(query);
+    return fittingPage(ask, { limit: DEFAULT_LIMIT, ...args }).catch((error) => {
       if (error instanceof RangeError) throw new ToolError("INVALID_ARGUMENTS", error.message);
       throw error;
     });
-    return fitting(page);
   });
   return {
     tasks: {

@@ -54,6 +54,9 @@ const pause = (ms, signal) =>
 /** @param {number} count */
 const spansText = (count) => (count === 1 ? "1 span" : `${count} spans`);
 
+/** @param {{id: number}} record */
+const idOf = ({ id }) => id;
+
 /** A record as a span that a receiver can take. @param {any} record @returns {Span[]} none where it is not one */
 function readSpan(record) {
   const span = spanOf(record);
@@ -149,13 +152,13 @@ class SpanExport {
     this.#floor = Math.min(this.#floor, now); // the clock may have been set back
     const since = Math.max(this.#floor, Math.min(this.#lookedAt, now) - LATE_MS);
     try {
-      const newest = await this.#readPages(
+      const { newest, isAll } = await this.#readPages(
         { collection: "span", since, where: { id: { gt: this.#after } } },
         signal,
       );
       if (newest === 0) await this.#noticeNewFile();
       else this.#after = newest;
-      this.#lookedAt = now;
+      if (isAll) this.#lookedAt = now;
       this.#troubles.delete("store");
     } catch (error) {
       // Such as a store that is not open, or a gateway that ends. It is read from the same place next time.
@@ -165,19 +168,23 @@ class SpanExport {
   }
 
   /**
-   * The store gives the newest first.
-   * @param {object} query @param {AbortSignal} signal @returns {Promise<number>} the largest id; 0: there was none
+   * The store gives the newest first. What it gets meanwhile is left for the next look: a page may have one of these,
+   * by its time, while another has come too late for the pages before.
+   * @param {object} query @param {AbortSignal} signal
+   * @returns {Promise<{newest: number, isAll: boolean}>} newest: the largest id, 0: there was none; isAll: nothing is left
    */
   async #readPages(query, signal) {
     /** @type {Span[]} */
     const found = [];
-    let [newest, left, wrong] = [0, 0, 0];
+    let [newest, left, wrong, isAll] = [0, 0, 0, true];
     /** @type {string | undefined} */
     let cursor;
     do {
       const page = await this.#means.services.records.query({ ...query, limit: BATCH, cursor });
-      for (const record of page.records) {
-        newest = Math.max(newest, record.id);
+      if (cursor === undefined) newest = Math.max(0, ...page.records.map(idOf));
+      const records = page.records.filter((/** @type {any} */ { id }) => id <= newest);
+      isAll &&= records.length === page.records.length;
+      for (const record of records) {
         const [span] = readSpan(record);
         if (!span) wrong += 1;
         else if (found.length < MOST_WAITING) found.push(span);
@@ -185,12 +192,13 @@ class SpanExport {
       }
       cursor = page.cursor;
     } while (cursor && !signal.aborted);
+    if (cursor) signal.throwIfAborted(); // the last look reads them all again
     const all = [...this.#waiting, ...found.toReversed()];
     this.#waiting = all.slice(-MOST_WAITING);
     const over = left + all.length - this.#waiting.length;
     if (over > 0) this.#lose(over, "Spans come faster than the receiver takes them");
     if (wrong > 0) this.#lose(wrong, "The store has spans without the ids or times of a span");
-    return newest;
+    return { newest, isAll };
   }
 
   /** A store that was replaced lacks the record that was read last, and counts from 1 again. */

@@ -1,7 +1,8 @@
 // tap_set_session_mode: who decides, and what the model is told. docs/session-control.md has the rules.
 
 import { messageOf } from "../../base/errors.mjs";
-import { shortened, visible } from "../../base/visible.mjs";
+import { shownLine } from "../../base/redact.mjs";
+import { shortened } from "../../base/visible.mjs";
 
 /** @typedef {import("../../registry/services.mjs").Services} Services */
 /** @typedef {"interactive" | "plan" | "autopilot"} Mode */
@@ -65,7 +66,7 @@ async function set(services, change) {
  * @returns {Promise<string>} for the model
  */
 export async function changeMode(services, session, { mode, reason }) {
-  const why = shortened(visible(reason), MOST_REASON);
+  const why = shortened(shownLine(reason), MOST_REASON);
   const { mode: policy } = await services.sessions.policy();
   const { mode: from, modeChosenBy } = await services.sessions.state({ session });
   if (typeof from !== "string") {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/encoding.h"
 #include "base/names.h"
 #include "gateway/records/rows.h"
 #include "gateway/registry/session_output.h"
@@ -13,8 +14,6 @@ using protocol::LogLevel;
 
 namespace {
 
-// For a row to become durable.
-constexpr Millis kCommitTime{2'000};
 // One for each account and those that wait behind it: more are not to be expected.
 constexpr size_t kMostHeld = 256;
 
@@ -93,8 +92,7 @@ Delivery deliver(const Turn& turn, Session& session, PendingInject inject) {
   HeldInject& last = held.back();
   if (!last.inject.trusted) return Delivery::Held;
   last.number = ++turn.state.lastCommit;
-  last.deadline =
-      turn.state.timers.schedule(turn.now.steady + kCommitTime, CommitDue{session.id, last.number});
+  last.deadline = turn.schedule(Limit::CommitMs, CommitDue{session.id, last.number});
   turn.effect(CommitRecord{last.number, notifyRow(turn, session, last.inject)});
   return Delivery::Held;
 }
@@ -123,7 +121,8 @@ void commitDue(const Turn& turn, const std::string& sessionId, uint64_t number) 
   const auto at = findHeld(*session, number);
   if (at == session->heldInjects.end()) return;
   at->deadline = TimerId::None;
-  finishCommit(turn, *session, at, false, "it could not be recorded within 2 s");
+  const Millis most{turn.limits().get(Limit::CommitMs)};
+  finishCommit(turn, *session, at, false, "it could not be recorded within " + inSeconds(most));
 }
 
 void dropHeldInjects(const Turn& turn, Session& session) {

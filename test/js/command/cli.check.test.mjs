@@ -41,12 +41,15 @@ const HEEDS = `({ seconds }, { signal }) => new Promise((resolve, reject) => {
 })`;
 const IGNORES = `({ seconds }) => new Promise((resolve) => setTimeout(resolve, seconds * 1000))`;
 
+/** Seconds for a program to be in the session: Node starts slowly where much else runs. */
+const WAIT = "20";
+
 /**
  * The report on a careless provider.
  * @param {import("node:test").TestContext} t @param {string[]} faults @param {string[]} [options]
  */
 async function report(t, faults, options = []) {
-  const words = ["check", "--json", "--wait", "5", ...options, "--", "node", CARELESS, ...faults];
+  const words = ["check", "--json", "--wait", WAIT, ...options, "--", "node", CARELESS, ...faults];
   const { code, out, err } = await tap(words, place(t));
   assert.equal(err, "");
   const value = JSON.parse(out);
@@ -60,7 +63,10 @@ describe("copilot-tap check", { concurrency: 4 }, () => {
   test("finds nothing wrong with a good provider of the SDK", async (t) => {
     const at = place(t);
     const command = ["--", process.execPath, sdkProgram(t, HEEDS)];
-    const { code, out } = await tap(["check", "--call", "slow", "seconds=60", ...command], at);
+    const { code, out } = await tap(
+      ["check", "--wait", WAIT, "--call", "slow", "seconds=60", ...command],
+      at,
+    );
     assert.equal(code, 0, out);
     assert.match(out, /^Checking .*provider\.mjs with a gateway and a session of its own\.$/m);
     assert.match(out, /only calls with bad arguments are made, and those that --call names/);
@@ -73,7 +79,10 @@ describe("copilot-tap check", { concurrency: 4 }, () => {
     const called = path.join(temporaryFolder(t), "called");
     const handler = `() => (await import("node:fs")).writeFileSync(${JSON.stringify(called)}, "")`;
     const file = sdkProgram(t, `async ${handler}`);
-    const { code, out } = await tap(["check", "--", process.execPath, file], place(t));
+    const { code, out } = await tap(
+      ["check", "--wait", WAIT, "--", process.execPath, file],
+      place(t),
+    );
     assert.equal(code, 0, out);
     assert.match(out, /Tools may have effects: only calls with bad arguments are made\.\n/);
     assert.match(out, /- not applicable: name a call that takes a while, with --call/);
@@ -83,7 +92,16 @@ describe("copilot-tap check", { concurrency: 4 }, () => {
 
   test("finds a handler that ignores its signal", async (t) => {
     const file = sdkProgram(t, IGNORES);
-    const words = ["check", "--call", "slow seconds=60", "--", process.execPath, file];
+    const words = [
+      "check",
+      "--wait",
+      WAIT,
+      "--call",
+      "slow seconds=60",
+      "--",
+      process.execPath,
+      file,
+    ];
     const { code, out } = await tap(words, place(t));
     assert.equal(code, 1, out);
     assert.match(out, /✗ wrong: "slow" sent no `tool\.result` within 5 s of `tool\.cancel`\./);
@@ -94,7 +112,17 @@ describe("copilot-tap check", { concurrency: 4 }, () => {
 
   test("says of a call that is over at once that it cannot be cancelled", async (t) => {
     const file = sdkProgram(t, `() => "done"`);
-    const words = ["check", "--call", "slow", "seconds=1", "--", process.execPath, file];
+    const words = [
+      "check",
+      "--wait",
+      WAIT,
+      "--call",
+      "slow",
+      "seconds=1",
+      "--",
+      process.execPath,
+      file,
+    ];
     const { code, out } = await tap(words, place(t));
     assert.equal(code, 0, out);
     assert.match(out, /- not applicable: "slow" answered after \d+ ms, too soon to be cancelled/);
@@ -142,14 +170,14 @@ describe("copilot-tap check", { concurrency: 4 }, () => {
   });
 
   for (const [fault, code, happened] of /** @type {[string, string, RegExp][]} */ ([
-    ["never-connects", "NEVER_CONNECTED", /opened no WebSocket within 2 s/],
+    ["never-connects", "NEVER_CONNECTED", /opened no WebSocket within 20 s/],
     ["no-auth", "NO_AUTH", /connected and sent no `auth`/],
     ["no-hello", "NO_HELLO", /authenticated and sent no `hello`/],
     ["wrong-token", "AUTH_REFUSED", /AUTH_FAILED/],
     ["old", "HELLO_REFUSED", /UNSUPPORTED_VERSION/],
   ])) {
     test(`says why a provider with the fault ${fault} is not in the session`, async (t) => {
-      const { value, codes } = await report(t, [fault], ["--wait", "2"]);
+      const { value, codes } = await report(t, [fault]);
       assert.deepEqual(codes, [`connect ${code}`]);
       assert.match(value.checks[0].findings[0].happened, happened);
       const others = value.checks.slice(1);
@@ -162,17 +190,20 @@ describe("copilot-tap check", { concurrency: 4 }, () => {
     assert.equal(none.code, 1);
     assert.match(none.out, /✗ wrong: "\/no\/such\/program" does not start: .*ENOENT/);
     const script = 'console.error("no key"); process.exit(3)';
-    const short = await tap(["check", "--", process.execPath, "-e", script], place(t));
+    const short = await tap(
+      ["check", "--wait", WAIT, "--", process.execPath, "-e", script],
+      place(t),
+    );
     assert.equal(short.code, 1);
     assert.match(short.out, /The program ended \(exit code 3\) before it connected\./);
     assert.match(short.out, /The program printed last:\n {8}no key\n/);
   });
 
   test("what a program prints is counted, and its end is shown where something is wrong", async (t) => {
-    const { value } = await report(t, ["prints", "no-auth"], ["--wait", "2"]);
+    const { value } = await report(t, ["prints", "no-auth"]);
     assert.equal(value.printedBytes, 4_000_000);
     assert.ok(value.checks[0].printed.join("").length < 4000);
-    const words = ["check", "--skip", "shout", "--", "node", CARELESS, "prints"];
+    const words = ["check", "--wait", WAIT, "--skip", "shout", "--", "node", CARELESS, "prints"];
     const { code, out } = await tap(words, place(t));
     assert.equal(code, 0, "that alone is not wrong");
     assert.match(out, /The program printed 3\.8 MB/);
@@ -183,7 +214,10 @@ describe("copilot-tap check", { concurrency: 4 }, () => {
     const file = path.join(folder, "pid");
     const script = `require("fs").writeFileSync(${JSON.stringify(file)}, String(process.pid));
                     setInterval(() => {}, 1000)`;
-    const checking = new Running(["check", "--", process.execPath, "-e", script], place(t));
+    const checking = new Running(
+      ["check", "--wait", WAIT, "--", process.execPath, "-e", script],
+      place(t),
+    );
     await waitFor(() => fs.existsSync(file) && fs.readFileSync(file, "utf8") !== "");
     checking.process.kill("SIGINT");
     const { code, err } = await checking.end();
@@ -198,14 +232,14 @@ describe("copilot-tap check", { concurrency: 4 }, () => {
       [[], /expected the provider's program/],
       [["node", "provider.mjs"], /the provider's program|does not belong to a call/],
       [["--wait", "soon", "--", "node"], /--wait is "soon"/],
-      [["--call", "", "--", "node"], /--call needs a tool/],
+      [["--call", " ", "--", "node"], /--call needs a tool/],
       [["a=1", "--call", "x", "--call", "y", "--", "node"], /"a=1" does not belong to a call/],
     ])) {
       const { code, err } = await tap(["check", ...words], at);
       assert.equal(code, 2, err);
       assert.match(err, said);
     }
-    const words = ["check", "--call", "shou", "--json", "--", "node", CARELESS];
+    const words = ["check", "--wait", WAIT, "--call", "shou", "--json", "--", "node", CARELESS];
     const { code, out } = await tap(words, at);
     assert.equal(code, 1);
     assert.match(JSON.parse(out).error.message, /no tool "shou"; it has: shout; did you mean/);

@@ -5,13 +5,11 @@ import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
-import { commandsFor } from "../../../js/command/commands/index.mjs";
+import { NAMES } from "../../../js/command/commands/index.mjs";
 import { SCRIPTS } from "../../../js/command/completion-scripts.mjs";
 import { allow } from "../../../js/projects/consent.mjs";
 import { CLI, place, served, tap, tapJson } from "../../support/cli-process.mjs";
 import { waitFor } from "../../support/wait.mjs";
-
-const NAMES = (await commandsFor([])).map(({ command }) => command.split(" ")[0]);
 
 /**
  * The command under its name on PATH. @param {import("../../support/cli-process.mjs").Place & {bin?: string}} at
@@ -49,10 +47,16 @@ describe("bash offers", () => {
     const at = installed(place(t));
     assert.deepEqual(inBash(["rev"], at), ["revoke"]);
     assert.deepEqual(inBash([""], at), NAMES);
+    assert.deepEqual(inBash(["help", "rev"], at), ["revoke"]);
+    assert.deepEqual(inBash(["help", "plan", ""], at), []);
     assert.ok(inBash(["allow", "--"], at).includes("--yes"));
     assert.ok(!inBash(["doctor", "--"], at).includes("--columns"), "that is for programs");
     assert.deepEqual(inBash(["push", "x", "--level", "s"], at), ["surface"]);
     assert.deepEqual(inBash(["push", "x", "-l", "s"], at), ["surface"]);
+    assert.deepEqual(inBash(["push", "x", "--level", "="], at), ["keep", "surface", "inject"]);
+    assert.deepEqual(inBash(["push", "x", "--level", "=", "s"], at), ["surface"]);
+    assert.deepEqual(inBash(["push", "x", "--level=s"], at), ["--level=surface"]);
+    assert.deepEqual(inBash(["push", "x", "--nope=s"], at), []);
     assert.deepEqual(inBash(["new", ""], at), ["node", "python"]);
     assert.deepEqual(inBash(["completion", "f"], at), ["fish"]);
   });
@@ -120,6 +124,7 @@ describe("zsh", () => {
     assert.deepEqual(offered(["rev"]), ["revoke"]);
     assert.deepEqual(offered(["call", "fo"]), ["forecast"]);
     assert.deepEqual(offered(["allow", ""]), ["FILES"]);
+    assert.deepEqual(offered(["push", "--level=k"]), ["--level=keep"]);
   });
 });
 

@@ -30,7 +30,6 @@ async function started(t, holds = []) {
   const hostPid = () =>
     waitFor(async () => (await tapJson(["status"], at)).value.featureHost.pid, {
       what: () => `a feature host\n${host.log}`,
-      timeoutMs: 20_000,
     });
   return { host, at, hostPid };
 }

@@ -6,6 +6,7 @@ import { describe, test } from "node:test";
 import { TestProvider } from "../../support/provider.mjs";
 import { place, placeOf, tap, tapJson } from "../../support/cli-process.mjs";
 import { Host } from "../../support/test-host.mjs";
+import { staged } from "../doctor/doctor-place.mjs";
 
 describe("copilot-tap pair and unpair", () => {
   /** A host, and a web page that the user has let in. */
@@ -77,16 +78,21 @@ describe("copilot-tap pair and unpair", () => {
   });
 
   test("with a gateway that is gone, or a secret that is not its own, says so", async (t) => {
-    const { at, host } = await paired(t);
-    const { descriptor } = host.files;
-    const good = fs.readFileSync(descriptor, "utf8");
-    fs.writeFileSync(descriptor, JSON.stringify({ ...JSON.parse(good), secret: "guess" }));
+    const at = await staged(t);
+    at.describe({ secret: "guess" });
     const refused = await tap(["pair"], at);
     assert.equal(refused.code, 1);
     assert.match(refused.err, /the link's secret is wrong/);
-    fs.writeFileSync(descriptor, JSON.stringify({ ...JSON.parse(good), link: `${descriptor}-no` }));
+    const { link } = JSON.parse(fs.readFileSync(at.files.descriptor, "utf8"));
+    at.describe({ link: `${link}-no` });
     const gone = await tap(["pair"], at);
     assert.equal(gone.code, 1);
     assert.match(gone.err, /a gateway runs, but cannot be asked: .*no such file/);
+    fs.rmSync(at.files.descriptor);
+    const { err } = await tap(["pair"], at);
+    assert.match(
+      err,
+      /cannot be asked: .*\.gateway-\d+\.json is not there.*\ncopilot-tap doctor looks/,
+    );
   });
 });

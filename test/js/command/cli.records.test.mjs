@@ -59,7 +59,7 @@ describe("copilot-tap records", () => {
     assert.equal(value[0].body.tool, "tap_status");
     assert.match((await tap(["spans"], at)).out, /tap_status/);
     const { port, homeHash } = host.files;
-    await waitFor(async () => (await askPort(port, homeHash)) === "nobody", { timeoutMs: 20_000 });
+    await waitFor(async () => (await askPort(port, homeHash)) === "nobody");
   });
 
   test("and go on with another gateway when theirs ends while they are asked", async (t) => {
@@ -83,9 +83,7 @@ describe("copilot-tap records", () => {
     await running.says(/callId=1 /);
     const { pid } = readDescriptor(host.files.descriptor);
     process.kill(pid, "SIGKILL");
-    await waitFor(() => (readDescriptor(host.files.descriptor)?.pid ?? pid) !== pid, {
-      timeoutMs: 20_000,
-    });
+    await waitFor(() => (readDescriptor(host.files.descriptor)?.pid ?? pid) !== pid);
     await visit();
     await running.says(/callId=1 [^]*callId=1 /);
     running.process.kill("SIGINT");
@@ -243,7 +241,7 @@ describe("copilot-tap records", () => {
         await kit.call("forecast", { city: "Oslo" });
         return running.out.includes("Oslo");
       },
-      { what: () => running.err, timeoutMs: 20_000, intervalMs: 300 },
+      { what: () => running.err, intervalMs: 300 },
     );
     running.process.kill("SIGINT");
     assert.equal((await running.end()).code, 0);

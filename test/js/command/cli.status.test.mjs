@@ -38,7 +38,7 @@ describe("copilot-tap status", () => {
     await tap(["allow", "--yes"], at);
     const { code, out } = await tap(["status"], at, { TAP_GATEWAY_PORT: String(port) });
     assert.equal(code, 1);
-    assert.match(out, /a gateway runs, but cannot be asked.*\n +copilot-tap logs/);
+    assert.match(out, /a gateway runs, but cannot be asked.*\n +copilot-tap doctor/);
     assert.ok(out.includes(`  ${at.config} (since `), out);
   });
 

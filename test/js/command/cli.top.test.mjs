@@ -5,7 +5,9 @@ import fs from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { programFolder } from "../../../js/base/paths.mjs";
+import { addon } from "../../../js/base/addon.mjs";
+import { gatewayFiles, programFolder } from "../../../js/base/paths.mjs";
+import { Source } from "../../../js/command/top/source.mjs";
 import { placeOf, served, tap, tapJson, InTerminal } from "../../support/cli-process.mjs";
 import { processesOf } from "../../support/processes.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
@@ -193,12 +195,36 @@ test("copilot-tap top shows an emitter that runs, and its lines", async (t) => {
   const start = { name: "build", command: "echo compiling; echo 'error: no such file'; sleep 100" };
   const isStarted = async () =>
     (await session.call("tap_start_emitter", start))?.code !== "DISCONNECTED";
-  await waitFor(isStarted, { what: () => host.log, timeoutMs: 20_000 });
+  await waitFor(isStarted, { what: () => host.log });
   await terminal.shows(/^> build +shop +running +0 .* error: no such file/m);
   terminal.press("enter");
   await terminal.shows(/^last lines +run 1 began\n +compiling\n +error: no such file$/m);
   terminal.type("q");
   assert.equal(await terminal.end(), 0);
+});
+
+test("copilot-tap top takes each record once, also after the clock has gone back", async (t) => {
+  const { at, tools } = await served(t);
+  await tools.push("builds", "first", { level: "surface" });
+  const records = new addon.Records({
+    file: path.join(String(at.env.COPILOT_HOME), "tap", "records.sqlite"),
+  });
+  const body = JSON.stringify({ stream: "later" });
+  for (let count = 0; count < 150; count += 1)
+    records.append("push", { at: Date.now() + 3_600_000, body });
+  records.flush(5000);
+  await records.close();
+  const source = new Source(gatewayFiles(at.env));
+  t.after(() => source.close());
+  const seen = async () => (await source.look()).records.push ?? [];
+  await waitFor(async () => (await seen()).length > 150, { what: "all of them" });
+  await tools.push("builds", "Oslo", { level: "surface" });
+  const isNext = (/** @type {any} */ { body: one }) => JSON.stringify(one).includes("Oslo");
+  await waitFor(async () => (await seen()).some(isNext), { what: "the next one" });
+  await tools.push("builds", "Rome", { level: "surface" });
+  await waitFor(async () => (await seen()).length > 152, { what: "one more" });
+  const ids = (await seen()).map(({ id }) => id);
+  assert.deepEqual(ids, [...new Set(ids)]);
 });
 
 test("copilot-tap top says that a gateway hangs, and its keys go on", async (t) => {
@@ -217,7 +243,7 @@ test("copilot-tap top says that a gateway hangs, and its keys go on", async (t) 
   const before = Date.now();
   terminal.type("q");
   assert.equal(await terminal.end(), 0);
-  assert.ok(Date.now() - before < 4000, "it waits for no answer");
+  assert.ok(Date.now() - before < 30_000, "it waits for no answer: a request has 35 s");
   host.process.kill("SIGCONT");
 });
 

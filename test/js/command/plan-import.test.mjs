@@ -141,7 +141,7 @@ test("a result that comes with a file that says that it has landed lands with no
   assert.match(imported.out, /is here: paused/, imported.err);
   await plan("resume", id);
   const show = async () => (await tapJson(["plan", "show", id], at)).value;
-  await waitFor(async () => (await show()).endedAt !== undefined, { timeoutMs: 30_000 });
+  await waitFor(async () => (await show()).endedAt !== undefined);
   assert.equal((await show()).status, "partial");
   assert.equal(git("log", "--format=%s", "feature/x"), "two\nfirst");
 });
@@ -163,7 +163,7 @@ test("the target of one that has ended is looked at as that of a new plan", asyn
     const id = value.plan.planId;
     await plan("retry", id);
     const show = async () => (await tapJson(["plan", "show", id], at)).value;
-    await waitFor(async () => (await show()).endedAt !== undefined, { timeoutMs: 30_000 });
+    await waitFor(async () => (await show()).endedAt !== undefined);
     assert.match((await show()).nodes[0].error, why);
     await plan("delete", id, "--yes");
   }

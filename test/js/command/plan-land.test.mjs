@@ -63,7 +63,7 @@ describe("a result that waits", { concurrency: 2 }, () => {
     const one = { files: 1, insertions: 1, deletions: 0 };
     assert.deepEqual([status, notLanded, changes], ["succeeded", undefined, one]);
     const isGone = () => fs.readdirSync(path.join(repo, ".worktrees")).length === 0;
-    await waitFor(isGone, { timeoutMs: 30_000 });
+    await waitFor(isGone);
     assert.match((await plan("land", id)).out, /has landed/, "it is told again");
   });
 
@@ -170,7 +170,7 @@ describe("a result that waits", { concurrency: 2 }, () => {
     await terminal.shows(`the checks of plan ${id} go on, and it lands after them`);
     assert.equal(await terminal.end(), 130);
     open();
-    await waitFor(() => git("ls-files", "one.txt") !== "", { timeoutMs: 20_000 });
+    await waitFor(() => git("ls-files", "one.txt") !== "");
   });
 
   test("merged by hand, it has landed", async (t) => {
@@ -215,7 +215,7 @@ describe("a result that waits", { concurrency: 2 }, () => {
     await waitFor(async () => /Then: copilot-tap plan land/.test((await show()).error ?? ""));
     git("checkout", "--quiet", "a.txt");
     open();
-    await waitFor(async () => (await show()).endedAt !== undefined, { timeoutMs: 20_000 });
+    await waitFor(async () => (await show()).endedAt !== undefined);
     const { status, error, landed } = await show();
     const two = { files: 2, insertions: 2, deletions: 0 };
     assert.deepEqual([status, error, landed], ["succeeded", undefined, two]);

@@ -195,7 +195,7 @@ test("one that had not ended comes paused, runs nothing, and goes on with what i
   await waitFor(() => fs.existsSync(ran) && fs.readFileSync(ran, "utf8").includes("slow"));
   const { value } = await tapJson(["plan", "export", id], at);
   await plan("cancel", id, "--yes");
-  await waitFor(async () => (await plan("delete", id, "--yes")).code === 0, { timeoutMs: 20_000 });
+  await waitFor(async () => (await plan("delete", id, "--yes")).code === 0);
 
   const other = await setUp(t);
   const elsewhere = file(value, "half.json");
@@ -213,7 +213,6 @@ test("one that had not ended comes paused, runs nothing, and goes on with what i
   await other.plan("resume", id);
   await waitFor(async () => /: succeeded\n/.test((await other.plan("show", id)).out), {
     what: async () => (await other.plan("show", id)).out,
-    timeoutMs: 20_000,
   });
   assert.equal(fs.readFileSync(ran, "utf8"), "first\nslow\nslow\n");
   assert.equal(other.git("show", "feature/x:3.txt"), "1\n2");
@@ -226,17 +225,15 @@ test("one that comes back without its journal runs again, and lands what it make
   const id = await detached({ name: "x", startPaused: true, targetBranch: "feature/x", nodes });
   const fresh = file((await tapJson(["plan", "export", id], at)).value, "fresh.json");
   await plan("cancel", id, "--yes");
-  await waitFor(async () => (await plan("delete", id, "--yes")).code === 0, { timeoutMs: 20_000 });
+  await waitFor(async () => (await plan("delete", id, "--yes")).code === 0);
   const run = async () => {
     assert.equal((await plan("import", fresh)).code, 0);
     await plan("resume", id);
-    await waitFor(async () => /: succeeded\n/.test((await plan("show", id)).out), {
-      timeoutMs: 20_000,
-    });
+    await waitFor(async () => /: succeeded\n/.test((await plan("show", id)).out));
     return git("show", "feature/x:a.txt");
   };
   const first = await run();
-  await waitFor(async () => (await plan("delete", id, "--yes")).code === 0, { timeoutMs: 20_000 });
+  await waitFor(async () => (await plan("delete", id, "--yes")).code === 0);
   git("branch", "--quiet", "-D", "feature/x");
   const second = await run();
   assert.notEqual(second, first);
@@ -255,7 +252,6 @@ test("a node that failed elsewhere begins again from its start when it is retrie
   await plan("retry", id);
   await waitFor(async () => /: succeeded\n/.test((await plan("show", id)).out), {
     what: async () => (await plan("show", `${id}/a`)).out,
-    timeoutMs: 20_000,
   });
   assert.equal(git("show", "feature/x:a.txt"), "1");
 });

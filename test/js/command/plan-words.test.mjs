@@ -5,6 +5,7 @@ import { Writable } from "node:stream";
 import { test } from "node:test";
 import stringWidth from "string-width";
 import { tellFailures } from "../../../js/command/plan/follow.mjs";
+import { notesOf } from "../../../js/command/plan/look.mjs";
 import { Output } from "../../../js/views/output.mjs";
 
 /** An output whose lines are kept. @param {number} [columns] */
@@ -43,4 +44,19 @@ test("what failed nodes printed last has lines that a terminal has room for", as
     for (const line of rest) assert.ok(stringWidth(line) <= Number(most), line);
     assert.equal(rest[3], "  all of it: copilot-tap plan logs p12345678/a");
   }
+});
+
+test("pairs of nodes that change the same are named, and how many more there are", () => {
+  const plan = /** @type {any} */ ({ planId: "p1", nodes: [] });
+  const overlaps = [{ node: "a", other: "b", files: ["x.txt"] }];
+  const named = "a and b change the same: x.txt";
+  assert.deepEqual(notesOf(plan), []);
+  assert.deepEqual(notesOf({ ...plan, overlaps }), [named]);
+  assert.deepEqual(notesOf({ ...plan, overlaps, moreOverlaps: 1 }), [
+    named,
+    "files in common: 1 more pair of nodes",
+  ]);
+  assert.deepEqual(notesOf({ ...plan, moreOverlaps: 7 }), [
+    "files in common: 7 more pairs of nodes",
+  ]);
 });

@@ -95,9 +95,7 @@ test("a plan that fails ends with 1, says why, and is retried from the phase tha
   assert.match((await plan("retry", `${id}/bad`)).out, /^bad: /);
   const { value } = await tapJson(["plan", "show", `${id}/bad`], at);
   assert.equal(value.attempts.length, 2);
-  await waitFor(async () => /: succeeded\n/.test((await plan("show", String(id))).out), {
-    timeoutMs: 20_000,
-  });
+  await waitFor(async () => /: succeeded\n/.test((await plan("show", String(id))).out));
   const lines = ran.out.split("\n").map((line) => line.slice(9));
   assert.ok(
     lines.findIndex((line) => /^✖ bad/.test(line)) <
@@ -240,9 +238,7 @@ test("Ctrl-C leaves the plan running, and says how it is ended", async (t) => {
   assert.match(err, new RegExp(`plan ${id} goes on\n.*copilot-tap plan cancel ${id} ends it`));
   assert.match((await plan("show", String(id))).out, /● a {2}running/);
   open();
-  await waitFor(async () => /: succeeded\n/.test((await plan("show", String(id))).out), {
-    timeoutMs: 20_000,
-  });
+  await waitFor(async () => /: succeeded\n/.test((await plan("show", String(id))).out));
 });
 
 test("pauses, resumes, and cancels with a yes", async (t) => {
@@ -264,9 +260,7 @@ test("pauses, resumes, and cancels with a yes", async (t) => {
   again.type("y\r");
   assert.equal(await again.end(), 0);
   assert.match(again.text, /plan p\w+: (being canceled|canceled) \(1 canceled\)/);
-  await waitFor(async () => /: canceled\n/.test((await plan("show", id)).out), {
-    timeoutMs: 20_000,
-  });
+  await waitFor(async () => /: canceled\n/.test((await plan("show", id)).out));
 });
 
 test("resumes with more AI credits, or more tokens, and says which of them are spent", async (t) => {
@@ -365,7 +359,6 @@ test("starts a gateway where none runs; it stays for as long as the plan", async
   const { code, out, err } = await running.end();
   assert.deepEqual([code, err], [0, ""], out);
   await waitFor(async () => (await askPort(files.port, files.homeHash)) === "nobody", {
-    timeoutMs: 20_000,
     what: log,
   });
 });

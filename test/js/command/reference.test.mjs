@@ -88,11 +88,9 @@ describe("copilot-tap", () => {
       ["tools", "--session", "nope"],
       ["trace", "--session", "nope"],
     ]) {
-      const began = Date.now();
       const { code, err } = await tap(args, at);
       assert.equal(code, 1);
       assert.match(err, /^copilot-tap: unknown session "nope"\nknown sessions:\n {2}test/);
-      assert.ok(Date.now() - began < 4500, `${args[0]} waited`);
     }
   });
 });

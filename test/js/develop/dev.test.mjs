@@ -155,7 +155,7 @@ describe("dev", () => {
     await say('forecast {"city":"Rome"}', /^rain in Rome$/m);
     assert.ok(existsSync(home));
     dev.type("quit");
-    assert.equal(await withTimeout(dev.ended, 20_000, () => dev.output), 1, "some have failed");
+    assert.equal(await withTimeout(dev.ended, () => dev.output), 1, "some have failed");
     assert.ok(!existsSync(home), "its home is gone");
   });
 
@@ -164,7 +164,7 @@ describe("dev", () => {
     const [, home] = await dev.says(/COPILOT_HOME='(.*)'/);
     await dev.says(/quit ends it/);
     dev.child.kill("SIGINT");
-    assert.equal(await withTimeout(dev.ended, 20_000, () => dev.output), 0);
+    assert.equal(await withTimeout(dev.ended, () => dev.output), 0);
     assert.ok(!existsSync(home));
   });
 
@@ -181,7 +181,7 @@ describe("dev", () => {
     dev.child.kill("SIGINT");
     await dev.says(/told to end/);
     dev.child.kill("SIGINT");
-    assert.equal(await withTimeout(dev.ended, 20_000, () => dev.output), 0);
+    assert.equal(await withTimeout(dev.ended, () => dev.output), 0);
     assert.throws(() => process.kill(Number(pid), 0), { code: "ESRCH" });
     assert.ok(!existsSync(home));
   });

@@ -40,7 +40,7 @@ export class Program {
   /** @returns {Promise<number>} its exit code, the input being at its end */
   end() {
     this.child.stdin.end();
-    return withTimeout(this.ended, 30_000, () => `its end:\n${this.output}`);
+    return withTimeout(this.ended, () => `its end:\n${this.output}`);
   }
 }
 

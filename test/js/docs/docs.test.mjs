@@ -24,12 +24,12 @@ import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { parseDocument } from "yaml";
 import { addon } from "../../../js/base/addon.mjs";
-import { commandsFor } from "../../../js/command/commands/index.mjs";
+import { loadAll } from "../../../js/command/commands/index.mjs";
 import { EXIT_CODES } from "../../../js/command/failure.mjs";
 import { readCases } from "../../../js/evals/cases.mjs";
 import { startTap } from "../../../js/develop/testing.mjs";
 import { pythonForSdk } from "../../../tools/setup.mjs";
-import { parseMarkdown, valueOf } from "../../support/markdown.mjs";
+import { parseMarkdown, tableIn, valueOf } from "../../support/markdown.mjs";
 import { withTimeout } from "../../support/wait.mjs";
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../../..");
@@ -48,25 +48,8 @@ const documents = [
 
 // ---- reading a page ------------------------------------------------------------------------------
 
-/** The rows of the table that has exactly this heading. @param {string} file @param {string[]} heading */
-function table(file, heading) {
-  const cells = (line) =>
-    line
-      .split("|")
-      .slice(1, -1)
-      .map((cell) => cell.trim());
-  const lines = read(file).split("\n");
-  const wanted = heading.join("|").toLowerCase();
-  const at = lines.findIndex((line) => cells(line).join("|").toLowerCase() === wanted);
-  assert.ok(at >= 0, `${file} has a table: ${heading.join(", ")}`);
-  const rows = lines.slice(at + 2);
-  return rows
-    .slice(
-      0,
-      rows.findIndex((line) => !line.startsWith("|")),
-    )
-    .map(cells);
-}
+/** @param {string} file @param {string[]} heading */
+const table = (file, heading) => tableIn(read(file), heading);
 
 /** The anchor that a heading gets on GitHub. @param {string} heading */
 const anchorOf = (heading) =>
@@ -91,13 +74,6 @@ test("docs/limits.md repeats the table of limits", () => {
   );
 });
 
-test("docs/protocol.md repeats the table of errors", () => {
-  assert.deepEqual(
-    table("docs/protocol.md", ["code", "fatal", "advice"]),
-    addon.errors.map(({ name, fatal, advice }) => [name, fatal ? "yes" : "no", advice]),
-  );
-});
-
 test("docs/protocol.md describes every message that a provider may send", () => {
   const headings = anchorsOf("docs/protocol.md").join("\n");
   const missing = addon.providerMessageTypes.filter((type) => !headings.includes(anchorOf(type)));
@@ -113,7 +89,7 @@ test("docs/command.md repeats the table of exit codes", () => {
 
 test("docs/command.md has a section with an example for every command", async () => {
   const sections = read("docs/command.md").split(/^### /m);
-  for (const { command } of await commandsFor([])) {
+  for (const { command } of await loadAll()) {
     const [name] = command.split(" ");
     const section = sections.find((text) => text.startsWith(`${name}\n`)) ?? "";
     assert.match(section, new RegExp(`\`\`\`sh[^\`]*copilot-tap ${name}\\b`), name);
@@ -248,7 +224,7 @@ async function runProvider(language, code) {
     child.stdin.end(js ? `${code}\nawait tap.close();` : code);
     await kit.session.shows("tap: ").catch(() => child.kill("SIGKILL"));
     if (forGood) child.kill();
-    assert.equal(await withTimeout(ended, 20_000, () => errors), 0, errors);
+    assert.equal(await withTimeout(ended, () => errors), 0, errors);
   } finally {
     await kit.stop();
   }
@@ -268,7 +244,7 @@ async function runShell(code) {
     child.stderr.setEncoding("utf8").on("data", (text) => (errors += text));
     const ended = new Promise((resolve) => child.on("close", resolve));
     child.stdin.end(code);
-    assert.equal(await withTimeout(ended, 60_000, () => errors), 0, errors);
+    assert.equal(await withTimeout(ended, () => errors), 0, errors);
   } finally {
     await kit.stop();
   }

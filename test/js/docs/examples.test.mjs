@@ -2,10 +2,13 @@
 // cancel does it no harm, and it comes back after its session has ended and to a new gateway.
 
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import net from "node:net";
 import path from "node:path";
-import { after, describe, test } from "node:test";
+import { after, before, describe, test } from "node:test";
 import { pythonWithWebsockets } from "../../../tools/setup.mjs";
 import { REPO_ROOT } from "../../support/cli.mjs";
+import { deferred } from "../../support/wait.mjs";
 import { Gateway, Session } from "../../support/gateway-host.mjs";
 
 const python = await pythonWithWebsockets();
@@ -22,12 +25,26 @@ const greeters = [
   { name: "hello.py", command: python, flags: [] },
 ];
 
+/** Lets a provider connect to a port, and shuts the door before it is open. @param {number} port */
+async function refusedBy(port) {
+  const asked = deferred();
+  const server = net.createServer((socket) =>
+    socket.once("data", () => asked.resolve(socket.destroy())),
+  );
+  server.listen(port, "127.0.0.1");
+  await asked.promise;
+  server.close();
+  await once(server, "close");
+}
+
 /** @returns {string | false} why an example cannot be run here */
 const missing = ({ command }) => !command && "no python3-websockets on this machine";
 
 for (const greeter of greeters) {
-  describe(`examples/${greeter.name}`, { skip: missing(greeter) }, async () => {
-    const gateway = await Gateway.create();
+  describe(`examples/${greeter.name}`, { skip: missing(greeter) }, () => {
+    /** @type {Gateway} */
+    let gateway;
+    before(async () => (gateway = await Gateway.create()));
     after(() => gateway.dispose());
     const start = (env) =>
       gateway.start(greeter.command, [...greeter.flags, example(greeter.name)], env);
@@ -57,8 +74,9 @@ for (const greeter of greeters) {
     });
 
     // shows: P-HOST-9
-    test("comes back to a new gateway, with its new token", async () => {
+    test("comes back to a new gateway, with its new token, after it has found none", async () => {
       await gateway.host.stop("SIGKILL");
+      await refusedBy(gateway.port);
       await gateway.startHost();
       const session = await Session.register(gateway, "third");
       await gateway.tools(session, "greet");

@@ -109,7 +109,7 @@ describe("copilot-tap doctor, the port", () => {
   test("of a gateway that hangs; the command that is told ends it, and it is missed then", async (t) => {
     const at = await running(t);
     process.kill(at.pid, "SIGSTOP");
-    const { code, first } = await withTimeout(at.diagnose(), 10_000, "the doctor");
+    const { code, first } = await withTimeout(at.diagnose(), "the doctor");
     assert.deepEqual([code, first.command], ["GATEWAY_HUNG", `kill -9 ${at.pid}`]);
     await at.do(first.command);
     await waitFor(async () => (await at.diagnose()).code === "GATEWAY_DIED");
@@ -412,6 +412,6 @@ test("the doctor of a place where everything hangs ends in time", async (t) => {
   const slow = fakeProgram(at.bin, "slow-node", "sleep 300");
   fakeProgram(at.bin, "copilot", "sleep 300");
   process.kill(at.pid, "SIGSTOP");
-  const { out } = await withTimeout(at.read([], { TAP_NODE: slow }), 10_000, "the doctor");
+  const { out } = await withTimeout(at.read([], { TAP_NODE: slow }), "the doctor");
   assert.match(out, /TAP_NODE_UNUSABLE/);
 });

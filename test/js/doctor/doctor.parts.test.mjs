@@ -43,7 +43,6 @@ async function hosted(t, { files = {}, env = {}, main, home: given } = {}) {
   const found = (code) =>
     waitFor(async () => (await at.diagnose()).warnings.find((warning) => warning.code === code), {
       what: () => `${code}\n${host.log}`,
-      timeoutMs: 20_000,
     });
   return Object.assign(at, { host, session, folder, found });
 }
@@ -65,6 +64,7 @@ describe("your own config", () => {
       const finding = warnings.find(({ code }) => code === "USER_CONFIG_INVALID");
       assert.ok(finding?.problem.includes(`${file}:1:`), finding?.problem);
       assert.match(finding.problem, /** @type {RegExp} */ (problem));
+      assert.match(finding.fix, /running gateway applies .* within two seconds/);
       fs.writeFileSync(file, "{}", { mode: 0o600 });
     });
   }
@@ -208,7 +208,7 @@ describe("the record store", () => {
     fs.rmSync(ballast);
     const passes = async () =>
       !(await at.diagnose()).warnings.some((warning) => warning.code === "RECORDS_DISK_LOW");
-    await waitFor(passes, { what: () => at.host.log, timeoutMs: 20_000 });
+    await waitFor(passes, { what: () => at.host.log });
   });
 
   /** A finding for a state that a test cannot bring about: the store's own tests do. */

@@ -23,7 +23,6 @@ async function planned(t, session = {}) {
   const found = (code) =>
     waitFor(async () => (await at.diagnose()).warnings.find((warning) => warning.code === code), {
       what: () => `${code}\n${rig.host.log}`,
-      timeoutMs: 30_000,
     });
   const check = async (/** @type {string} */ id) =>
     (await at.diagnose()).value.checks.find((/** @type {any} */ one) => one.id === id);
@@ -69,7 +68,7 @@ describe("plans", () => {
     assert.match(problem, new RegExp(`${id} \\(mine\\): it is paused`));
     assert.match(command ?? "", new RegExp(` plan resume ${id}`));
     await plan("resume", id);
-    await waitFor(async () => (await check("plans")).status === "passed", { timeoutMs: 30_000 });
+    await waitFor(async () => (await check("plans")).status === "passed");
     assert.equal((await check("plans")).seen, "1 plan");
     assert.match((await doctor.read()).out, /All is well|Tools work/);
   });
@@ -97,9 +96,7 @@ describe("worktrees and agents of plans", () => {
     const { detached, found, repo, check, doctor } = await planned(t);
     const { wait } = gate(t);
     await detached({ name: "x", nodes: [{ id: "a", work: wait }] });
-    await waitFor(async () => /^1 worktree, /.test((await check("plan-worktrees")).seen), {
-      timeoutMs: 30_000,
-    });
+    await waitFor(async () => /^1 worktree, /.test((await check("plan-worktrees")).seen));
     const lost = path.join(repo, ".worktrees", "lost");
     fs.mkdirSync(lost);
     fs.writeFileSync(path.join(lost, "mine.txt"), "mine\n");

@@ -163,7 +163,7 @@ describe("copilot-tap doctor, the CLI", () => {
       const at = await Place.create(t);
       const pids = path.join(at.workspace, "pids");
       fakeProgram(at.bin, "copilot", `${trap} sleep 300 & echo $$ $! > ${pids}; wait`);
-      const { warned } = await withTimeout(at.diagnose(), 10_000, "the doctor");
+      const { warned } = await withTimeout(at.diagnose(), "the doctor");
       assert.ok(warned.includes("CLI_SILENT"));
       for (const pid of fs.readFileSync(pids, "utf8").trim().split(" ")) {
         const { stdout } = spawnSync("ps", ["-o", "stat=", "-p", pid], { encoding: "utf8" });

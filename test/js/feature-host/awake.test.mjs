@@ -49,10 +49,10 @@ describe("awake", onLinux, () => {
     const ended = (/** @type {string} */ id) => async () =>
       / succeeded\n/.test((await plan("show", id)).out);
     gates[0].open();
-    await waitFor(ended(ids[0]), { timeoutMs: 20_000 });
+    await waitFor(ended(ids[0]));
     assert.deepEqual(words(lines()), ["begun"]);
     gates[1].open();
-    await waitFor(ended(ids[1]), { timeoutMs: 20_000 });
+    await waitFor(ended(ids[1]));
     await waitFor(() => lines().length === 2, { what: () => lines().join() });
     const nodes = [{ id: "a", work: "true", expectsNoChanges: true }];
     assert.equal((await plan("run", file({ name: "x", nodes }))).code, 0);
@@ -71,7 +71,7 @@ describe("awake", onLinux, () => {
     const control = await openControl(host.files);
     t.after(() => control.close());
     process.kill((await control.request("features.report", {})).host.pid, "SIGKILL");
-    await waitFor(() => !isAlive(pid), { timeoutMs: 20_000 });
+    await waitFor(() => !isAlive(pid));
   });
 
   test("one that is not permitted is told once, and plans run all the same", async (t) => {

@@ -28,7 +28,7 @@ async function setUp(t) {
         type === "tools" &&
         set.some(({ definitions }) => definitions.some(({ name }) => name === "ask_emitters")),
     );
-  await waitFor(offers, { what: () => `the tool of the feature\n${host.log}`, timeoutMs: 20_000 });
+  await waitFor(offers, { what: () => `the tool of the feature\n${host.log}` });
   const ask = async (/** @type {string} */ method, params = {}) =>
     JSON.parse(await session.call("ask_emitters", { method, params }));
   return { host, folder, session, ask, file: path.join(folder, "tap.config.json") };

@@ -17,8 +17,7 @@ const MAIN = fileURLToPath(
   new URL("../../support/fixtures/features/gateway-host.mjs", import.meta.url),
 );
 
-const gone = (pid) =>
-  waitFor(async () => !(await isAlive(pid)), { what: `the end of ${pid}`, timeoutMs: 15_000 });
+const gone = (pid) => waitFor(async () => !(await isAlive(pid)), { what: `the end of ${pid}` });
 
 /** A gateway host with the features of tests, a session, and a control client. */
 async function setUp(t, env = {}) {
@@ -32,10 +31,8 @@ async function setUp(t, env = {}) {
   const has = (tool) =>
     waitFor(() => offered(session).includes(tool), {
       what: () => `${tool} in ${offered(session)}\n${host.log}${featureLog(host)}`,
-      timeoutMs: 20_000,
     });
-  const hostPid = () =>
-    waitFor(async () => (await state()).host.pid, { what: "a feature host", timeoutMs: 20_000 });
+  const hostPid = () => waitFor(async () => (await state()).host.pid, { what: "a feature host" });
   return { folder, host, session, control, state, report, has, hostPid };
 }
 
@@ -140,13 +137,12 @@ describe("the feature host", () => {
         const { host } = await state();
         return host.pid !== undefined && host.pid !== first;
       },
-      { what: "another feature host", timeoutMs: 15_000 },
+      { what: "another feature host" },
     );
     await waitFor(
       async () =>
         (await session.call("good_who")) !== String(first) &&
         /^\d+$/.test(String(await session.call("good_who"))),
-      { timeoutMs: 15_000 },
     );
     assert.equal(swaps(), before, "the model keeps its tools");
     assert.equal((await state()).host.restarts, 1);
@@ -324,11 +320,10 @@ describe("holds", () => {
     t.after(() => control.close());
     const started = await waitFor(
       async () => (await control.request("features.report", {})).host.pid,
-      { what: "a feature host", timeoutMs: 20_000 },
+      { what: "a feature host" },
     );
     await waitFor(() => second.log.includes("the gateway stays for a plan (builtin:good)"), {
       what: "the hold",
-      timeoutMs: 15_000,
     });
     const stopped = await control.request("host.stop", {});
     assert.deepEqual([stopped.pid, stopped.released[0].what], [second.process.pid, "a plan"]);

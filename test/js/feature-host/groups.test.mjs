@@ -33,7 +33,7 @@ test("a group of a config that there is not is named in the log, and the others 
   await waitFor(() => said.test(host.log), { what: () => host.log });
   await waitFor(
     async () => !/DISCONNECTED/.test(JSON.stringify(await session.call("tap_get_session_state"))),
-    { what: () => host.log, timeoutMs: 20_000 },
+    { what: () => host.log },
   );
 });
 
@@ -54,11 +54,21 @@ test("a group that a session brings along from a gateway that was killed starts 
       const answer = await again.call("tap_query_records", { collection: "session", limit: 1 });
       return !/DISCONNECTED/.test(JSON.stringify(answer));
     },
-    { what: () => next.log, timeoutMs: 20_000 },
+    { what: () => next.log },
   );
 });
 
-test("where the feature host has given up, or is late, tap_tools says so at once", async (t) => {
+test("where the feature host takes its time, tap_tools waits rather than have the model call it again", async (t) => {
+  const file = path.join(temporaryFolder(t), "slow.mjs");
+  const main = new URL("../../../js/feature-host/main.mjs", import.meta.url).href;
+  fs.writeFileSync(file, `setTimeout(() => import(${JSON.stringify(main)}), 3000);`);
+  const host = await Host.elected(t, { TAP_TEST_MAIN: file }, MAIN);
+  const session = await host.session(t, { cwd: temporaryFolder(t) });
+  const text = String(await session.call("tap_tools", { group: "records" }));
+  assert.match(text, /^The tools of records are here now/);
+});
+
+test("where the feature host has given up, tap_tools says so at once, and where it is late, in time", async (t) => {
   const folder = temporaryFolder(t);
   const program = (name, text) => {
     fs.writeFileSync(path.join(folder, name), text);
@@ -71,14 +81,12 @@ test("where the feature host has given up, or is late, tap_tools says so at once
   const given = await (await Host.elected(t, broken, MAIN)).session(t, { cwd: folder });
   const open = (session) => session.call("tap_tools", { group: "records" }).then(String);
   await open(given);
-  let since = performance.now();
+  const since = performance.now();
   const text = await open(given);
-  assert.ok(performance.now() - since < 1000);
+  assert.ok(performance.now() - since < 8000, "one that is late is given 10 s");
   assert.match(text, /exit code 3.* It is not started again; .*run copilot-tap stop/);
   assert.doesNotMatch(text, /again\.$/);
   const slow = { TAP_TEST_MAIN: program("slow.mjs", "setInterval(() => {}, 1000)") };
   const late = await (await Host.elected(t, slow, MAIN)).session(t, { cwd: folder });
-  since = performance.now();
   assert.match(await open(late), /has no tools yet\. Call tap_tools again/);
-  assert.ok(performance.now() - since < 4000);
 });

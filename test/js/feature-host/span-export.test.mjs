@@ -66,9 +66,8 @@ describe("with a receiver in the environment of the gateway host", () => {
     const spanOf = (name) => receiver.spans.find((span) => span.name === name);
     await waitFor(() => spanOf("provider weather"), {
       what: () => `the spans of the call in ${receiver.spans.map(({ name }) => name)}`,
-      timeoutMs: 20_000,
     });
-    await waitFor(() => spanOf("sync tools"), { what: "the first span", timeoutMs: 10_000 });
+    await waitFor(() => spanOf("sync tools"), { what: "the first span" });
     const call = spanOf("execute_tool forecast");
     assert.equal(call.traceId, "0123456789abcdef0123456789abcdef");
     assert.equal(call.parentSpanId, "0123456789abcdef");
@@ -94,7 +93,7 @@ describe("with a receiver in the environment of the gateway host", () => {
     const { host, session } = await setUp(t, { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url });
     const calls = () => receiver.spans.filter(({ name }) => name === "execute_tool forecast");
     await session.call("forecast");
-    await waitFor(() => calls().length === 1, { what: "the first call", timeoutMs: 20_000 });
+    await waitFor(() => calls().length === 1, { what: "the first call" });
     await session.call("forecast");
     host.process.kill("SIGTERM");
     await host.exit();
@@ -108,12 +107,12 @@ describe("with a receiver in the environment of the gateway host", () => {
     const { session, state } = await setUp(t, { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url });
     await session.call("forecast");
     const calls = () => receiver.spans.filter(({ name }) => name === "execute_tool forecast");
-    await waitFor(() => calls().length === 1, { what: "the first call", timeoutMs: 20_000 });
+    await waitFor(() => calls().length === 1, { what: "the first call" });
     const { pid } = (await state()).host;
     process.kill(pid, "SIGKILL");
     await waitFor(async () => (await state()).host.pid !== pid, { what: "its end" });
     await session.call("forecast");
-    await waitFor(() => calls().length === 2, { what: "the second call", timeoutMs: 20_000 });
+    await waitFor(() => calls().length === 2, { what: "the second call" });
   });
 
   test("a feature that is enabled again posts no span twice", async (t) => {
@@ -124,7 +123,7 @@ describe("with a receiver in the environment of the gateway host", () => {
     const calls = () => receiver.spans.filter(({ name }) => name === "execute_tool forecast");
     const id = "builtin:records";
     await session.call("forecast");
-    await waitFor(() => calls().length === 1, { what: "the first call", timeoutMs: 20_000 });
+    await waitFor(() => calls().length === 1, { what: "the first call" });
     await control.request("features.disable", { id });
     await waitFor(async () => (await report()).tasks.length === 0, { what: "its end" });
     await control.request("features.enable", { id });
@@ -132,7 +131,7 @@ describe("with a receiver in the environment of the gateway host", () => {
       await session.call("forecast");
       return calls().length > 1;
     };
-    await waitFor(again, { what: "a further call", timeoutMs: 20_000, intervalMs: 200 });
+    await waitFor(again, { what: "a further call", intervalMs: 200 });
     const ids = receiver.spans.map(({ spanId }) => spanId);
     assert.equal(new Set(ids).size, ids.length, "each span is posted once");
   });
@@ -141,7 +140,6 @@ describe("with a receiver in the environment of the gateway host", () => {
     const place = await setUp(t, { OTEL_EXPORTER_OTLP_ENDPOINT: `http://me:${SECRET}@localhost` });
     await waitFor(async () => /ENDPOINT has a user name/.test(texts(await place.report())), {
       what: "the diagnostic",
-      timeoutMs: 20_000,
     });
     assert.equal((await said(place)).includes(SECRET), false);
     assert.equal(await place.session.call("forecast"), "sunny");

@@ -29,8 +29,7 @@ async function setUp(t) {
     return features.find((/** @type {any} */ one) => one.id === id);
   };
   /** @param {() => unknown} check @param {string} what */
-  const until = (check, what) =>
-    waitFor(check, { what: () => `${what}\n${host.log}`, timeoutMs: 20_000 });
+  const until = (check, what) => waitFor(check, { what: () => `${what}\n${host.log}` });
   const works = () =>
     until(async () => /^\d+$/.test(String(await session.call("good_count"))), "it");
   const file = userConfigFile(host.files);
@@ -145,7 +144,6 @@ test("what holds a gateway does so only while its feature is on", async (t) => {
   const host = await Host.elected(t, env, MAIN);
   await waitFor(() => /stays for a plan \(builtin:good\)/.test(host.log), {
     what: () => host.log,
-    timeoutMs: 20_000,
   });
   const control = await openControl(host.files);
   await control.request("features.disable", { id: GOOD });

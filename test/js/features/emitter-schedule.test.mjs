@@ -163,6 +163,7 @@ describe("cron", () => {
   });
 
   test("a pattern that is wrong or never due is refused when it is read", () => {
+    // A search without an end would never come back.
     for (const [cron, why] of /** @type {[string, RegExp][]} */ ([
       ["0 0 30 2 *", /never due/],
       ["0 0 31 4,6,9,11 *", /never due/],
@@ -171,11 +172,9 @@ describe("cron", () => {
       ["*/0 * * * *", /stepping/],
       ["x x x x x", /./],
     ])) {
-      const began = performance.now();
       const read = readEmitter({ name: "e", command: "make", cron }, { origin: "tool" });
       assert.ok(!read.ok && read.problems[0].field === "cron", cron);
       assert.match(read.problems[0].text, why);
-      assert.ok(performance.now() - began < 1000, "the search has an end");
     }
     assert.equal(cronProblem("0 0 29 2 *", "UTC"), "");
     assert.equal(nextCron("0 0 29 2 *", "UTC", Date.UTC(2097, 0, 1)), Date.UTC(2104, 1, 29));

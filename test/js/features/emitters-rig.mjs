@@ -36,7 +36,7 @@ export function helpersOf(host, session, control) {
         const result = await session.call(name, args);
         return result?.code !== "DISCONNECTED" && { result };
       },
-      { what: () => `${name}\n${host.log}`, timeoutMs: 20_000 },
+      { what: () => `${name}\n${host.log}` },
     );
     const { result } = outcome;
     return typeof result === "string" ? JSON.parse(result) : result;
@@ -50,14 +50,28 @@ export function helpersOf(host, session, control) {
   const records = async (/** @type {string} */ collection) =>
     (await control.request("records.query", { collection, limit: 100 })).records;
   const hostPid = () =>
-    waitFor(async () => (await control.request("features.report", {})).host.pid, {
-      timeoutMs: 20_000,
-    });
-  return { call, shown, injected, becomes, records, hostPid };
+    waitFor(async () => (await control.request("features.report", {})).host.pid);
+  /** For a test that fails: all that there is to read. */
+  const told = async () => {
+    const state = await session.call("tap_list_emitters");
+    return [JSON.stringify(session.events), JSON.stringify(state), host.log].join("\n");
+  };
+  return { call, shown, injected, becomes, records, hostPid, told };
 }
 
 export const until = (/** @type {() => any} */ look, /** @type {any} */ what) =>
-  waitFor(look, { what, timeoutMs: 20_000 });
+  waitFor(look, { what });
+
+/**
+ * What a feature host that is killed leaves of an emitter, once that fits.
+ * @param {string} home @param {string} name @param {(saved: any) => unknown} fits
+ */
+export function untilSaved(home, name, fits) {
+  const file = path.join(home, "tap", "features", "builtin%3Aemitters", "emitters");
+  const all = () => (fs.existsSync(file) ? JSON.parse(fs.readFileSync(file, "utf8")).value : []);
+  const isThere = () => all().some((/** @type {any} */ one) => one.spec.name === name && fits(one));
+  return until(isThere, () => JSON.stringify(all()));
+}
 
 /** @param {string} cwd @param {object[]} emitters */
 export const writeConfig = (cwd, emitters) =>

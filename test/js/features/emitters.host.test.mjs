@@ -8,7 +8,7 @@ import { test } from "node:test";
 import { openControl } from "../../../js/base/control.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 import { Host } from "../../support/test-host.mjs";
-import { helpersOf, homeFolder, setUp, until, USER_HOME } from "./emitters-rig.mjs";
+import { helpersOf, homeFolder, setUp, until, untilSaved, USER_HOME } from "./emitters-rig.mjs";
 
 test("a command's lines are filtered, kept, shown and put before the model with where they come from", async (t) => {
   const { call, shown, injected, records } = await setUp(t);
@@ -76,9 +76,9 @@ test("the user is asked for a command with its folder and variables, again for o
 });
 
 test("an unexpected end is told, with the exit code and the last lines", async (t) => {
-  const { call, injected, records } = await setUp(t);
+  const { call, injected, records, told } = await setUp(t);
   await call("tap_start_emitter", { name: "server", command: "echo listening; sleep 0.2; exit 7" });
-  const [prompt] = await until(() => injected().length > 0 && injected(), "an inject");
+  const [prompt] = await until(() => injected().length > 0 && injected(), told);
   assert.match(prompt, /\nrun 1 ended with exit code 7/);
   assert.match(prompt, /listening/);
   const [run] = await until(async () => {
@@ -334,14 +334,14 @@ test("a change of a file begins a run, and changes in a row are one", async (t) 
 });
 
 test("silence counts over runs, and a line ends it", async (t) => {
-  const { call, injected, shown, cwd } = await setUp(t);
+  const { call, injected, shown, cwd, told } = await setUp(t);
   await call("tap_start_emitter", {
     ...{ name: "beat", command: "cat beat 2>/dev/null; true", every: "1s", expectEvery: "3s" },
     maxRuns: 100,
   });
   await until(
     () => injected().some((text) => /nothing came for 3.*something was expected/.test(text)),
-    () => JSON.stringify(injected()),
+    told,
   );
   fs.writeFileSync(path.join(cwd, "beat"), "alive\n");
   await until(() => shown().some((text) => /beat: something came again after/.test(text)), shown);
@@ -356,7 +356,7 @@ test("of a URL only changes are lines, also over a kill of the feature host; an 
   await new Promise((resolve) => server.listen(0, "127.0.0.1", () => resolve(undefined)));
   t.after(() => server.close());
   const { port } = /** @type {import("node:net").AddressInfo} */ (server.address());
-  const { call, records, hostPid, injected } = await setUp(t);
+  const { call, home, records, hostPid, injected } = await setUp(t);
   await call("tap_start_emitter", {
     ...{ name: "ci", url: `http://127.0.0.1:${port}/`, jsonPath: "$.state", every: "1s" },
     ...{ expectEvery: "4s", eventFilter: [{ match: ".", outcome: "surface" }] },
@@ -364,7 +364,7 @@ test("of a URL only changes are lines, also over a kill of the feature host; an 
   const runs = async () => (await records("emitter_run")).length;
   await until(async () => (await runs()) >= 2, "two looks");
   const first = await hostPid();
-  await new Promise((resolve) => setTimeout(resolve, 400)); // it is saved
+  await untilSaved(home, "ci", ({ seen }) => seen);
   process.kill(first, "SIGKILL");
   said.body = '{"state":"failed"}';
   const lines = () =>

@@ -9,15 +9,23 @@ import { openControl } from "../../../js/base/control.mjs";
 import { programFolder } from "../../../js/base/paths.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 import { Host } from "../../support/test-host.mjs";
-import { helpersOf, homeFolder, setUp, until, USER_HOME, writeConfig } from "./emitters-rig.mjs";
+import {
+  helpersOf,
+  homeFolder,
+  setUp,
+  until,
+  untilSaved,
+  USER_HOME,
+  writeConfig,
+} from "./emitters-rig.mjs";
 
 const cli = path.join(programFolder, "js", "command", "cli.mjs");
 
 test("an emitter outlives a kill of the feature host, and names the gap", async (t) => {
-  const { call, hostPid, session } = await setUp(t);
+  const { call, home, hostPid, session } = await setUp(t);
   await call("tap_start_emitter", { name: "log", command: "echo alive; sleep 1000" });
   const first = await hostPid();
-  await new Promise((resolve) => setTimeout(resolve, 600));
+  await untilSaved(home, "log", ({ run }) => run);
   process.kill(first, "SIGKILL");
   const texts = await until(async () => {
     const answer = await session.call("tap_stream_history", { channel: "log" });
@@ -56,7 +64,7 @@ test("a run has the number of its record, also after a kill of the feature host"
 });
 
 test("a run that a kill of the feature host cuts off is recorded, and the next has another number", async (t) => {
-  const { call, hostPid, cwd, records } = await setUp(t);
+  const { call, home, hostPid, cwd, records } = await setUp(t);
   await call("tap_start_emitter", {
     ...{ name: "job", command: "echo x >> begun; sleep 1000" },
   });
@@ -68,7 +76,7 @@ test("a run that a kill of the feature host cuts off is recorded, and the next h
     (await records("emitter_run")).map(({ body }) => [body.run, body.status]).toSorted();
   for (const before of [1, 2]) {
     await until(() => begun() === before, `run ${before}`);
-    await new Promise((resolve) => setTimeout(resolve, 600)); // it is saved
+    await untilSaved(home, "job", ({ run }) => run?.number === before);
     process.kill(await hostPid(), "SIGKILL");
     const wanted = Array.from({ length: before }, (_, at) => [at + 1, "interrupted"]);
     await until(async () => JSON.stringify(await runs()) === JSON.stringify(wanted), runs);
@@ -205,7 +213,10 @@ test("an emitter in the background goes on without a session, and over a kill of
   const { pid } = (await state()).host;
   process.kill(pid, "SIGKILL");
   await until(() => beats() === 2, "the run after the restart");
-  await new Promise((resolve) => setTimeout(resolve, 800)); // lines are gathered
+  const { records } = helpersOf(host, first, control);
+  const errors = async () =>
+    (await records("stream_entry")).filter(({ body }) => body.text === "error: seen");
+  await until(async () => (await errors()).length === 2, errors);
   const second = await host.session(t, { cwd });
   const shown = () => second.events.filter(({ type }) => type === "timeline");
   await until(
@@ -219,14 +230,14 @@ test("an emitter in the background goes on without a session, and over a kill of
 });
 
 test("a command that was cut off by a crash runs again, and its end is told", async (t) => {
-  const { call, hostPid, injected, control, session } = await setUp(t);
+  const { call, home, hostPid, injected, control, session } = await setUp(t);
   await control.request("features.command", {
     name: "tap-watch",
     arguments: "sleep 3; echo finished; exit 4",
     session: session.id,
   });
-  await call("tap_list_emitters");
-  await new Promise((resolve) => setTimeout(resolve, 600));
+  const { emitters } = await call("tap_list_emitters");
+  await untilSaved(home, emitters[0].name, ({ run }) => run);
   process.kill(await hostPid(), "SIGKILL");
   await until(
     () => injected().some((text) => /ended with exit code 4[^]*finished/.test(text)),
@@ -367,12 +378,12 @@ test("without a session an emitter goes on only as the config and the consent sa
   await until(() => beats() === "one\n", "the first run");
   const state = () => control.request("features.report", {});
   await until(async () => (await state()).holds.length === 1, "a hold");
-  await new Promise((resolve) => setTimeout(resolve, 400)); // it is saved
+  await untilSaved(home, "bg", ({ run }) => run?.number === 1);
   session.send({ type: "end", reason: "over" });
   await new Promise((resolve) => setTimeout(resolve, 11_000));
   process.kill((await state()).host.pid, "SIGKILL");
   await until(() => beats() === "one\none\n", beats);
-  await new Promise((resolve) => setTimeout(resolve, 400));
+  await untilSaved(home, "bg", ({ run }) => run?.number === 2);
   const saved = path.join(home, "tap", "features", "builtin%3Aemitters", "emitters");
   process.kill((await until(async () => (await state()).host, "the host")).pid, "SIGSTOP");
   const { pid } = (await state()).host;

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readEmitter } from "../../../js/base/emitter-spec.mjs";
 import { Emitter } from "../../../js/features/emitters/emitter.mjs";
+import { recordRun } from "../../../js/features/emitters/run.mjs";
 import { SavedEmitters } from "../../../js/features/emitters/saved.mjs";
 import { ownerNow, SessionList } from "../../../js/features/emitters/sessions.mjs";
 import { Teller } from "../../../js/features/emitters/teller.mjs";
@@ -69,6 +70,39 @@ test("lines beyond what the timeline takes are counted, and the count is shown",
   assert.match(said.events.at(-1).summary, /not shown: 42 of build; tap_stream_history has them/);
 });
 
+test("half a secret is in no text that is cut: for the model, in a record, in a result", async () => {
+  const { teller, said } = telling();
+  const secret = "https://user:hunter2hunter2@host.example/";
+  const records = /** @type {any[]} */ ([]);
+  const append = async (/** @type {any} */ record) => void records.push(record.body);
+  const parts = /** @type {any} */ ({ now: () => 2, services: { records: { append } } });
+  const shown = [];
+  for (const most of [500, 1000, 2900]) {
+    for (let before = most - 60; before < most; before += 1) {
+      const text = `${"y".repeat(before)} ${secret} ${"z".repeat(5000)}`;
+      const line = { number: 1, run: 1, line: 1, text };
+      await teller.inject("s", FEED, [line], 0);
+      shown.push(lineView(/** @type {any} */ ({ ...line, at: 1, outcome: "keep" })).text);
+      const run = { number: 1, at: 1, trace: "", span: "", before: {} };
+      const emitter = { spec: { command: text }, owner: {}, nextRuns: () => [] };
+      const feed = { counters: () => ({}) };
+      const outcome = /** @type {const} */ ({ status: "failed", error: text });
+      recordRun(
+        /** @type {any} */ ({ ...emitter, feed }),
+        /** @type {any} */ (run),
+        outcome,
+        parts,
+      );
+    }
+  }
+  const all = [...said.model, ...shown, ...records.map((body) => JSON.stringify(body))];
+  assert.ok(all.length > 500, `${all.length}`);
+  assert.deepEqual(
+    all.filter((text) => /hunter2/.test(text)),
+    [],
+  );
+});
+
 test("a list and a history fit into a result, in any script", () => {
   const text = "エラー".repeat(200);
   const about = /** @type {const} */ ({ outcome: "keep", source: "stdout", at: 1, run: 1 });
@@ -132,7 +166,11 @@ test("what is not an emitter in the file is left out", async () => {
   assert.deepEqual(await saved.read(), [WHOLE]);
   assert.deepEqual(asked[0], ["setAside", "emitters"]);
   assert.match(asked[1].join(), /diagnostic,.* 8 of 9 emitters are not whole; .* \/aside/);
-  assert.equal(asked.length, 2, "what is whole still holds");
+  assert.deepEqual(
+    asked.slice(2),
+    [["write", "emitters", 1, [WHOLE]]],
+    "what is whole still holds",
+  );
 });
 
 test("a file of emitters that cannot be read is kept aside and told, and holds nothing", async () => {

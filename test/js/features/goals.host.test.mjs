@@ -27,7 +27,7 @@ async function setUp(t, config) {
   t.after(() => control.close());
   const state = () => control.request("features.report", {});
   const report = async () => (await state()).features.find(({ id }) => id === ID);
-  const pid = () => waitFor(async () => (await state()).host.pid, { timeoutMs: 20_000 });
+  const pid = () => waitFor(async () => (await state()).host.pid);
   /** Once the tool is there. */
   const call = (name, args) =>
     waitFor(
@@ -35,7 +35,7 @@ async function setUp(t, config) {
         const outcome = await session.call(name, args);
         return typeof outcome === "string" && outcome;
       },
-      { what: () => `${name}\n${host.log}`, timeoutMs: 20_000 },
+      { what: () => `${name}\n${host.log}` },
     );
   /** The user types a slash command. */
   const type = async (name, args) => {
@@ -90,7 +90,6 @@ test("a goal is still there when the feature host was killed", async (t) => {
   process.kill(first, "SIGKILL");
   await waitFor(async () => ![undefined, first].includes((await state()).host.pid), {
     what: "another feature host",
-    timeoutMs: 20_000,
   });
   const { goals } = JSON.parse(await call("tap_goal_status", {}));
   assert.deepEqual(

@@ -145,18 +145,15 @@ async function ended(rig, planId) {
 
 /** Calls until the plan exists; a host that is killed meanwhile may have made it. @param {any} rig @param {object} plan @returns {Promise<string>} its id */
 async function create(rig, plan) {
-  return waitFor(
-    async () => {
-      await again(rig);
-      const made = await rig.session.call("list_copilot_plans", {});
-      if (typeof made !== "string") return false;
-      const [first] = JSON.parse(made).plans;
-      if (first) return first.planId;
-      const answer = await rig.session.call("create_copilot_plan", plan);
-      return typeof answer === "string" && JSON.parse(answer).planId;
-    },
-    { timeoutMs: 20_000 },
-  );
+  return waitFor(async () => {
+    await again(rig);
+    const made = await rig.session.call("list_copilot_plans", {});
+    if (typeof made !== "string") return false;
+    const [first] = JSON.parse(made).plans;
+    if (first) return first.planId;
+    const answer = await rig.session.call("create_copilot_plan", plan);
+    return typeof answer === "string" && JSON.parse(answer).planId;
+  });
 }
 
 /** Hosts that obey orders. @param {import("node:test").TestContext} t @param {readonly Order[]} orders @param {{repo?: string}} [given] */
@@ -179,7 +176,7 @@ async function leftovers({ repo, control }, mark) {
     ...gitIn(repo)("worktree", "list").split("\n").slice(1),
   ];
   const none = async () => (await look()).length === 0;
-  return waitFor(none, { timeoutMs: 20_000 }).then(() => [], look);
+  return waitFor(none).then(() => [], look);
 }
 
 /** @param {string} home @param {readonly Kill[]} kills @returns {string[]} problems */

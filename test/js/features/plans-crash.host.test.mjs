@@ -57,7 +57,7 @@ test("a program that a crash cuts off begins again, not on top of what it had do
       },
     ],
   });
-  await waitFor(() => fs.existsSync(flag), { timeoutMs: 20_000, what: () => host.log });
+  await waitFor(() => fs.existsSync(flag), { what: () => host.log });
   process.kill(await hostPid(), "SIGKILL");
   assert.equal((await ended(planId)).status, "succeeded");
   assert.equal(fs.readFileSync(flag, "utf8"), "x\nx\n", "it began twice");
@@ -77,7 +77,7 @@ test("a program that a crash cuts off and that ends late has no part in what beg
     targetBranch: "feature/x",
     nodes: [{ id: "a", work: `trap '' TERM; echo x >> ${flag}; ${write}` }],
   });
-  await waitFor(() => fs.existsSync(flag), { timeoutMs: 20_000, what: () => host.log });
+  await waitFor(() => fs.existsSync(flag), { what: () => host.log });
   process.kill(await hostPid(), "SIGKILL");
   assert.equal((await ended(planId)).status, "succeeded");
   const lines = git("show", "feature/x:pids.txt").split("\n");
@@ -121,9 +121,7 @@ test("a session whose process was gone is not the last to hear of a plan's end",
   await waitFor(async () => (await rig.control.request("holds.list", {})).length === 0);
   const next = await rig.host.session(t, { cwd: rig.repo });
   assert.equal((await seen()).length, 2, "the first may come back");
-  const told = await waitFor(() => next.events.find(({ type }) => type === "inject"), {
-    timeoutMs: 30_000,
-  });
+  const told = await waitFor(() => next.events.find(({ type }) => type === "inject"));
   assert.match(told.prompt, /Plan p\w+ \(test\) ended while no session was here: succeeded/);
 });
 

@@ -9,7 +9,7 @@ import { plansRig } from "./plans-rig.mjs";
 
 /** A file is appended to, and the host is killed. @param {Awaited<ReturnType<typeof plansRig>>} rig @param {string} flag */
 async function killAt({ host, hostPid }, flag) {
-  await waitFor(() => fs.existsSync(flag), { timeoutMs: 20_000, what: () => host.log });
+  await waitFor(() => fs.existsSync(flag), { what: () => host.log });
   process.kill(await hostPid(), "SIGKILL");
 }
 

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Ends } from "../../../js/features/orchestrator/plan-ends.mjs";
 import { Again, PhaseFailed } from "../../../js/features/orchestrator/phase-ends.mjs";
-import { settleResult } from "../../../js/features/orchestrator/landing.mjs";
+import { land as landWaiting, settleResult } from "../../../js/features/orchestrator/landing.mjs";
 import { NodeRun } from "../../../js/features/orchestrator/node-run.mjs";
 import { mergeRi } from "../../../js/features/orchestrator/phases.mjs";
 import { Worktrees } from "../../../js/features/orchestrator/worktrees.mjs";
@@ -174,4 +174,35 @@ test("what follows from a plan's end waits until the host ends, and is left to t
   const plans = /** @type {any} */ ({ ending, openPlan: async () => plan });
   await new Ends(plans, new Map(), {}, (text) => notes.push(text)).settle("p");
   assert.deepEqual(notes, []);
+});
+
+test("the result of an ended plan is settled before what waits in it lands", async () => {
+  const order = /** @type {string[]} */ ([]);
+  let trouble = "another git works there";
+  const plan = {
+    ...{ id: "p", head: { targetBranch: TARGET }, facts: {}, repository: {}, unsettled: false },
+    checks: () => false,
+    landing: () => ({}),
+    settleResult: async () => {
+      order.push("settle");
+      if (trouble) throw new Error(trouble);
+    },
+    git: {
+      resultOf: async () => ({ result: "r", follows: true }),
+      integrate: async () => ({ status: "integrated" }),
+      land: async () => (order.push("land"), { status: "landed", commit: "c" }),
+    },
+  };
+  const plans = /** @type {any} */ ({
+    openPlan: async () => plan,
+    view: () => ({ leftToLand: true, endedAt: 5 }),
+    making: { requireUnprotected: async () => {} },
+    ask: async () => {},
+    ends: { describe: async () => {} },
+  });
+  await assert.rejects(landWaiting(plans, "p"), { message: trouble });
+  assert.deepEqual(order.splice(0), ["settle"]);
+  trouble = "";
+  assert.equal((await landWaiting(plans, "p")).commit, "c");
+  assert.deepEqual(order, ["settle", "land"]);
 });

@@ -35,10 +35,7 @@ async function makeRig(t, orders) {
   /** Names of files. @param {string} ref @returns {string[]} none where it does not exist */
   const files = (ref) =>
     git("for-each-ref", ref) === "" ? [] : git("ls-tree", "--name-only", ref).split("\n");
-  const wasKilled = () =>
-    waitFor(() => fs.readFileSync(faultFiles(rig.home).kills, "utf8") !== "", {
-      timeoutMs: 20_000,
-    });
+  const wasKilled = () => waitFor(() => fs.readFileSync(faultFiles(rig.home).kills, "utf8") !== "");
   /** The target is checked out with changes. */
   const checkOut = () => {
     git("checkout", "--quiet", "-b", "feature/x");
@@ -77,7 +74,7 @@ describe(
       await rig.ask("cancel_copilot_plan", { planId });
       await rig.ended(planId);
       const closed = async () => (await rig.control.request("holds.list", {})).length === 0;
-      await waitFor(closed, { timeoutMs: 20_000 });
+      await waitFor(closed);
       return { ...rig, planId };
     }
 
@@ -123,13 +120,13 @@ describe("a result whose target has moved", { concurrency: 2 }, () => {
     };
     const hasLanded = async () => {
       await waitFor(async () => (await rig.status(planId)).status === "succeeded", {
-        ...{ timeoutMs: 30_000, what: async () => JSON.stringify(await rig.status(planId)) },
+        what: async () => JSON.stringify(await rig.status(planId)),
       });
       assert.equal(git("rev-list", "--count", `${tip}..feature/x`), "1");
       assert.equal(git("show", "feature/x:one.txt"), "one");
       assert.equal(git("status", "--porcelain"), "");
       const isGone = () => fs.readdirSync(path.join(repo, ".worktrees")).length === 0;
-      await waitFor(isGone, { timeoutMs: 30_000, what: "no worktree is left" });
+      await waitFor(isGone, { what: "no worktree is left" });
     };
     return { ...rig, planId, isUnmoved, hasLanded };
   }
@@ -179,13 +176,11 @@ describe("a result whose target has moved", { concurrency: 2 }, () => {
       // What has not begun is asked for again, as a person would.
       await rig.typed({ do: "land", planId: rig.planId }).catch(() => {});
       await rig.wasKilled();
-      await waitFor(
-        () =>
-          rig.typed({ do: "land", planId: rig.planId }).then(
-            () => true,
-            ({ code }) => code === "WRONG_STATE",
-          ),
-        { timeoutMs: 20_000 },
+      await waitFor(() =>
+        rig.typed({ do: "land", planId: rig.planId }).then(
+          () => true,
+          ({ code }) => code === "WRONG_STATE",
+        ),
       );
       await rig.hasLanded();
     });

@@ -59,7 +59,7 @@ function askingOf(now) {
         const outcome = /** @type {any} */ (await now().session.call(name, args));
         return outcome?.code !== "DISCONNECTED" && { result: outcome };
       },
-      { what: () => `${name}\n${now().host.log}`, timeoutMs: 20_000 },
+      { what: () => `${name}\n${now().host.log}` },
     );
     return typeof result === "string" ? JSON.parse(result) : result;
   };
@@ -78,7 +78,6 @@ function askingOf(now) {
       },
       {
         what: async () => JSON.stringify(await ask("get_copilot_plan_status", { planId })),
-        timeoutMs: 60_000,
       },
     );
   return { ask, create, ended };
@@ -109,9 +108,7 @@ export async function plansRig(t, given = {}) {
   await start();
   const { ask, create, ended } = askingOf(() => now);
   const hostPid = () =>
-    waitFor(async () => (await now.control.request("features.report", {})).host.pid, {
-      timeoutMs: 20_000,
-    });
+    waitFor(async () => (await now.control.request("features.report", {})).host.pid);
   const rest = { repo, git, home, join, start, ask, create, ended, hostPid };
   return {
     ...rest,

@@ -102,14 +102,14 @@ test(
       ],
     });
     const kill = async (/** @type {string} */ name, /** @type {number} */ count) => {
-      await waitFor(() => times(name) === count, { timeoutMs: 20_000 });
+      await waitFor(() => times(name) === count);
       process.kill(await hostPid(), "SIGKILL");
     };
     await kill("setup", 2);
-    await waitFor(() => times("setup") === 4, { timeoutMs: 20_000 });
+    await waitFor(() => times("setup") === 4);
     fs.writeFileSync(at("setup-open"), "");
     await kill("checks", 2);
-    await waitFor(() => times("checks") === 4, { timeoutMs: 20_000 });
+    await waitFor(() => times("checks") === 4);
     fs.writeFileSync(at("checks-open"), "");
     const of = await endsOf(rig, planId);
     assert.equal(times("setup"), 4, "a worktree that goes on is not set up again");

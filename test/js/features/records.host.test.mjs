@@ -26,7 +26,7 @@ async function asking(t) {
       const answer = await query({ collection: "session" });
       return typeof answer === "string" && JSON.parse(answer);
     },
-    { what: () => host.log, timeoutMs: 20_000 },
+    { what: () => host.log },
   );
   assert.ok(there.records.length > 0);
   return { query, control, host };

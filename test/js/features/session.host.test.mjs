@@ -41,7 +41,7 @@ async function setUp(t, config = {}, answers = {}) {
         (event) =>
           event.type === "tools" && JSON.stringify(event).includes("tap_get_session_state"),
       ),
-    { timeoutMs: 20_000, what: () => `the tools\n${host.log}` },
+    { what: () => `the tools\n${host.log}` },
   );
   const control = await openControl(host.files);
   t.after(() => control.close());

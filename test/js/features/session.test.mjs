@@ -40,6 +40,16 @@ describe("tap_set_session_mode", () => {
     assert.equal(did[1], "set s interactive > autopilot (it is long)");
   });
 
+  test("half a secret is in no reason that is cut", async () => {
+    for (let before = 0; before < 400; before += 5) {
+      const { did, change } = world();
+      const reason = `${"y".repeat(before)} https://user:hunter2hunter2@host.example/ ${"z".repeat(900)}`;
+      await change("autopilot", reason);
+      assert.equal(did.length, 2);
+      assert.doesNotMatch(did.join("\n"), /hunter2/, `after ${before} characters`);
+    }
+  });
+
   test("changes nothing after a no, or where nobody can be asked", async () => {
     const no = world({ answer: "no" });
     assert.match(await no.change(), /^The mode was not changed: the user has refused/);

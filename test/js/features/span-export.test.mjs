@@ -20,6 +20,8 @@ class Store {
   records = [];
   queries = 0;
   broken = "";
+  /** After a page that is not the last one. */
+  paged = () => {};
   #last = 0;
 
   /** @param {number} count @param {object} [body] */
@@ -43,12 +45,16 @@ class Store {
     if (this.broken) throw new Error(this.broken);
     assert.equal(collection, "span");
     const fits = (id) => (typeof where.id === "number" ? id === where.id : id > where.id.gt);
+    const [before, last] = (cursor ?? "").split(".").map(Number);
+    const isLater = ({ id, at }) => !cursor || at < before || (at === before && id < last);
     const found = this.records
-      .filter(({ id, at }) => fits(id) && at >= (since ?? 0) && (!cursor || id < Number(cursor)))
-      .toReversed();
+      .filter((one) => fits(one.id) && one.at >= (since ?? 0) && isLater(one))
+      .toSorted((one, other) => other.at - one.at || other.id - one.id);
     const records = found.slice(0, limit);
-    const more = found.length > limit;
-    return structuredClone({ records, ...(more && { cursor: String(records.at(-1).id) }) });
+    const more = found.length > limit && `${records.at(-1).at}.${records.at(-1).id}`;
+    const page = structuredClone({ records, ...(more && { cursor: more }) });
+    if (more) this.paged();
+    return page;
   };
 }
 
@@ -117,6 +123,32 @@ describe("a receiver that takes spans", () => {
     assert.equal(attributes["gen_ai.tool.call.id"], "c-7");
     assert.equal(JSON.stringify(attributes).includes("Oslo"), false);
     assert.deepEqual(said, []);
+  });
+
+  test("gets what is recorded while the store is read, some of it late", async (t) => {
+    const { store, names, got } = await setUp(t);
+    const at = Date.now();
+    store.paged = () => {
+      store.paged = () => {};
+      store.add(1, {}, at + 5); // belongs before the page that was read
+      store.add(1, {}, at - 5); // and after it
+    };
+    store.add(1100, {}, at);
+    await got(1102);
+    assert.deepEqual([names().length, new Set(names()).size], [1102, 1102]);
+  });
+
+  test("gets each span once where the gateway ends while the store is read", async (t) => {
+    const { store, names, end } = await setUp(t);
+    const ended = new Promise((resolve) => {
+      store.paged = () => {
+        store.paged = () => {};
+        resolve(end());
+      };
+    });
+    store.add(1100);
+    await ended;
+    assert.deepEqual([names().length, new Set(names()).size], [1100, 1100]);
   });
 
   test("gets them compressed where it wants that", async (t) => {
@@ -313,20 +345,17 @@ describe("a receiver in trouble", () => {
     await waitFor(() => store.queries === 1, { what: "the first look" });
     receiver.answer = () => () => {};
     store.add(1);
-    const begun = performance.now();
     await end();
-    assert.ok(performance.now() - begun < 2000);
     assert.equal(receiver.requests.length, 1);
   });
 
   test("does not delay the end", async (t) => {
-    const { receiver, store, end, said } = await setUp(t);
+    // The test would last as long as a last export has, were there one.
+    const { receiver, store, end, said } = await setUp(t, {}, { finishMs: 3_600_000 });
     receiver.answer = () => () => {};
     store.add(1);
     await waitFor(() => receiver.requests.length === 1, { what: "a request" });
-    const begun = performance.now();
     await end();
-    assert.ok(performance.now() - begun < 500);
     assert.deepEqual(said, []);
   });
 });

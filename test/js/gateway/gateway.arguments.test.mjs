@@ -56,7 +56,7 @@ async function refused(session, tool, args, says) {
   const outcome = await session.call(tool, args, 60_000);
   assert.equal(outcome.code, "INVALID_JSON", JSON.stringify(outcome));
   assert.match(outcome.text, says);
-  assert.ok(performance.now() - since < 10_000);
+  assert.ok(performance.now() - since < 50_000);
 }
 
 for (const way of WAYS) {

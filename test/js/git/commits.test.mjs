@@ -248,14 +248,16 @@ test("what is in a worktree is told before it is committed, and nothing of it is
   write(made.path, { "a.txt": "2\n", "new.txt": "new\n", ".gitignore": "out\n" });
   write(made.path, { out: "x\n", ".orchestrator/evidence/n.json": "{}" });
   const before = git(made.path, "status", "--porcelain", "--ignored");
-  const objects = git(root, "count-objects");
+  // The count alone: what the objects take on the disk is settled by the file system, later.
+  const objects = () => git(root, "count-objects").split(",")[0];
+  const countBefore = objects();
   const text = await look();
   for (const part of [/a\.txt\n[^]*-a\n\+2\n/, /new\.txt\nnew file/, /b\.txt\ndeleted file/]) {
     assert.match(text, part);
   }
   assert.doesNotMatch(text, /b\/out|evidence/);
   assert.equal(git(made.path, "status", "--porcelain", "--ignored"), before);
-  assert.equal(git(root, "count-objects"), objects);
+  assert.equal(objects(), countBefore);
   git(made.path, "commit", "--quiet", "--all", "--message=mine");
   assert.match(await look(), /a\.txt\n[^]*-a\n\+2\n/, "the agent's own commits are its work");
   const { cut } = await diffOfWork(repository, made, { mostBytes: 20 });

@@ -40,9 +40,9 @@ async function makeResult(t, files, before = {}) {
 
 const NEW = { "a.txt": "new a\n", "d/early.txt": "early\n", "m.slow": "slow\n", "z.txt": "late\n" };
 
-/** A landing that comes to a filter in its middle. @param {import("node:test").TestContext} t @param {string} what the filter does */
-async function makeSlow(t, what) {
-  const made = await makeResult(t, NEW, { ".gitattributes": "*.slow filter=slow\n" });
+/** A landing that comes to a filter in its middle. @param {import("node:test").TestContext} t @param {string} what the filter does @param {{files?: Record<string, string | null>, before?: Record<string, string>}} [of] */
+async function makeSlow(t, what, { files = NEW, before = {} } = {}) {
+  const made = await makeResult(t, files, { ".gitattributes": "*.slow filter=slow\n", ...before });
   const { root } = made;
   const armed = path.join(root, ".git", "armed");
   const script = path.join(root, ".git", "smudge");
@@ -244,6 +244,26 @@ test("a file that a landing turns into a folder is there again", async (t) => {
   assert.deepEqual([read("one"), read("three/four.txt"), status()], ["1\n", "four\n", ""]);
 });
 
+test("a folder that a landing turns into a file is there again", async (t) => {
+  const files = { "four/4.txt": null, four: "a file\n", "m.slow": "slow\n" };
+  const made = await makeSlow(t, KILL_GIT, { files, before: { "four/4.txt": "4\n" } });
+  await assert.rejects(made.land(), /are as they were/);
+  assert.deepEqual([made.read("four/4.txt"), made.status()], ["4\n", ""]);
+});
+
+test("what a filter leaves out of a file is the user's, and stays", async (t) => {
+  const { root, repository, base, read } = await makeResult(t, { "x.book": "book\n" });
+  const to = git(root, "rev-parse", "refs/tap/p/result");
+  fs.writeFileSync(path.join(root, ".git", "info", "attributes"), "*.book filter=book\n");
+  git(root, "config", "filter.book.clean", "sed /output/d");
+  write(root, { "x.book": "book\noutput\n" });
+  await takeBack(repository, { path: root, from: base, to, had: [] });
+  assert.equal(read("x.book"), "book\noutput\n");
+  write(root, { "x.book": "book\n" });
+  await takeBack(repository, { path: root, from: base, to, had: [] });
+  assert.equal(fs.existsSync(path.join(root, "x.book")), false);
+});
+
 test("no file comes back where the user has put another since", async (t) => {
   const files = { "three/four.txt": null, three: "3\n", "a.txt": null };
   const { root, repository, base, read } = await makeResult(t, files, { "three/four.txt": "4\n" });
@@ -283,6 +303,8 @@ test(
       "whole\xff",
       "link\xe9",
       "had\xe9",
+      "end\r",
+      "whole, too\r",
     ];
     const place = (/** @type {string} */ name) => Buffer.from(`${root}/${name}`, "latin1");
     fs.writeFileSync(path.join(root, "x"), "content\n");
@@ -318,19 +340,72 @@ test("a file that was cut off is taken back, however long it was to become", asy
   assert.equal(fs.existsSync(path.join(root, "big")), true);
 });
 
-test("where a checkout was deleted in which a landing was cut off, the branch lands elsewhere", async (t) => {
-  const made = await makeSlow(t, killHost(KILL_GIT));
+/** Its target is in a checkout of its own. @param {import("node:test").TestContext} t @param {string} what the filter does */
+async function slowElsewhere(t, what) {
+  const made = await makeSlow(t, what);
   const { root } = made;
   git(root, "checkout", "--quiet", "main");
   const other = path.join(fs.realpathSync(temporaryFolder(t)), "other");
+  fs.renameSync(made.armed, `${made.armed}-later`);
   git(root, "worktree", "add", "--quiet", other, "feature");
+  fs.renameSync(`${made.armed}-later`, made.armed);
+  return { ...made, other };
+}
+
+/** A landing that was cut off there. @param {import("node:test").TestContext} t */
+async function cutOffElsewhere(t) {
+  const made = await slowElsewhere(t, killHost(KILL_GIT));
+  const { root } = made;
   await made.landElsewhere();
   await waitFor(() => fs.existsSync(path.join(root, ".git", "worktrees", "other", "index.lock")));
   made.disarm();
+  const own = path.join(root, ".git", "tap");
+  const records = () => fs.readdirSync(own).filter((name) => name.startsWith("landing-"));
+  return { ...made, records };
+}
+
+test("where a checkout was deleted in which a landing was cut off, the branch lands elsewhere", async (t) => {
+  const { root, other, ...made } = await cutOffElsewhere(t);
   fs.rmSync(other, { recursive: true });
   assert.match(String((await made.land()).message), /whose folder or \.git is gone/);
   git(root, "worktree", "prune");
   assert.equal((await made.land()).status, "landed");
+});
+
+test("where a checkout is away for a while, what a landing has left in it is taken back later", async (t) => {
+  const { other, ...made } = await cutOffElsewhere(t);
+  fs.renameSync(other, `${other}-away`);
+  assert.match(String((await made.land()).message), /whose folder or \.git is gone/);
+  fs.renameSync(`${other}-away`, other);
+  assert.equal((await made.land()).status, "landed");
+  assert.equal(git(other, "status", "--porcelain"), "");
+});
+
+test("what is in the place of a checkout that is away is the user's", async (t) => {
+  const { root, other, records, ...made } = await cutOffElsewhere(t);
+  fs.renameSync(other, `${other}-away`);
+  git(root, "clone", "--quiet", "--shared", "--branch=feature", root, other);
+  write(other, { "d/early.txt": "early\n" });
+  await settleBegun(made.repository, "feature");
+  assert.equal(fs.readFileSync(path.join(other, "d/early.txt"), "utf8"), "early\n");
+  fs.rmSync(other, { recursive: true });
+  fs.mkdirSync(other); // where a disk is mounted
+  assert.match(String((await made.land()).message), /whose folder or \.git is gone/);
+  assert.equal(records().length, 1);
+  fs.rmdirSync(other);
+  fs.renameSync(`${other}-away`, other);
+  assert.equal((await made.land()).status, "landed");
+  assert.deepEqual([git(other, "status", "--porcelain"), records()], ["", []]);
+});
+
+test("where a checkout goes away in the middle of a landing, its files are taken back once it is there", async (t) => {
+  const what = `mv "$PWD" "$PWD-away"; ${KILL_GIT}`;
+  const { other, ...made } = await slowElsewhere(t, what);
+  await assert.rejects(made.land(), /may be those of the landing\. The next try takes them back/);
+  made.disarm();
+  fs.renameSync(`${other}-away`, other);
+  assert.equal((await made.land()).status, "landed");
+  assert.equal(git(other, "status", "--porcelain"), "");
 });
 
 test("what cannot be taken back is said, its record stays, and the next try goes on", async (t) => {
@@ -361,9 +436,14 @@ test("a wait for the git of a former host ends with its signal, also before it b
   const refusal = { code: "CANCELLED", message: /former landing in ".+" still goes on/ };
   await assert.rejects(settle(AbortSignal.abort()), refusal);
   await assert.rejects(settle(AbortSignal.timeout(100)), refusal);
+  const first = settleBegun(repository, "feature");
+  const behind = { code: "CANCELLED", message: /Another landing on "feature" still goes on/ };
+  await assert.rejects(settle(AbortSignal.timeout(100)), behind);
+  await assert.rejects(made.land({ signal: AbortSignal.abort() }), behind);
   assert.deepEqual(records(), [path.basename(record)]);
   former.kill();
   await once(former, "exit");
+  assert.equal(await first, "");
   assert.equal(await settle(AbortSignal.abort()), "");
   assert.deepEqual([git(root, "status", "--porcelain"), records()], ["", []]);
 });

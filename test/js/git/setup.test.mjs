@@ -32,7 +32,7 @@ async function setUpPlace(t) {
   if (process.platform !== "win32") fs.symlinkSync("/nowhere", at("node_modules"));
   await noteSetup(rig.repository, made);
   const work = () => commitWork(rig.repository, made, { message: "m" });
-  const objects = () => git(rig.root, "count-objects");
+  const objects = () => git(rig.root, "count-objects").split(",")[0];
   return { ...rig, made, at, work, objects };
 }
 

@@ -300,6 +300,32 @@ test("submodules whose URL cannot be reached come from the user's checkout, whic
   assert.equal((await removeWorktree(worktrees, { ...made, known: [at] })).removed, true);
 });
 
+test("what comes from the user's checkout opens no other repository of this machine", async (t) => {
+  const { root: inner } = await makeRepository(t, { untouched: false });
+  const { root: other, first } = await makeRepository(t, { untouched: false });
+  const { root, worktrees, wanted } = await makeRepository(t, { untouched: false });
+  git(root, "submodule", "--quiet", "add", inner, "sub");
+  const config = path.join(String(process.env.HOME), ".gitconfig");
+  const allowing = fs.readFileSync(config, "utf8");
+  t.after(() => fs.writeFileSync(config, allowing));
+  fs.writeFileSync(config, allowing.replace("allow = always", "allow = user"));
+  const before = fs.readFileSync(path.join(root, ".gitmodules"), "utf8");
+  const evil = `[submodule "evil"]\n\tpath = d/evil\n\turl = ${other}\n`;
+  git(root, "update-index", "--add", "--cacheinfo", `160000,${first},d/evil`);
+  const also = (/** @type {string} */ place) => `[submodule "sub"]\n\tpath = ${place}\n`;
+  const all = [before + evil + also("d/evil"), before.replace("= sub", "= d") + evil];
+  all.push(before.replace("= sub", '= ":(glob)**"') + evil);
+  for (const [number, text] of all.entries()) {
+    write(root, { ".gitmodules": text });
+    git(root, "add", ".gitmodules");
+    git(root, "commit", "--quiet", "--message=hostile");
+    const at = git(root, "rev-parse", "HEAD");
+    await assert.rejects(worktrees.add(wanted("n", number + 1, at)), /submodule|gitmodules/);
+    const folder = path.join(await worktrees.pathOf(wanted("n", number + 1)), "d", "evil");
+    assert.deepEqual(fs.existsSync(folder) ? fs.readdirSync(folder) : [], []);
+  }
+});
+
 test("a file where worktrees belong is named, with what to do", async (t) => {
   const { root, repository, wanted } = await makeRepository(t, { untouched: false });
   write(root, { place: "x" });

@@ -29,7 +29,6 @@ async function setUp(t) {
     waitFor(async () => JSON.stringify(await look()) === JSON.stringify(wanted), {
       what: async () =>
         `${JSON.stringify(wanted)}, not ${JSON.stringify(await look())}\n${host.log}`,
-      timeoutMs: 20_000,
     });
   return { host, session, control, file, write, ask, until };
 }

@@ -60,7 +60,25 @@ test("a hold that cannot be saved is refused, and one that cannot be taken from 
   assert.equal(holds.list().length, 1);
   assert.equal(holds.releaseAll().length, 1);
   assert.deepEqual([holds.list(), changes], [[], 4]);
-  assert.match(holds.trouble, /holds\.json is ignored/);
+  assert.match(holds.trouble, /holds\.json names work that has ended: /);
+});
+
+test("a file that stays unwritten is said once, and does not say that nothing goes on", (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const { files, file } = place(t);
+  const said = /** @type {string[]} */ ([]);
+  const holds = new Holds(files, FEATURES, () => holds.trouble && said.push(holds.trouble));
+  holds.set(hold());
+  holds.set(hold({ id: "plan-2" }));
+  fs.rmSync(file);
+  fs.mkdirSync(path.join(file, "in the way"), { recursive: true });
+  holds.release("plan-1");
+  for (let second = 0; second < 10; second += 1) t.mock.timers.tick(1000);
+  assert.equal(said.length, 1, said.join("\n"));
+  assert.equal(holds.ignored?.problem, undefined, "which of the doctor's fixes deletes the file");
+  fs.rmSync(file, { recursive: true });
+  t.mock.timers.tick(1000);
+  assert.deepEqual([new Holds(files, FEATURES).list().length, holds.trouble], [1, ""]);
 });
 
 test("a file that could not be written is written again, for the next host", async (t) => {
@@ -78,6 +96,25 @@ test("a file that could not be written is written again, for the next host", asy
   await waitFor(() => ids().length === 1, { what: ids });
   assert.deepEqual(ids(), ["plan-2"]);
   holds.releaseAll();
+});
+
+test("a host that ends writes nothing over what the next one has written", (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const { files, file } = place(t);
+  const former = new Holds(files, FEATURES);
+  former.set(hold());
+  former.set(hold({ id: "plan-2" }));
+  fs.rmSync(file);
+  fs.mkdirSync(path.join(file, "in the way"), { recursive: true });
+  former.release("plan-1");
+  former.close();
+  fs.rmSync(file, { recursive: true });
+  new Holds(files, FEATURES).set(hold({ id: "plan-3" }));
+  t.mock.timers.tick(5000);
+  assert.deepEqual(
+    new Holds(files, FEATURES).list().map(({ id }) => id),
+    ["plan-3"],
+  );
 });
 
 test("what is not a hold is not set", (t) => {
@@ -146,7 +183,7 @@ test("a host that cannot remove its holds from their file ends when the user sto
   assert.equal((await control.request("host.stop", {})).released.length, 1);
   await host.gone;
   assert.equal(host.process.exitCode, 0, host.log);
-  assert.match(host.log, /holds\.json is ignored/);
+  assert.match(host.log, /holds\.json names work that has ended/);
 });
 
 test("a good file, and none, is no trouble", (t) => {

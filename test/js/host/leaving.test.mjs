@@ -1,10 +1,14 @@
 // When a gateway host without sessions leaves.
 
 import assert from "node:assert/strict";
+import fs from "node:fs";
+import path from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { openControl } from "../../../js/base/control.mjs";
+import { holdsFile } from "../../../js/host/holds.mjs";
 import { Leaving } from "../../../js/host/leaving.mjs";
+import { temporaryFolder } from "../../support/temporary.mjs";
 import { Host } from "../../support/test-host.mjs";
 import { waitFor } from "../../support/wait.mjs";
 
@@ -56,7 +60,6 @@ async function asksAndLeaves(t, args) {
   answer.catch(() => {});
   await waitFor(async () => (await control.request("features.report", {})).host.rss > 0, {
     what: () => `a feature host that is ready\n${host.log}`,
-    timeoutMs: 20_000,
   });
   control.close();
   await assert.rejects(answer);
@@ -92,6 +95,46 @@ test("a request that ends a hold has its answer before the gateway leaves", asyn
   assert.deepEqual(left, []);
   await waitFor(() => left.length > 0, { what: "its leaving" });
   assert.deepEqual(left, [REASON]);
+});
+
+/** The program of the process is that of the CLI, and the Node.js that has installed tap is gone. */
+const FINDS_NO_NODE = `import fs from "node:fs";
+const { readFileSync } = fs;
+process.execPath = "/none";
+fs.readFileSync = (file, ...more) =>
+  String(file).endsWith("node-path.json") ? "{}" : readFileSync(file, ...more);`;
+
+/** Another host has left a hold there. @param {import("node:test").TestContext} t */
+function withHold(t) {
+  const home = temporaryFolder(t);
+  const file = holdsFile({ home });
+  const holds = [{ ...HOLD, feature: "builtin:good", at: new Date().toISOString() }];
+  fs.mkdirSync(path.dirname(file), { recursive: true });
+  fs.writeFileSync(file, JSON.stringify({ version: 1, holds }), { mode: 0o600 });
+  const limits = { TAP_GRACE_MS: "300", TAP_LINGER_MS: "10" };
+  return { home, file, env: { COPILOT_HOME: home, ...limits } };
+}
+
+test("nothing holds a host whose feature host is not started again; the next one finds the hold", async (t) => {
+  const { home, file, env } = withHold(t);
+  const crashes = path.join(home, "crashes.mjs");
+  fs.writeFileSync(crashes, "process.exit(3);");
+  const parts = { TAP_TEST_MAIN: crashes, TAP_TEST_RESTARTS: "1" };
+  const host = await Host.elected(t, { ...env, ...parts }, MAIN);
+  assert.equal((await host.exit()).code, 0);
+  assert.match(host.log, /the gateway stays for a plan \(builtin:good\)/);
+  assert.ok(fs.existsSync(file));
+});
+
+test("nothing holds a host that cannot start its feature host", async (t) => {
+  const { home, file, env } = withHold(t);
+  const finds = path.join(home, "finds-no-node.mjs");
+  fs.writeFileSync(finds, FINDS_NO_NODE);
+  const none = { PATH: "", TAP_NODE: "", NODE_OPTIONS: `--import=${finds}` };
+  const host = await Host.elected(t, { ...env, ...none }, MAIN);
+  assert.equal((await host.exit()).code, 0);
+  assert.match(host.log, /the feature host cannot be started: no Node\.js was found/);
+  assert.ok(fs.existsSync(file));
 });
 
 test("a session that comes keeps it; a newer version waits for no command", async () => {

@@ -156,7 +156,7 @@ test("the next steps begin with the link, where the CLI would not find this tap"
   const place = path.join(home, "extensions", "tap");
   fs.mkdirSync(folder, { recursive: true });
   fs.mkdirSync(path.dirname(place));
-  const link = `the CLI does not find this tap: make ${place} a symbolic link to ${folder}`;
+  const link = `to use this tap in the CLI, make ${place} a symbolic link to ${folder} (its tests do not need that)`;
   const steps = nextSteps({ COPILOT_HOME: home }, folder);
   assert.deepEqual([steps.length, steps[0]], [3, link]);
   fs.symlinkSync(folder, place);

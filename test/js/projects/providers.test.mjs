@@ -53,13 +53,11 @@ const toolsIn = (session, provider) =>
 /** The session has this provider's tools. */
 const offered = (session, provider) =>
   waitFor(() => toolsIn(session, provider)?.set.some((one) => one.provider === provider), {
-    timeoutMs: 20_000,
     what: () => `tools of ${provider} in ${JSON.stringify(session.events).slice(0, 3000)}`,
   });
 
 const line = (session, pattern) =>
   waitFor(() => linesOf(session).find((text) => pattern.test(text)), {
-    timeoutMs: 20_000,
     what: () => `${pattern} in the timeline: ${linesOf(session).join("\n")}`,
   });
 
@@ -274,7 +272,6 @@ test("the rules of one that is killed hold until it runs again, and end when it 
     assert.match(await denied(), /no bash/);
   }
   await waitFor(async () => Number(await pidOf(session).catch(() => 0)) > 0, {
-    timeoutMs: 20_000,
     what: "the next run",
   });
   assert.match(await denied(), /no bash/);

@@ -8,6 +8,7 @@ import path from "node:path";
 import { after, describe, test } from "node:test";
 import { Worker } from "node:worker_threads";
 import { addon } from "../../../js/base/addon.mjs";
+import { PATIENCE_MS } from "../../support/wait.mjs";
 
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "tap-records-"));
 after(() => fs.rmSync(folder, { recursive: true, force: true }));
@@ -24,7 +25,7 @@ function runApart(code, file = newFile()) {
     const records = new addon.Records({ file });
     ${code}`;
   const args = ["--input-type=module", "-e", program];
-  const run = spawnSync(process.execPath, args, { encoding: "utf8", timeout: 30_000 });
+  const run = spawnSync(process.execPath, args, { encoding: "utf8", timeout: PATIENCE_MS });
   return { ...run, file };
 }
 

@@ -8,6 +8,7 @@ import { conditionsOf } from "../../../js/registry/conditions.mjs";
 import { descriptorProblems } from "../../../js/registry/descriptor.mjs";
 import { preflight, preflightKnown } from "../../../js/registry/preflight.mjs";
 import { makeReport, MOST_REPORT_BYTES, readReport } from "../../../js/registry/report.mjs";
+import { cpuMs } from "../../support/cost.mjs";
 
 /** @param {object} [fields] */
 const feature = (fields) => ({
@@ -135,7 +136,7 @@ describe("a descriptor", () => {
   ];
   for (const [what, descriptor, pattern] of bad) {
     test(`with ${what} is refused in words`, async () => {
-      const begun = performance.now();
+      const before = cpuMs();
       const problems = await descriptorProblems(descriptor);
       assert.match(problems.join("\n"), pattern);
       assert.ok(problems.length <= 10);
@@ -143,7 +144,7 @@ describe("a descriptor", () => {
         problems.every((one) => one.length < 600),
         problems.join("\n"),
       );
-      assert.ok(performance.now() - begun < 2000);
+      assert.ok(cpuMs() - before < 2000);
     });
   }
 });
@@ -286,6 +287,22 @@ describe("a report", () => {
     assert.ok(json.length < MOST_REPORT_BYTES, `${json.length}`);
     assert.ok(!json.includes(secret) && !json.includes("\\u001b"));
     assert.equal(Object.hasOwn(report ?? {}, "more"), false);
+  });
+
+  test("keeps the latest of what several sessions have said, the oldest first", () => {
+    const said = (/** @type {number} */ first) =>
+      Array.from({ length: 15 }, (_, at) => {
+        const minute = String(first + 2 * at).padStart(2, "0");
+        return { at: `2026-11-26T10:${minute}:00.000Z`, text: minute };
+      });
+    const { diagnostics } = makeReport({
+      ...{ id: "builtin:x", runtime: "builtin", diagnostics: [...said(1), ...said(0)] },
+    });
+    const kept = Array.from({ length: 20 }, (_, at) => String(10 + at));
+    assert.deepEqual(
+      diagnostics.map(({ text }) => text),
+      kept,
+    );
   });
 
   test("has the fields of the interface, in its order", () => {

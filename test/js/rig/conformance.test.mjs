@@ -24,6 +24,7 @@ import {
 } from "../../../tools/conformance.mjs";
 import { conformancePage } from "../../../tools/conformance-page.mjs";
 import results from "../../../tools/results-reporter.mjs";
+import { errorTable } from "../../support/error-table.mjs";
 
 /** What the gateway sends. */
 const TO_PROVIDERS = `auth.pairing sessions sessions.updated hello.ack ack error tool.call tool.cancel
@@ -173,7 +174,7 @@ describe("docs/conformance.md", () => {
     const wanted = [
       ...addon.providerMessageTypes,
       ...TO_PROVIDERS.split(/\s+/),
-      ...addon.errors.map(({ name }) => name),
+      ...errorTable().map(({ name }) => name),
     ];
     assert.deepEqual(
       wanted.filter((name) => !words.has(name)),

@@ -31,6 +31,7 @@ describe("wrap", () => {
       `# ${long}\n`,
       `\`\`\`text\n${long}\n\`\`\`\n`,
       `text\n\n    ${long}\n`,
+      `---\nname: x\ndescription: ${long}\n---\n\n# Title\n`,
     ]) {
       assert.equal(wrap(text), text);
     }

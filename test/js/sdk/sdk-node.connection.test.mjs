@@ -179,7 +179,7 @@ describe("a provider", () => {
     const second = await kit.addSession("second");
     const next = nextBound(tap);
     kit.session.end();
-    assert.equal((await withTimeout(next, 5000)).session, "second");
+    assert.equal((await withTimeout(next, "the next session")).session, "second");
     await second.until(
       () => second.tools.has("who_stuck"),
       () => "the tool in the second session",
@@ -232,7 +232,7 @@ describe("a provider", () => {
     const lost = [];
     tap.on("unbound", (error) => lost.push(error));
     const push = assert.rejects(tap.push("x", "y"), { code: "DISCONNECTED" });
-    await withTimeout(tap.close(), 3000);
+    await withTimeout(tap.close(), "its end");
     await push;
     assert.equal(lost.length, 1);
     assert.doesNotMatch(lost[0].message, /reconnects by itself/);
@@ -335,9 +335,7 @@ describe("a provider", () => {
     }
     assert.ok(refusals.length > 20, `${refusals.length}`);
     assert.ok(refusals.every(({ code }) => code === "RATE_LIMITED"));
-    const begun = performance.now();
-    await tap.close();
-    assert.ok(performance.now() - begun < 3000);
+    await withTimeout(tap.close(), "its end");
     await Promise.all(pending);
     assert.equal(refusals.length, 60, "those that were sent have failed by now");
     await assert.rejects(tap.connect(), { code: "DISCONNECTED", message: /Make another provider/ });

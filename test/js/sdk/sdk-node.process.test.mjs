@@ -2,11 +2,13 @@
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
+import net from "node:net";
 import path from "node:path";
 import { describe, test } from "node:test";
 import { root } from "../../../tools/commands.mjs";
-import { withTimeout } from "../../support/wait.mjs";
+import { waitFor, withTimeout } from "../../support/wait.mjs";
 import { place } from "./sdk-place.mjs";
 
 /** @typedef {import("node:test").TestContext} TestContext */
@@ -22,7 +24,7 @@ function run(t, kit, code, flags = []) {
   let output = "";
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (text) => (output += text));
   const ended = new Promise((resolve) => child.on("close", (status) => resolve(status)));
-  return withTimeout(ended, 20_000, () => output).then((status) => ({ status, output }));
+  return withTimeout(ended, () => output).then((status) => ({ status, output }));
 }
 
 const lifetime = `
@@ -41,6 +43,34 @@ describe("a process", () => {
     ["ws", has ? ["--no-experimental-websocket"] : []],
     ["its own WebSocket", has ? [] : ["--experimental-websocket"]],
   ]) {
+    test(`is soon back where no gateway is, with ${what}`, async (t) => {
+      let knocks = 0;
+      // After the request: of an end before it the WebSocket of Node.js 20 reports nothing at all.
+      const server = net.createServer((socket) =>
+        socket.once("data", () => (socket.destroy(), (knocks += 1))),
+      );
+      server.listen(0, "127.0.0.1");
+      await once(server, "listening");
+      t.after(() => server.close());
+      const { port } = /** @type {net.AddressInfo} */ (server.address());
+      const code = `
+        import { provider } from "copilot-tap/provider";
+        const tap = provider("lost", { port: ${port}, token: "t" });
+        tap.on("status", (text) => console.log(text));
+        tap.tool("lost", { description: "" }, () => "x");
+        void tap.connect();`;
+      const child = spawn(process.execPath, [...flags, "--input-type=module", "-e", code], {
+        ...{ cwd: root, stdio: ["ignore", "pipe", "inherit"] },
+      });
+      t.after(() => child.kill("SIGKILL"));
+      let said = "";
+      child.stdout.on("data", (text) => (said += text));
+      await waitFor(() => knocks > 0);
+      // An attempt that is left behind ends after 11 s.
+      await waitFor(() => knocks > 2, { what: () => said });
+      assert.match(said, /the gateway is not there/);
+    });
+
     test(`ends after close(), with ${what}`, async (t) => {
       const { kit } = await place(t);
       const { status, output } = await run(t, kit, lifetime, /** @type {string[]} */ (flags));

@@ -145,3 +145,14 @@ for (const [what, start, can] of /** @type {const} */ ([
     }
   });
 }
+
+test("in process: a deadline is counted from when JavaScript asks, however long it has run", async (t) => {
+  const place = await inThisProcess(t);
+  const tap = make(place.options);
+  t.after(() => tap.close());
+  await tap.connect();
+  const end = performance.now() + 2500;
+  while (performance.now() < end); // a session has to confirm its tools within 2 s
+  await tap.tool("late", { description: "Comes late", inForce: true }, () => "here");
+  assert.equal(await place.call("late", {}), "here");
+});

@@ -88,7 +88,7 @@ test("a program that answers as our gateway gets no token, and is not waited for
   const where = { port: files.port, host: "127.0.0.1" };
   const heard = await impostor(t, where, claim(files.homeHash));
   const told = linking(t, env);
-  await waitFor(() => told.troubles.length > 0, { what: "a line for the user", timeoutMs: 30_000 });
+  await waitFor(() => told.troubles.length > 0, { what: "a line for the user" });
   assert.match(told.troubles[0], /answers as the tap gateway .* TAP_GATEWAY_PORT/);
   assert.equal(told.welcomed, 0);
   assert.doesNotMatch(heard.text, /ptk-|7777|secret|register/);

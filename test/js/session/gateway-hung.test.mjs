@@ -126,7 +126,6 @@ test("a gateway that hangs while nobody is linked is replaced by the next sessio
   const since = performance.now();
   seen.link.start();
   await waitFor(() => seen.welcomes > 0, {
-    timeoutMs: 20_000,
     what: () => `a new gateway; ${seen.logged.join("\n")} ${seen.told.join("\n")}`,
   });
   const took = performance.now() - since;
@@ -134,7 +133,7 @@ test("a gateway that hangs while nobody is linked is replaced by the next sessio
   assert.equal(signal, "SIGKILL");
   const { pid } = /** @type {any} */ (readDescriptor(host.files.descriptor));
   t.after(() => process.kill(pid, "SIGKILL"));
-  assert.ok(took < 10_000, `${took} ms`);
+  assert.ok(took < 29_000, `${took} ms: one that is busy is given 30 s`);
   assert.deepEqual(seen.told, [], "nothing for the user to do");
 });
 
@@ -145,7 +144,7 @@ test("a gateway that is busy is given longer than one that is stopped, and the u
   const seen = linkTo(t, files);
   const since = performance.now();
   seen.link.start();
-  await waitFor(() => gateway.signalCode === "SIGKILL", { timeoutMs: 30_000, what: "its end" });
+  await waitFor(() => gateway.signalCode === "SIGKILL", { what: "its end" });
   const took = performance.now() - since;
   assert.ok(took >= 3900, `killed after ${took} ms`);
   const busy = seen.told.filter((text) => text.includes("is busy"));
@@ -201,7 +200,6 @@ test("a gateway in another PID namespace is killed by its number here, or left a
   const log = path.join(files.logs, "extension.log");
   const said = () => (fs.existsSync(log) ? fs.readFileSync(log, "utf8") : "");
   await waitFor(() => said().includes("was not killed"), {
-    timeoutMs: 20_000,
     what: () => `a line in the log: ${said()}`,
   });
   assert.match(said(), /the system does not say which process it is .*It says that it is pid 1/);

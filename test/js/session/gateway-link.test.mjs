@@ -54,7 +54,7 @@ test("a port whose gateway takes no connection is waited for, and told about onc
   const told = [];
   const startedAt = performance.now();
   linkTo(t, files, { cwd: home, onTrouble: (text) => told.push(text) }).start();
-  await waitFor(() => told.length > 0, { what: "the trouble", timeoutMs: 30_000 });
+  await waitFor(() => told.length > 0, { what: "the trouble" });
   assert.match(told[0], new RegExp(`port ${port} is that of a tap gateway which takes no more`));
   assert.ok(performance.now() - startedAt >= 10_000, "at first it may be about to leave");
 });
@@ -113,7 +113,7 @@ test("a secret that stays wrong is told", async (t) => {
   /** @type {string[]} */
   const told = [];
   linkTo(t, files, { cwd: files.logs, onTrouble: (text) => told.push(text) }).start();
-  await waitFor(() => told.length > 0, { what: "the trouble", timeoutMs: 20_000 });
+  await waitFor(() => told.length > 0, { what: "the trouble" });
   assert.deepEqual(told, ["tap: the link's secret is wrong"]);
 });
 
@@ -169,7 +169,7 @@ test("a host that cannot start is told once, with why and where its logs are", a
   const troubles = [];
   const gatewayLink = linkTo(t, files, { cwd: home, onTrouble: (text) => troubles.push(text) });
   gatewayLink.start();
-  await waitFor(() => troubles.length > 0, { what: "a line for the user", timeoutMs: 30_000 });
+  await waitFor(() => troubles.length > 0, { what: "a line for the user" });
   assert.equal(troubles.length, 1);
   const [why, where] = troubles[0].split("; ");
   assert.match(why, /^tap: the gateway does not start: EISDIR: illegal operation on a directory/);
@@ -218,7 +218,6 @@ test("a session that was stopped itself does not take its gateway for hung", asy
   const session = fork(program, [], { env: { ...env, SESSION_ID: "s-1" } });
   t.after(() => session.kill("SIGKILL"));
   await waitFor(() => heard.some((text) => text.includes('"ping"')), {
-    timeoutMs: 20_000,
     what: () => `a ping; ${links} links, heard ${heard}`,
   });
   assert.equal(links, 1);
@@ -250,5 +249,5 @@ test("a wall clock that is set back does not keep a session from starting a gate
   await waitFor(() => started() === 1, { what: "a first start" });
   mock.timers.enable({ apis: ["Date"], now: Date.now() - 3_600_000 });
   t.after(() => mock.timers.reset());
-  await waitFor(() => started() === 2, { timeoutMs: 20_000, what: "a second start" });
+  await waitFor(() => started() === 2, { what: "a second start" });
 });

@@ -8,6 +8,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { labelOf } from "../../../js/session/label.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
+import { PATIENCE_MS } from "../../support/wait.mjs";
 
 /** A folder called `work` in a repository. @param {import("node:test").TestContext} t @param {string} head */
 function repository(t, head) {
@@ -64,7 +65,7 @@ test(
       fs.rmSync(head);
       make(head);
       const args = ["--max-old-space-size=100", "--input-type=module", "--eval", program, cwd];
-      const said = execFileSync(process.execPath, args, { encoding: "utf8", timeout: 10_000 });
+      const said = execFileSync(process.execPath, args, { encoding: "utf8", timeout: PATIENCE_MS });
       assert.equal(said, "work\n");
     }
   },

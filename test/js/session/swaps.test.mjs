@@ -3,15 +3,17 @@
 import assert from "node:assert/strict";
 import { beforeEach, describe, mock, test } from "node:test";
 import { SessionRunner } from "../../../js/session/runner.mjs";
-import { waitFor } from "../../support/wait.mjs";
+import { deferred, waitFor } from "../../support/wait.mjs";
 
 /** What the SDK's session is to us, with the tools of each swap. */
 function played() {
   /** @type {(event: {type: string, data: object}) => void} */
   let onEvent = () => {};
   const swaps = /** @type {string[][]} */ ([]);
+  const cli = { swaps, answers: Promise.resolve() };
   const sendRequest = async (/** @type {string} */ _method, /** @type {any} */ { tools }) => {
     swaps.push(tools.map((/** @type {{name: string}} */ { name }) => name));
+    await cli.answers;
   };
   const session = {
     sessionId: "s",
@@ -29,7 +31,7 @@ function played() {
     },
   };
   const says = (/** @type {string} */ type) => onEvent({ type, data: {} });
-  return { session, swaps, says };
+  return Object.assign(cli, { session, says });
 }
 
 const hammer = { name: "hammer", description: "", parameters: {} };
@@ -73,6 +75,21 @@ describe("a swap of tools", () => {
     assert.equal(sent.filter(({ type }) => type === "synced").length, 1);
   });
 
+  test("that is not answered yet is, however long ago it was sent", async () => {
+    const answer = /** @type {ReturnType<typeof deferred<void>>} */ (deferred());
+    cli.answers = answer.promise;
+    const changed = change();
+    await waitFor(() => cli.swaps.length === 1);
+    const now = performance.now() + 20_000;
+    const clock = mock.method(performance, "now", () => now);
+    cli.says("user.message");
+    cli.says("assistant.turn_start");
+    clock.mock.restore();
+    answer.resolve();
+    await changed;
+    await waitFor(() => cli.swaps.length === 2);
+  });
+
   test("that came in the middle of a turn is not", async () => {
     cli.says("user.message");
     cli.says("assistant.turn_start");
@@ -82,9 +99,9 @@ describe("a swap of tools", () => {
     assert.equal(cli.swaps.length, 1);
   });
 
-  test("that was sent long before a turn is not", async (t) => {
+  test("that was answered long before a turn is not", async (t) => {
     await change();
-    const now = performance.now() + 1500;
+    const now = performance.now() + 6000;
     const clock = mock.method(performance, "now", () => now);
     t.after(() => clock.mock.restore());
     cli.says("user.message");

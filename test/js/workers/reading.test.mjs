@@ -36,6 +36,26 @@ const HIDDEN = [
   "diff <(git push) x",
   "echo 'git push' | sh",
   "printf 'cat ../x\n' | bash",
+  "git -c sequence.editor='git push;' rebase -i HEAD~1",
+  "git -c merge.x.driver='git push' merge x",
+  "VISUAL='git push;' git commit",
+  "export GIT_EDITOR='git push;'; git commit",
+  "git difftool --extcmd 'git push'",
+  "git grep --open-files-in-pager='git push' x",
+  "git rebase -x'git push' HEAD~1",
+  "git grep -O'git push' x",
+  "env -S'git push'",
+  "tar cf a.tar --checkpoint=1 --checkpoint-action=exec='git push' src",
+  "tar xf a.tar --to-c 'cat ../x'",
+  "tar -cf a.tar --use-compress-program='cat ../x' src",
+  "tar cIf 'cat ../x' a.tar src",
+  "tar -c -I'cat ../x' -f a.tar src",
+  "export PS4='$(git push)'; set -x; ls",
+  "PROMPT_COMMAND='cat ../x'",
+  "export BASH_ENV='$(git push)'; src/run",
+  "/usr/bin/env -S 'git push'",
+  'cat "$(pwd)/../x"',
+  "cat .`true`./x",
 ];
 
 const UNCLEAR = [
@@ -82,6 +102,11 @@ const ALLOWED = [
   "make\r\nls\r\n",
   "echo it\\'s # don't",
   "a=(src/a src/b); ls ${a[0]}",
+  "tar -I 'zstd -19' -cf a.tar 'src/my file' && tar xf a.tar --info=x && tar cFz a b",
+  "export PS4='+ ${BASH_SOURCE}:${LINENO} $(date +%s) '; set -x; make",
+  "git -c user.name='A B' commit -m 'do not git push; x'",
+  'ls "$(pwd)/src" && cut -d/ -f2 a | tr / _ | sort -t / -k2',
+  "awk -F/ '{ print $NF }' a",
   "cat <<'EOF' > a.md\ngit push\nEOF\nls | cat",
 ];
 

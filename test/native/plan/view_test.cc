@@ -14,7 +14,7 @@ bool has(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
 }
 
-TEST(PlanView, NodesThatFailedOrRunComeFirstAndTheRestIsAskedForByPage) {
+TEST(PlanView, NodesThatFailedOrRunComeFirst) {
   PlanRig rig;
   ASSERT_EQ(rig.create(planText({nodeText("a"), nodeText("b", {"a"}), nodeText("c"), nodeText("d")},
                                 R"("maxParallel":2,)")),
@@ -23,9 +23,25 @@ TEST(PlanView, NodesThatFailedOrRunComeFirstAndTheRestIsAskedForByPage) {
   const std::string first = nodesJson(rig.plan(), {.most = 2});
   EXPECT_TRUE(has(first, R"({"nodes":[{"id":"c","name":"c","status":"failed","phase":"work")"));
   EXPECT_TRUE(has(first, R"("error":"exit code 1")"));
-  EXPECT_TRUE(has(first, R"("total":4)"));
-  EXPECT_TRUE(has(nodesJson(rig.plan(), {.from = 3}), R"({"nodes":[{"id":"b")"));
-  EXPECT_EQ(nodesJson(rig.plan(), {.status = NodeStatus::Canceled}), R"({"nodes":[],"total":0})");
+  EXPECT_TRUE(has(first, R"("places":[2,0],"rest":4,"total":4)"));
+  EXPECT_EQ(nodesJson(rig.plan(), {.status = NodeStatus::Canceled}),
+            R"({"nodes":[],"places":[],"rest":0,"total":0})");
+}
+
+TEST(PlanView, NodesInOrderKeepTheirPlacesWhateverBecomesOfThem) {
+  PlanRig rig;
+  ASSERT_EQ(rig.create(planText({nodeText("a"), nodeText("b"), nodeText("c"), nodeText("d")})), "");
+  EXPECT_TRUE(has(nodesJson(rig.plan(), {.inOrder = true, .most = 2}),
+                  R"("places":[0,1],"rest":4,"total":4)"));
+  rig.failIn("d", Phase::Work);
+  rig.succeed("a");
+  EXPECT_TRUE(has(nodesJson(rig.plan(), {.inOrder = true, .from = 2}),
+                  R"("places":[2,3],"rest":2,"total":4)"));
+  EXPECT_TRUE(
+      has(nodesJson(rig.plan(), {.status = NodeStatus::Scheduled, .inOrder = true, .from = 2}),
+          R"("places":[2],"rest":1,"total":2)"));
+  EXPECT_TRUE(has(nodesJson(rig.plan(), {.inOrder = true, .from = 9}),
+                  R"({"nodes":[],"places":[],"rest":0,"total":4})"));
 }
 
 TEST(PlanView, AGroupHasTheStatusOfItsDirectChildren) {

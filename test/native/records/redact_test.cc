@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <ctime>
+#include <initializer_list>
 #include <string>
+#include <utility>
 
 #include "records/secret_names.h"
 #include "records/secret_texts.h"
@@ -130,6 +132,36 @@ TEST(SecretTexts, AreFoundBesideTheirNames) {
         "\"key\": \"abcdef\"", "compass: north", "password: "}) {
     EXPECT_EQ(cleanText(text), text);
   }
+}
+
+TEST(SecretTexts, AreFoundInColours) {
+  const std::string token = "ghp_" + repeated("a1B2", 9);
+  const std::string green = "\x1b[32m";
+  const std::string end = "\x1b[0m";
+  for (const auto& [text, cleaned] : std::initializer_list<std::pair<std::string, std::string>>{
+           {green + token + end, green + "<removed>" + end},
+           {"\x1b[1;38;5;208m" + green + token, "\x1b[1;38;5;208m" + green + "<removed>"},
+           {green + "password: hunter22", green + "password: <removed>"},
+           {green + "password" + end + ": hunter22", green + "password" + end + ": <removed>"},
+           {green + "+  password: hunter22", green + "+  password: <removed>"},
+           {"\n+" + green + "password: hunter22", "\n+" + green + "password: <removed>"},
+           {"\x1b[34;1m\"password\"" + end + ": " + green + "\"hunter22\"" + end,
+            "\x1b[34;1m\"password\"" + end + ": " + green + "\"<removed>\"" + end},
+           {green + "API_KEY" + end + "=abcd1234", green + "API_KEY" + end + "=<removed>"},
+           {"API_KEY=" + green + "abcd1234", "API_KEY=" + green + "<removed>"},
+       }) {
+    EXPECT_EQ(cleanText(text), cleaned);
+  }
+  for (const std::string& text : std::initializer_list<std::string>{
+           "32m" + token, "[32m" + token, "\x1b[32" + token, "\x1b[;x;m" + token,
+           "x" + green + "mpassword: is", std::string("\x1b[") + repeated("1", 40) + "m" + token}) {
+    EXPECT_EQ(cleanText(text), text);
+  }
+}
+
+TEST(SecretTexts, AreFoundInAChange) {
+  EXPECT_EQ(cleanText("@@ -1 +1 @@\n+  password: hunter22\n-\ttoken: abcd1234\n"),
+            "@@ -1 +1 @@\n+  password: <removed>\n-\ttoken: <removed>\n");
 }
 
 TEST(SecretTexts, AreFoundInConfigFiles) {

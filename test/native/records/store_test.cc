@@ -194,6 +194,20 @@ TEST(RecordStore, GoesThroughPagesByCursor) {
   EXPECT_EQ(seen, (std::vector<std::string>{"10", "9", "8", "7", "6", "5", "4", "3", "2", "1"}));
 }
 
+TEST(RecordStore, ATimeBeforeNowIsThatOfTheFirstPageOnAllPages) {
+  const TemporaryFolder folder;
+  StoreRig rig(folder.file());
+  rig.append(Collection::Gate, "{}", "s1", kStart - 3'599'000);
+  rig.append(Collection::Gate, "{}", "s1", kStart - 1000);
+  const std::string query = R"({"since":"1h","limit":1)";
+  const Answer first = rig.query(query + "}");
+  const auto cursor = json::find({json::Kind::Object, first.text}, "cursor");
+  ASSERT_TRUE(cursor.has_value()) << first.text;
+  rig.now += 600'000;
+  const std::string next = query + R"(,"cursor":)" + std::string(cursor->raw) + "}";
+  EXPECT_EQ(rig.fields(next, "id"), (std::vector<std::string>{"1"}));
+}
+
 TEST(RecordStore, RefusesAFieldThatNoRecordHasOrMayHave) {
   const TemporaryFolder folder;
   StoreRig rig(folder.file());

@@ -100,8 +100,8 @@ TEST_F(Calls, FailAsInternalWhereTheCodeIsUnknown) {
 
 // shows: P-CALL-3
 TEST_F(Calls, FailWithEveryCodeThatAProviderMaySend) {
-  for (const std::string code : {"INVALID_ARGUMENTS", "NOT_FOUND", "TIMEOUT", "CANCELLED",
-                                 "DISCONNECTED", "UNAUTHORIZED", "INTERNAL"}) {
+  for (const protocol::ErrorRow& error : protocol::kErrorTable) {
+    const std::string code(error.name);
     tap.say(peer, failure(open("1"), code, "no"));
     EXPECT_EQ(tap.outcome(session), "1 " + code);
   }
