@@ -170,19 +170,20 @@ export function readResults(file) {
  * What keeps the rules from being shown by these parts: nothing, if all is well. Tests of parts that
  * did not run are passed over.
  * @param {Rule[]} rules @param {Map<string, TestResult[]>} parts
+ * @param {readonly string[]} [chosen] parts of which only some tests ran: the others are passed over, too
  * @returns {string[]}
  */
-export function unshown(rules, parts) {
+export function unshown(rules, parts, chosen = []) {
   return rules.flatMap(({ file, rule, line, tests }) => {
-    const problems = tests.map((name) => problemOf(name, parts)).filter(Boolean);
+    const problems = tests.map((name) => problemOf(name, parts, chosen)).filter(Boolean);
     return problems.map((problem) => `${file}:${line}: ${problem} (${rule})`);
   });
 }
 
 const escaped = (/** @type {string} */ text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 
-/** @param {string} name @param {Map<string, TestResult[]>} parts */
-function problemOf(name, parts) {
+/** @param {string} name @param {Map<string, TestResult[]>} parts @param {readonly string[]} chosen */
+function problemOf(name, parts, chosen) {
   const test = parseTestName(name);
   if (!test) return `"${name}" is no name of a test`;
   const results = parts.get(test.part);
@@ -192,6 +193,8 @@ function problemOf(name, parts) {
   const isThere = (/** @type {string} */ file) =>
     file === test.file || (file !== "" && !file.endsWith(".test.mjs"));
   const found = results.filter(({ file, title }) => isThere(file) && wanted.test(title));
+  const ran = found.filter(({ outcome }) => outcome !== "skipped");
+  if (ran.length === 0 && chosen.includes(test.part)) return undefined;
   if (found.length === 0) return `"${name}" did not run`;
   const bad = found.find(({ outcome }) => outcome !== "passed");
   return bad && `"${name}" ${bad.outcome === "failed" ? "has failed" : "was skipped"}`;

@@ -6,7 +6,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { attempt, CommandFailed, root, say } from "./commands.mjs";
-import { buildSanitized } from "./sanitize.mjs";
+import { buildTests } from "./native.mjs";
 import { setUp } from "./setup.mjs";
 
 const found = path.join(root, ".cache", "fuzz");
@@ -22,7 +22,7 @@ export const fuzzTargets = () =>
   ].map(([, name]) => name);
 
 /** @returns {Promise<string>} the program */
-export const buildFuzzers = async () => path.join(await buildSanitized(["tap_fuzz"]), "tap_fuzz");
+export const buildFuzzers = async () => path.join(await buildTests(["tap_fuzz"]), "tap_fuzz");
 
 /**
  * @typedef {object} Run

@@ -1,6 +1,8 @@
-// What clang knows of native/: the checks of clang-tidy, and its analyzer.
+// What clang knows of native/: the checks of clang-tidy, and its analyzer. Both look at the sources that
+// changed since the commit in tools/lint-base, and at those that include what changed.
 
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { findPcre2 } from "../js/install/pcre2.mjs";
 import { attempt, root, run, say } from "./commands.mjs";
@@ -21,6 +23,73 @@ function compilerFlags(headers) {
     ...["-DNAPI_VERSION=8", "-DNODE_ADDON_API_DISABLE_CPP_EXCEPTIONS"],
   ];
 }
+
+// ---- what changed --------------------------------------------------------------------------------
+
+const baseFile = path.join(root, "tools", "lint-base");
+/** A change of these may change what clang finds in any source. */
+const RULES = [".clang-tidy", "tools/lint-cpp.mjs"];
+
+/** @param {string[]} args @returns {string[]} its lines */
+const gitLines = (args) =>
+  execFileSync("git", args, { cwd: root, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] })
+    .split("\n")
+    .filter(Boolean);
+
+/** @returns {string | undefined} the commit of the last whole lint, if this clone has it */
+function readBase() {
+  if (!existsSync(baseFile)) return undefined;
+  const base = readFileSync(baseFile, "utf8").trim();
+  try {
+    gitLines(["merge-base", "--is-ancestor", base, "HEAD"]);
+    return base;
+  } catch {
+    return undefined;
+  }
+}
+
+/** After a whole lint without findings. @returns {string | undefined} why it is not recorded */
+export function writeBase() {
+  if (gitLines(["status", "--porcelain", "--", "native", ...RULES]).length > 0)
+    return "native/ has changes that are not committed";
+  writeFileSync(baseFile, `${gitLines(["rev-parse", "HEAD"])[0]}\n`);
+  return undefined;
+}
+
+/** The files that a file of native/ includes. @param {string} file */
+const includedBy = (file) =>
+  [...readFileSync(path.join(root, file), "utf8").matchAll(/^\s*#include "([^"]+)"/gm)].map(
+    ([, name]) => `native/${name}`,
+  );
+
+/**
+ * What changed, and what includes it, at any depth.
+ * @param {Iterable<string>} changed @param {Map<string, string[]>} includes of each file
+ * @returns {Set<string>}
+ */
+export function withIncluders(changed, includes) {
+  const found = new Set(changed);
+  for (let before = -1; before !== found.size;) {
+    before = found.size;
+    for (const [file, names] of includes)
+      if (names.some((name) => found.has(name))) found.add(file);
+  }
+  return found;
+}
+
+/** @param {string[]} files below native/ @returns {Set<string>} those that clang has to look at */
+function chooseFiles(files) {
+  const base = readBase();
+  if (base === undefined) return new Set(files);
+  const changed = [
+    ...gitLines(["diff", "--name-only", base, "--", "native", ...RULES]),
+    ...gitLines(["ls-files", "--others", "--exclude-standard", "--", "native"]),
+  ];
+  if (RULES.some((file) => changed.includes(file))) return new Set(files);
+  return withIncluders(changed, new Map(files.map((file) => [file, includedBy(file)])));
+}
+
+// ---- the compiler --------------------------------------------------------------------------------
 
 /** @param {string[]} files */
 const including = (files) => files.map((file) => `#include "${path.join(root, file)}"\n`).join("");
@@ -77,9 +146,11 @@ function unit(name, sources) {
  * Most checks look at two units, of the core and of what is around it: most of the time went into
  * looking through the headers of each file. The analyzer, and what looks at one file only, go file by
  * file, with the headers precompiled.
- * @param {string[]} files below native/ @returns {Promise<Job[]>}
+ * @param {string[]} files below native/ @param {Set<string>} chosen of them
+ * @returns {Promise<Job[]>}
  */
-async function jobs(files) {
+async function jobs(files, chosen) {
+  if (!files.some((file) => file.endsWith(".cc") && chosen.has(file))) return [];
   mkdirSync(folder, { recursive: true });
   const headers = nodeHeaders();
   if (!headers) {
@@ -89,11 +160,8 @@ async function jobs(files) {
   const possible = files.filter((file) => headers || !needsNode(file));
   const fast = [...flags, ...(await precompiled(possible, flags))];
   const warned = [...flags, "-Wunused-parameter"];
-  const sources = possible.filter((file) => file.endsWith(".cc"));
-  const core = unit(
-    "core.cc",
-    sources.filter((file) => !needsNode(file)),
-  );
+  const sources = possible.filter((file) => file.endsWith(".cc") && chosen.has(file));
+  const core = sources.filter((file) => !needsNode(file));
   const outer = sources.filter(needsNode);
   /** @param {string} checks @param {string} file @param {string[]} given */
   const tidy = (checks, file, given) => ({
@@ -102,7 +170,7 @@ async function jobs(files) {
     args: ["--quiet", checks, file, "--", ...given],
   });
   return [
-    tidy(together, core, warned),
+    ...(core.length > 0 ? [tidy(together, unit("core.cc", core), warned)] : []),
     ...(outer.length > 0 ? [tidy(together, unit("outer.cc", outer), warned)] : []),
     ...sources
       .filter((file) => THEIRS.test(readFileSync(path.join(root, file), "utf8")))
@@ -137,10 +205,14 @@ function tellFindings(told, output) {
 /**
  * Compiles the headers.
  * @param {string[]} files below native/ @param {string[]} failed gets the jobs that have found something
+ * @param {boolean} whole whether all files are looked at, or those that changed since tools/lint-base
  * @returns {Promise<(() => Promise<undefined>)[]>} the jobs, in any order and several at a time
  */
-export async function clangJobs(files, failed) {
-  const all = await jobs(files);
+export async function clangJobs(files, failed, whole) {
+  const chosen = whole ? new Set(files) : chooseFiles(files);
+  const all = await jobs(files, chosen);
+  const count = files.filter((file) => file.endsWith(".cc") && chosen.has(file)).length;
+  say(`   clang: ${count} sources of native/${whole ? "" : ", by tools/lint-base"}`);
   /** @type {Set<string>} */
   const told = new Set();
   let done = 0;

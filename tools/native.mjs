@@ -1,28 +1,61 @@
-// The core's builds with CMake, and its tests: GoogleTest's own shards, one process for each core,
-// since a process for each test would spend its time on starting.
+// The core's programs, built with CMake, and its tests. The tests run with AddressSanitizer and
+// UndefinedBehaviorSanitizer, in GoogleTest's own shards, one process for each core. All other programs
+// take the core from the addon's libraries, so nothing of it is compiled a second time for them.
 
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { attempt, root, run, say, step } from "./commands.mjs";
 import { readGoogleTest } from "./conformance.mjs";
 
 export const nativeFolder = process.env.TAP_NATIVE_BUILD ?? path.join(root, "build-native");
+/** The sanitized build of the gate: the tests and the fuzzers. */
+const testFolder = path.join(root, "build-tests");
+/** One suite at a time, source by source: a changed file is compiled alone, in seconds. */
+const loopFolder = path.join(root, "build-loop");
 
 const SHARDS = 2;
+/**
+ * Checks of UBSan that cost a quarter of the compiling. AddressSanitizer finds most of what they would
+ * find; the part `sanitize` has them all.
+ */
+const LEFT_OUT = ["null", "alignment", "vptr", "object-size"];
 
 /** CI builds everything from nothing. @param {string} folder @param {string[]} options @param {string[]} targets */
 export async function buildNative(folder, options, targets) {
   const unity = ["-DCMAKE_BUILD_TYPE=None", "-DCMAKE_UNITY_BUILD=ON"];
   await run("cmake", ["-S", ".", "-B", folder, ...unity, ...options], { quiet: true });
   const chosen = targets.flatMap((target) => ["--target", target]);
-  await step(`building ${path.basename(folder)}: ${targets.join(", ")}`, () =>
-    run("cmake", ["--build", folder, "-j2", ...chosen]),
+  const build = ["cmake", "--build", folder, "-j2", ...chosen];
+  // Compiling waits where tests run at the same time: they have deadlines.
+  const [command, ...args] = process.platform === "win32" ? build : ["nice", "-n", "19", ...build];
+  await step(`building ${path.basename(folder)}: ${targets.join(", ")}`, () => run(command, args));
+}
+
+// ---- the addon's libraries -----------------------------------------------------------------------
+
+const libraries = ["hot", "cold", "hot"].map((name) =>
+  path.join(root, "build", "Release", `tap_${name}.a`),
+);
+
+/** @returns {boolean} whether the addon's libraries are there, and no source of the core is newer */
+function hasAddonLibraries() {
+  if (process.platform === "win32" || !libraries.every((file) => existsSync(file))) return false;
+  const native = path.join(root, "native");
+  const built = statSync(path.join(root, "build", "Release", "tap.node")).mtimeMs;
+  return readdirSync(native, { recursive: true, encoding: "utf8" }).every(
+    (file) => statSync(path.join(native, file)).mtimeMs <= built,
   );
 }
 
-/** @param {string[]} targets */
-export const buildCore = (targets) => buildNative(nativeFolder, ["-DCMAKE_CXX_FLAGS=-O2"], targets);
+/** An option for CMake; an empty list of libraries takes back an earlier one. */
+const coreOption = () => `-DTAP_CORE_OBJECTS=${hasAddonLibraries() ? libraries.join(";") : ""}`;
+
+/** Programs that measure, or that JavaScript tests start. @param {string[]} targets */
+export const buildCore = (targets) =>
+  buildNative(nativeFolder, ["-DCMAKE_CXX_FLAGS=-O2", coreOption()], targets);
+
+// ---- the tests -----------------------------------------------------------------------------------
 
 /** @param {string} program @param {string} report @param {number} shard @param {string} filter */
 async function runShard(program, report, shard, filter) {
@@ -51,4 +84,53 @@ export async function nativeTests(program, filter = "") {
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/**
+ * Builds with the gate's sanitizers: by clang unless CXX names another compiler. Only clang has the
+ * fuzzer. @param {string[]} targets @returns {Promise<string>} the folder
+ */
+export async function buildTests(targets) {
+  const compiler = process.env.CXX ?? "clang++";
+  const options = [
+    `-DCMAKE_CXX_COMPILER=${compiler}`,
+    `-DTAP_SANITIZE=${process.platform === "win32" ? "" : "address,undefined"}`,
+    `-DTAP_SANITIZE_WITHOUT=${LEFT_OUT.join(",")}`,
+    `-DTAP_FUZZ=${path.basename(compiler).startsWith("clang") ? "ON" : "OFF"}`,
+    "-DCMAKE_CXX_FLAGS=-O1 -g1",
+  ];
+  await buildNative(testFolder, options, targets);
+  return testFolder;
+}
+
+/** All of them, with the sanitizers. */
+export const sanitizedTests = async () =>
+  nativeTests(path.join(await buildTests(["tap_tests"]), "tap_tests"));
+
+/** The suites that have a test with this in its name. @param {string} filter */
+function suitesWith(filter) {
+  const folder = path.join(root, "test");
+  return readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .map((file) => path.posix.join("test", ...file.split(path.sep)))
+    .filter((file) => /^test\/(native|fuzz)\/.*_test\.cc$/.test(file))
+    .filter((file) => !file.startsWith("test/native/uv/"))
+    .filter((file) =>
+      [...readFileSync(path.join(root, file), "utf8").matchAll(TEST_NAME)].some(([, suite, name]) =>
+        `${suite}.${name}`.includes(filter),
+      ),
+    );
+}
+const TEST_NAME = /^TEST(?:_[FP])?\((\w+),\s*(\w+)\)/gm;
+
+/**
+ * Some tests, without sanitizers: only their suites are compiled, unless the core has changed since
+ * the addon was built. @param {string} filter of the names of GoogleTest's tests
+ */
+export async function chosenTests(filter) {
+  const suites = suitesWith(filter);
+  if (suites.length === 0) return { ok: false, results: [], suites };
+  const flags = ["-DCMAKE_UNITY_BUILD=OFF", "-DCMAKE_CXX_FLAGS=-O0"];
+  const sources = `-DTAP_TEST_SOURCES=${suites.join(";")}`;
+  await buildNative(loopFolder, [...flags, coreOption(), sources], ["tap_tests"]);
+  return { ...(await nativeTests(path.join(loopFolder, "tap_tests"), filter)), suites };
 }

@@ -1,6 +1,6 @@
-// The sanitizers: AddressSanitizer and UndefinedBehaviorSanitizer over the core's tests and over the
-// addon inside Node, and ThreadSanitizer over the code that runs on other threads than the loop's. The
-// fuzzers use the same build: clang compiles the core once for all three.
+// The sanitizers beyond those of the part `native`: AddressSanitizer and all of UndefinedBehaviorSanitizer
+// over the core's tests and over the addon inside Node, and ThreadSanitizer over the code that runs on
+// other threads than the loop's.
 
 import { cpSync, existsSync, mkdirSync, rmSync, symlinkSync } from "node:fs";
 import os from "node:os";
@@ -38,12 +38,11 @@ async function runtimes() {
 }
 
 /**
- * Builds with clang, for ASan and UBSan and, in the core, for libFuzzer. Every caller builds into the
- * same folder with the same options, so the core is compiled once. SQLite is a release's: the other
- * builds have the system's, which may be too old to write ahead.
+ * Builds with clang. SQLite is a release's: the other builds have the system's, which may be too old to
+ * write ahead.
  * @param {string[]} targets @returns {Promise<string>} the folder
  */
-export async function buildSanitized(targets) {
+async function buildSanitized(targets) {
   const headers = nodeHeaders();
   const sqlite = path.join(addressFolder, "sqlite");
   copyAmalgamation(root, sqlite);
@@ -52,7 +51,6 @@ export async function buildSanitized(targets) {
     `-DTAP_SQLITE_SOURCE=${sqlite}`,
     `-DTAP_SQLITE_DEFINES=${DEFINES.join(";")}`,
     "-DTAP_SANITIZE=address,undefined",
-    "-DTAP_FUZZ=ON",
     "-DCMAKE_CXX_FLAGS=-O1 -g1",
     ...(headers ? [`-DTAP_NODE_HEADERS=${headers}`] : []),
   ];

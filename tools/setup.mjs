@@ -97,7 +97,7 @@ const forBench = ["libbenchmark-dev", "valgrind"];
 /** What each purpose needs of the system. @type {Record<string, SystemPackage[]>} */
 const needs = {
   demo: [...forAddon, "git"],
-  native: forNative,
+  native: [...forNative, ...forSanitizers],
   sanitize: [...forAddon, ...forNative, ...forSanitizers, "libuv1-dev"],
   fuzz: [...forNative, ...forSanitizers],
   js: [
@@ -121,7 +121,16 @@ const needs = {
   bench: [...forAddon, ...forNative, ...forBench, "git"],
   budget: [...forNative, ...forBench],
 };
-const withoutAddon = ["native", "sanitize", "fuzz", "lint", "format", "conformance", "budget"];
+/** Parts that need what another part needs. @type {Record<string, string>} */
+const sameNeeds = {
+  "lint-all": "lint",
+  long: "js",
+  "e2e-all": "e2e",
+  "bench-all": "bench",
+  "fuzz-long": "fuzz",
+  "chaos-long": "chaos",
+};
+const withoutAddon = ["native", "sanitize", "fuzz", "lint", "format", "conformance"];
 
 const mayInstall = () => process.getuid?.() === 0 && existsSync("/usr/bin/apt-get");
 
@@ -200,7 +209,7 @@ async function ensureNpmPackages() {
  * @throws {CommandFailed}
  */
 export async function setUp({ for: purpose }) {
-  const purposes = [purpose].flat();
+  const purposes = [purpose].flat().map((name) => sameNeeds[name] ?? name);
   await ensureSystemPackages(purposes);
   await ensureNpmPackages();
   if (purposes.every((name) => withoutAddon.includes(name))) return;

@@ -1,5 +1,6 @@
 // npm run bench: tap beside its rivals, all in one run, round by round. `-- --quick` for a look,
-// without results; `-- --rounds=31` for more rounds; `-- --smoke` only shows that all of it works.
+// without results; `-- --rounds=31` for more rounds; `-- --smoke` only shows that all of it works, and
+// `-- --one` that its first case does.
 
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -26,12 +27,13 @@ const { values: flags } = parseArgs({
   options: {
     quick: { type: "boolean", default: false },
     smoke: { type: "boolean", default: false },
+    one: { type: "boolean", default: false },
     rounds: { type: "string" },
   },
 });
 const looksOnly = flags.quick || flags.smoke;
-const rounds = Number(flags.rounds ?? (flags.smoke ? 1 : flags.quick ? 2 : 15));
-const effort = flags.smoke ? 0.02 : flags.quick ? 0.2 : 1;
+const rounds = Number(flags.rounds ?? (flags.smoke || flags.one ? 1 : flags.quick ? 2 : 15));
+const effort = flags.smoke || flags.one ? 0.02 : flags.quick ? 0.2 : 1;
 const program = (/** @type {string} */ name) => path.join(nativeFolder, name);
 
 /** Everything that was measured: case → rival → metric → one value a round. */
@@ -121,6 +123,22 @@ async function measure(samples, subjects, phase) {
   }
 }
 
+/** The first case of all its rivals, once: the benchmark still works. */
+async function measureFirstCase() {
+  const samples = new Samples();
+  const [{ cases, ...phase }] = phases;
+  const [first] = cases;
+  /** @type {Map<string, Subject>} */
+  const subjects = new Map();
+  for (const name of first.of) subjects.set(name, await Subject.start(name));
+  await measure(samples, subjects, { ...phase, cases: [first] });
+  for (const subject of subjects.values()) await subject.close();
+  const measured = Object.keys(samples.all[first.name]);
+  const missing = first.of.filter((name) => !measured.includes(name));
+  say(missing.length === 0 ? `${first.name}: ${measured.join(", ")}` : `not measured: ${missing}`);
+  process.exitCode = missing.length === 0 ? 0 : 1;
+}
+
 /** 50 providers connect at once. @param {Samples} samples @param {Map<string, Subject>} subjects */
 async function storm(samples, subjects) {
   const names = ["tap embedded", "tap detached", "js embedded", "js detached"];
@@ -192,6 +210,11 @@ function recordsCost(all) {
 }
 
 await setUp({ for: ["bench"] });
+if (flags.one) {
+  await buildCore(["bench_provider"]);
+  await measureFirstCase();
+  process.exit();
+}
 const about = { ...machine(), rounds };
 await buildCore(["bench_provider", "bench_memory", "bench_scale", "bench_lines", "bench_plans"]);
 
