@@ -1,6 +1,7 @@
 // The worktrees of plans after their work: given back, removed, and what was in them landed.
 
 import { messageOf } from "../../base/errors.mjs";
+import { inTurn } from "../../base/in-turn.mjs";
 import { visible } from "../../base/visible.mjs";
 import { PlanError, unlessGone } from "./plan-error.mjs";
 
@@ -15,8 +16,6 @@ const cleanText = (count, root) => {
 export class Worktrees {
   #plans;
   #note;
-  /** What is on its way out, by plan. @type {Map<string, Promise<void>>} */
-  #tidying = new Map();
   /** Of the last removal of a plan. @type {{done?: number, total?: number}} */
   progress = {};
 
@@ -28,11 +27,7 @@ export class Worktrees {
 
   /** One after the other, so that the end of a plan comes after all. @param {string} planId @param {() => Promise<void>} work */
   #inTurn(planId, work) {
-    const before = this.#tidying.get(planId) ?? Promise.resolve();
-    const done = before.then(work);
-    const settled = done.catch(() => {});
-    this.#tidying.set(planId, settled);
-    return done;
+    return inTurn(`worktrees ${planId}`, work);
   }
 
   /** A node is done with its worktree. @param {{planId: string, node: string}} effect */
@@ -107,13 +102,11 @@ export class Worktrees {
     return worktree && !worktree.path ? { ...input, from: "start" } : input;
   }
 
-  /** Nothing of the plan runs any more. @param {string} planId */
-  close(planId) {
+  /** Nothing of the plan runs any more. @param {string} planId @param {number} endedAt since then */
+  close(planId, endedAt) {
     return this.#inTurn(planId, async () => {
       await this.#drain(planId).catch((error) => this.#noteOf(planId, error));
-      // A retry may have come meanwhile.
-      const { endedAt } = this.#plans.view({ view: "plan", planId });
-      if (endedAt !== undefined) await this.#plans.closed(planId);
+      await this.#plans.closed(planId, endedAt);
     });
   }
 
