@@ -12,7 +12,7 @@ import { GitError, isGitError } from "./git-error.mjs";
 import { changesBetween } from "./changes.mjs";
 import { holdersOf } from "./holders.mjs";
 import { placeOf } from "./index-file.mjs";
-import { inTurn } from "./in-turn.mjs";
+import { inTurn } from "../base/in-turn.mjs";
 import { headFile } from "./ownership.mjs";
 import { branchRef, commitsOf } from "./refs.mjs";
 import { CLOCK_MS, readRegular } from "./regular-file.mjs";

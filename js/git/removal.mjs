@@ -7,7 +7,7 @@ import path from "node:path";
 import { gitDirOf } from "./checkouts.mjs";
 import { GitError } from "./git-error.mjs";
 import { holdersOf } from "./holders.mjs";
-import { inTurn } from "./in-turn.mjs";
+import { inTurn } from "../base/in-turn.mjs";
 import { keep } from "./kept.mjs";
 import { checkId, checkNonce, isCommit } from "./names.mjs";
 import { adminOf, adminsFolder, adminsOf, folderOf, headFile, nonceOf } from "./ownership.mjs";

@@ -7,6 +7,7 @@ import { lockIsFree } from "./locks.mjs";
 import { checkBranch, isCommit } from "./names.mjs";
 import { branchRef, readRefs } from "./refs.mjs";
 import { Git } from "./run-git.mjs";
+import { deleteOldFiles } from "./temporary-files.mjs";
 
 /** Network. */
 const FETCH_MS = 600_000;
@@ -26,6 +27,8 @@ const USUAL_BRANCHES = ["main", "master", "trunk"];
 export class Repository {
   /** @type {Promise<string> | undefined} */
   #default;
+  /** @type {Promise<void> | undefined} */
+  #tidied;
 
   /**
    * @param {Git} git @param {Place} place
@@ -57,6 +60,9 @@ export class Repository {
   async ownFolder() {
     const folder = path.join(this.commonDir, "tap");
     await fs.mkdir(folder, { recursive: true });
+    // What cannot be deleted only takes space.
+    this.#tidied ??= deleteOldFiles(folder).catch(() => {});
+    await this.#tidied;
     return folder;
   }
 

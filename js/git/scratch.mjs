@@ -6,7 +6,7 @@ import fs from "node:fs/promises";
 import path from "node:path";
 import { isAlive } from "../base/alive.mjs";
 import { GitError, lastSaid } from "./git-error.mjs";
-import { inTurn } from "./in-turn.mjs";
+import { inTurn } from "../base/in-turn.mjs";
 
 const MERGE_MS = 600_000;
 const PREFIX = "scratch-";

@@ -6,7 +6,7 @@ import path from "node:path";
 import { operationIn } from "./checkouts.mjs";
 import { GitError } from "./git-error.mjs";
 import { sweep } from "./index-file.mjs";
-import { inTurn } from "./in-turn.mjs";
+import { inTurn } from "../base/in-turn.mjs";
 import { checkAttempt, checkCommit, checkId, checkInnerPath, checkNonce } from "./names.mjs";
 import {
   adminOf,

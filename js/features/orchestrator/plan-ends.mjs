@@ -2,6 +2,7 @@
 // All of it can be done again by the next host.
 
 import { messageOf } from "../../base/errors.mjs";
+import { inTurn } from "../../base/in-turn.mjs";
 import { sleep } from "../../base/patience.mjs";
 import { visible } from "../../base/visible.mjs";
 import { settleResult } from "./landing.mjs";
@@ -85,12 +86,19 @@ export class Ends {
    * Carries out what may begin an ended plan again: the next host has to know of that before.
    * @param {string} planId @param {() => Promise<string>} work @returns {Promise<string>} what it returns
    */
-  async mayBegin(planId, work) {
-    if (!this.#known.get(planId)?.ended) return work();
-    await this.begin(planId);
-    const refusal = await work();
-    if (this.#seen(planId).endedAt !== undefined) await this.closed(planId);
-    return refusal;
+  mayBegin(planId, work) {
+    return this.#inTurn(planId, async () => {
+      if (!this.#known.get(planId)?.ended) return work();
+      await this.begin(planId);
+      const refusal = await work();
+      if (this.#seen(planId).endedAt !== undefined) await this.#recordEnd(planId);
+      return refusal;
+    });
+  }
+
+  /** Else a plan that begins again while its end is recorded would be recorded as ended. @template T @param {string} planId @param {() => Promise<T>} work */
+  #inTurn(planId, work) {
+    return inTurn(`end ${planId}`, work);
   }
 
   /** A plan has ended: what follows from that, also where a former host has done a part of it. @param {string} planId */
@@ -110,7 +118,7 @@ export class Ends {
       if (!about.traced) void this.#plans.spans.plan(seen);
       about.traced = true;
     }
-    await this.#plans.worktrees.close(planId);
+    await this.#plans.worktrees.close(planId, seen.endedAt);
   }
 
   /** What follows from the end of a plan is done, or fails. @param {string} planId */
@@ -120,8 +128,20 @@ export class Ends {
     }
   }
 
-  /** Nothing is left to be done. @param {string} planId */
-  async closed(planId) {
+  /**
+   * Nothing is left to be done, unless the plan has begun again.
+   * @param {string} planId @param {number} endedAt the end from which that follows @returns {Promise<boolean>} whether it is closed
+   */
+  close(planId, endedAt) {
+    return this.#inTurn(planId, async () => {
+      if (this.#seen(planId).endedAt !== endedAt) return false;
+      await this.#recordEnd(planId);
+      return true;
+    });
+  }
+
+  /** @param {string} planId */
+  async #recordEnd(planId) {
     await this.#release(planId);
     await this.describe(planId, true);
   }

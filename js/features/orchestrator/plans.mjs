@@ -246,10 +246,9 @@ export class Plans {
     await this.news.tellModel(seen, kind, node);
   }
 
-  /** Its worktrees are gone: there is nothing left to be done. @param {string} planId */
-  async closed(planId) {
-    this.#open.delete(planId);
-    await this.ends.closed(planId);
+  /** Its worktrees are gone: there is nothing left to be done. @param {string} planId @param {number} endedAt before they went */
+  async closed(planId, endedAt) {
+    if (await this.ends.close(planId, endedAt)) this.#open.delete(planId);
   }
 
   /** @param {string} planId */

@@ -1,6 +1,7 @@
 // The worktrees of plans after their work: given back, removed, and what was in them landed.
 
 import { messageOf } from "../../base/errors.mjs";
+import { inTurn } from "../../base/in-turn.mjs";
 import { visible } from "../../base/visible.mjs";
 import { PlanError, unlessGone } from "./plan-error.mjs";
 
@@ -15,8 +16,6 @@ const cleanText = (count, root) => {
 export class Worktrees {
   #plans;
   #note;
-  /** What is on its way out, by plan. @type {Map<string, Promise<void>>} */
-  #tidying = new Map();
   /** Of the last removal of a plan. @type {{done?: number, total?: number}} */
   progress = {};
 
@@ -28,23 +27,25 @@ export class Worktrees {
 
   /** One after the other, so that the end of a plan comes after all. @param {string} planId @param {() => Promise<void>} work */
   #inTurn(planId, work) {
-    const before = this.#tidying.get(planId) ?? Promise.resolve();
-    const done = before.then(work);
-    const settled = done.catch(() => {});
-    this.#tidying.set(planId, settled);
-    return done;
+    return inTurn(`worktrees ${planId}`, work);
   }
 
   /** A node is done with its worktree. @param {{planId: string, node: string}} effect */
-  cleanUp({ planId, node }) {
+  async cleanUp({ planId, node }) {
+    // Its next attempt may work in another one before this one's turn comes.
+    const { attempt } = this.#plans.view({ view: "node", planId, nodeId: node });
+    const worktree = this.#allOf(planId, node).find((one) => one.attempt === attempt);
+    if (worktree) await this.#giveBack(planId, worktree);
+  }
+
+  /** @param {string} planId @param {any} worktree what was recorded of it */
+  #giveBack(planId, worktree) {
     return this.#inTurn(planId, async () => {
-      const worktree = this.#worktreeOf(planId, node);
-      if (!worktree) return;
       const plan = await this.#plans.openPlan(planId);
       if (plan.head.cleanUpSuccessfulWork === false) return;
       if (worktree.sessionId) await plan.forgetSessions([worktree.sessionId]);
       const { removed, pooled, message } = await plan.giveBack(worktree);
-      if (!removed && !pooled) this.#note(`plan ${planId}/${node}: ${message}`);
+      if (!removed && !pooled) this.#note(`plan ${planId}/${worktree.node}: ${message}`);
     });
   }
 
@@ -57,14 +58,15 @@ export class Worktrees {
     });
     if (plan.head.cleanUpSuccessfulWork === false) return;
     const { nodes } = this.#plans.view({ view: "graph", planId });
-    const done = nodes.flatMap((/** @type {any} */ { id, status }) => {
-      const worktree = status === "succeeded" ? this.#worktreeOf(planId, id) : undefined;
-      return worktree ? [worktree] : [];
-    });
+    // A node that lands again has begun its next attempt, and nobody else removes the worktree of the one before.
+    const done = nodes
+      .filter((/** @type {any} */ { attempt }) => attempt)
+      .flatMap((/** @type {any} */ { id }) => this.#allOf(planId, id))
+      .filter((/** @type {any} */ { succeeded }) => succeeded);
     if (done.length === 0) return;
     const of = { plan: planId, nonce: plan.facts.nonce };
-    for (const { node } of await plan.git.remainsOf(plan.worktrees, of, done)) {
-      void this.cleanUp({ planId, node }).catch((error) => this.#noteOf(planId, error));
+    for (const worktree of await plan.git.remainsOf(plan.worktrees, of, done)) {
+      void this.#giveBack(planId, worktree).catch((error) => this.#noteOf(planId, error));
     }
   }
 
@@ -73,24 +75,20 @@ export class Worktrees {
     this.#note(`plan ${planId}: ${messageOf(error)}`);
   }
 
-  /** @param {string} planId @param {string} node @returns {any} what was recorded of its worktree */
-  #worktreeOf(planId, node) {
-    const { attempt } = this.#plans.view({ view: "node", planId, nodeId: node });
-    return this.#allOf(planId, node).find((one) => one.attempt === attempt);
-  }
-
-  /** Each attempt from the start has one of its own; the last attempt that had it counts. @param {string} planId @param {string} node @returns {any[]} */
+  /** Each attempt from the start has one of its own; the last attempt that had it counts; succeeded: of one of them, so that none works in it any more. @param {string} planId @param {string} node @returns {any[]} */
   #allOf(planId, node) {
     const seen = this.#plans.view({ view: "node", planId, nodeId: node });
     /** @type {Map<string, any>} */
     const byPath = new Map();
-    for (const { attempt, steps } of seen.attempts) {
+    for (const { attempt, status, steps } of seen.attempts) {
       const { worktree, sessionId } = Object.assign({}, ...steps);
       if (!worktree?.path) continue;
       // A merge that was shown to its checks is made again when it lands.
       const shown = steps.map((/** @type {any} */ { shows }) => shows);
       const known = [seen.commit, ...shown].filter(Boolean);
-      byPath.set(worktree.path, { ...worktree, sessionId, plan: planId, node, attempt, known });
+      const succeeded = status === "succeeded" || byPath.get(worktree.path)?.succeeded === true;
+      const of = { plan: planId, node, attempt, succeeded };
+      byPath.set(worktree.path, { ...worktree, sessionId, ...of, known });
     }
     return [...byPath.values()];
   }
@@ -107,13 +105,11 @@ export class Worktrees {
     return worktree && !worktree.path ? { ...input, from: "start" } : input;
   }
 
-  /** Nothing of the plan runs any more. @param {string} planId */
-  close(planId) {
+  /** Nothing of the plan runs any more. @param {string} planId @param {number} endedAt since then */
+  close(planId, endedAt) {
     return this.#inTurn(planId, async () => {
       await this.#drain(planId).catch((error) => this.#noteOf(planId, error));
-      // A retry may have come meanwhile.
-      const { endedAt } = this.#plans.view({ view: "plan", planId });
-      if (endedAt !== undefined) await this.#plans.closed(planId);
+      await this.#plans.closed(planId, endedAt);
     });
   }
 

@@ -293,3 +293,21 @@ test("a branch that is being rebased counts as checked out", async (t) => {
   const { clean, operation } = await whereIs(repository, "main");
   assert.deepEqual([clean, operation], [false, "a rebase"]);
 });
+
+test("what a process that was killed has left in the folder of ours is deleted after a day", async (t) => {
+  const { root } = await makeRepository(t);
+  const folder = path.join(root, ".git", "tap");
+  const view = `attributes-${"0".repeat(32)}`;
+  const stays = [view, "landing-1", "locks"];
+  const goes = [`${view}-17-x/deep`, `${view}-17-x.index`, "restore-p-n-17", "orphan-n-17.lock"];
+  write(
+    folder,
+    Object.fromEntries([...stays, ...goes, "restore-p-n-18"].map((name) => [name, ""])),
+  );
+  const old = new Date(Date.now() - 90_000_000);
+  for (const name of fs.readdirSync(folder)) {
+    if (name !== "restore-p-n-18") fs.utimesSync(path.join(folder, name), old, old);
+  }
+  assert.equal(await (await openRepository(root)).ownFolder(), folder);
+  assert.deepEqual(fs.readdirSync(folder).sort(), [...stays, "restore-p-n-18"].sort());
+});

@@ -1,4 +1,4 @@
-// What git cannot do twice at once in one repository is done in turn.
+// What cannot be done twice at once is done in turn: such as what git changes in one repository.
 
 /** The end of the last in each line. @type {Map<string, Promise<unknown>>} */
 const lines = new Map();
