@@ -5,10 +5,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Random } from "../../../tools/chaos/random.mjs";
 import { ask, sized } from "../../support/oracle.mjs";
+import { ROUNDS } from "../../support/rounds.mjs";
 
 const seed = Number(process.env.TAP_TEST_SEED ?? 20_250_701) >>> 0;
-const batches = 6;
-const batchSize = 20_000;
+const batches = ROUNDS;
+const batchSize = 15_000;
 const maxDepth = 128;
 
 /**

@@ -13,6 +13,9 @@ import { Host } from "../../support/test-host.mjs";
 import { TestSession } from "../../support/harness.mjs";
 import { waitFor } from "../../support/wait.mjs";
 
+/** Before a gateway without a session leaves: one has to come within it, also on a busy machine. */
+const GRACE_MS = "1500";
+
 /** A gateway with a session and a provider, and two calls: one that works, one that does not. */
 async function called(t) {
   const { at, kit } = await served(t);
@@ -48,7 +51,7 @@ describe("copilot-tap records", () => {
   });
 
   test("and spans are there while no gateway runs: one starts, and ends by itself", async (t) => {
-    const host = await Host.elected(t, { TAP_GRACE_MS: "300" });
+    const host = await Host.elected(t, { TAP_GRACE_MS: GRACE_MS });
     const at = placeOf(host);
     const session = await host.session(t, { cwd: at.workspace });
     await session.call("tap_status");
@@ -63,7 +66,7 @@ describe("copilot-tap records", () => {
   });
 
   test("and go on with another gateway when theirs ends while they are asked", async (t) => {
-    const host = await Host.elected(t, { TAP_GRACE_MS: "300" });
+    const host = await Host.elected(t, { TAP_GRACE_MS: GRACE_MS });
     const at = placeOf(host);
     /** A session that comes to whichever gateway there is, and goes. */
     const visit = async () => {

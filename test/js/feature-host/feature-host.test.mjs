@@ -298,7 +298,7 @@ describe("live", () => {
 describe("holds", () => {
   test("keep both hosts without a session, until they are released", async (t) => {
     const { host, session, hostPid, has } = await setUp(t, {
-      TAP_GRACE_MS: "300",
+      TAP_GRACE_MS: "1500", // in which the session has to come
       TAP_LINGER_MS: "10",
     });
     await has("good_count");

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { indexOf, judge, prohibitedIn } from "../../../js/features/goals/claims.mjs";
+import { cpuMs } from "../../support/cost.mjs";
 import { goals, runner } from "./goals-rig.mjs";
 
 let last = 0;
@@ -76,9 +77,9 @@ describe("a claim", () => {
       "n't".repeat(160),
     ]) {
       const times = [1, 2, 3].map(() => {
-        const begun = performance.now();
+        const before = cpuMs();
         judge(text, index);
-        return performance.now() - begun;
+        return cpuMs() - before;
       });
       assert.ok(Math.min(...times) < 50, `${text.slice(0, 20)}: ${times} ms`);
     }

@@ -19,6 +19,18 @@ import {
   writeConfig,
 } from "./emitters-rig.mjs";
 
+/** A session that has ended is forgotten soon, not after ten seconds. @param {import("node:test").TestContext} t */
+function lingersBriefly(t) {
+  process.env.TAP_LINGER_MS = "500";
+  t.after(() => delete process.env.TAP_LINGER_MS);
+}
+
+/** Its end has come to all who hear of it. @param {any} control @param {number} [others] */
+async function sessionIsGone(control, others = 0) {
+  await until(async () => (await control.inspect()).sessions.length === others, "its end");
+  await new Promise((resolve) => setTimeout(resolve, 1000));
+}
+
 const cli = path.join(programFolder, "js", "command", "cli.mjs");
 
 test("an emitter outlives a kill of the feature host, and names the gap", async (t) => {
@@ -189,6 +201,7 @@ test("an emitter of the user's own config begins with a session, without a tool"
 });
 
 test("an emitter in the background goes on without a session, and over a kill of the feature host", async (t) => {
+  lingersBriefly(t);
   const home = homeFolder(t);
   const file = path.join(home, "tap", "config.json");
   const entry = {
@@ -208,7 +221,7 @@ test("an emitter in the background goes on without a session, and over a kill of
   const state = () => control.request("features.report", {});
   await until(async () => (await state()).holds.length === 1, "a hold");
   first.send({ type: "end", reason: "over" });
-  await new Promise((resolve) => setTimeout(resolve, 11_000));
+  await sessionIsGone(control);
   assert.equal((await state()).holds.length, 1);
   const { pid } = (await state()).host;
   process.kill(pid, "SIGKILL");
@@ -329,6 +342,7 @@ test("what a former process has saved, and nobody can read, is told, kept aside 
 });
 
 test("streams of a config are the folder's: they outlive its first session, and follow the config", async (t) => {
+  lingersBriefly(t);
   const { call, cwd, join, session, host, control } = await setUp(t);
   const write = (/** @type {object[]} */ streams) =>
     fs.writeFileSync(path.join(cwd, "tap.config.json"), JSON.stringify({ streams }));
@@ -343,7 +357,7 @@ test("streams of a config are the folder's: they outlive its first session, and 
   const second = await join({ cliPid: 4712 });
   const then = helpersOf(host, second, control);
   session.send({ type: "end", reason: "over" });
-  await new Promise((resolve) => setTimeout(resolve, 11_000));
+  await sessionIsGone(control, 1);
   const { lines } = await then.call("tap_stream_history", { channel: "notes" });
   assert.ok(lines.some(({ text }) => text === "kept"));
   assert.deepEqual(await streams(then.call), [
@@ -361,6 +375,7 @@ test("streams of a config are the folder's: they outlive its first session, and 
 });
 
 test("without a session an emitter goes on only as the config and the consent say", async (t) => {
+  lingersBriefly(t);
   const { call, session, cwd, host, home, control } = await setUp(t);
   await call("tap_list_emitters");
   const entry = (/** @type {string} */ word) => ({
@@ -380,7 +395,7 @@ test("without a session an emitter goes on only as the config and the consent sa
   await until(async () => (await state()).holds.length === 1, "a hold");
   await untilSaved(home, "bg", ({ run }) => run?.number === 1);
   session.send({ type: "end", reason: "over" });
-  await new Promise((resolve) => setTimeout(resolve, 11_000));
+  await sessionIsGone(control);
   process.kill((await state()).host.pid, "SIGKILL");
   await until(() => beats() === "one\none\n", beats);
   await untilSaved(home, "bg", ({ run }) => run?.number === 2);

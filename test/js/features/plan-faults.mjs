@@ -17,7 +17,9 @@ const MAIN = fileURLToPath(
 );
 const MARK = "PLAN_FAULTS";
 
-/** Joins, merges, a join without work, checks, evidence in place of changes, and two leaves. */
+/** @typedef {{id: string, dependencies?: string[], prechecks?: boolean, postchecks?: boolean, changesNothing?: boolean, isJoin?: boolean}} PlanNode */
+
+/** Joins, merges, a join without work, checks, evidence in place of changes, and two leaves. @type {readonly PlanNode[]} */
 const NODES = [
   { id: "r1", prechecks: true },
   { id: "r2" },
@@ -33,11 +35,20 @@ const NODES = [
   { id: "leaf2", dependencies: ["d1"], postchecks: true },
 ];
 
-/** @param {string} done where each phase says that it has begun @param {string} mark of its processes */
-function planOf(done, mark) {
+/** The fewest that have each kind of entry in the journal, and two leaves that land. @type {readonly PlanNode[]} */
+export const FEW_NODES = [
+  { id: "r1", prechecks: true },
+  { id: "r2" },
+  { id: "d1", dependencies: ["r1", "r2"], isJoin: true },
+  { id: "leaf1", dependencies: ["d1"], postchecks: true },
+  { id: "leaf2", dependencies: ["d1"], postchecks: true },
+];
+
+/** @param {readonly PlanNode[]} all @param {string} done where each phase says that it has begun @param {string} mark of its processes */
+function planOf(all, done, mark) {
   const said = (/** @type {string} */ id, /** @type {string} */ phase) =>
     `printf x >> '${path.join(done, `${id}-${phase}`)}'`;
-  const nodes = NODES.map(({ id, dependencies = [], ...is }) => ({
+  const nodes = all.map(({ id, dependencies = [], ...is }) => ({
     ...{ id, dependencies },
     ...(is.prechecks && { prechecks: `${said(id, "prechecks")}; test ! -e ${id}.txt` }),
     ...(!is.isJoin && {
@@ -131,16 +142,17 @@ async function again(rig) {
   await rig.start();
 }
 
-/** Until it has ended; its gateway host may have before. @param {any} rig @param {string} planId */
+/** Until it has ended; its gateway hosts may have before. @param {any} rig @param {string} planId */
 async function ended(rig, planId) {
-  const { host } = rig;
-  const gone = host.gone.then(() => undefined);
-  const status = await Promise.race([rig.ended(planId), gone]).catch((error) => {
-    if (host.process.signalCode === null) throw error;
-  });
-  if (status) return status;
-  await again(rig);
-  return rig.ended(planId);
+  for (;;) {
+    const { host } = rig;
+    const gone = host.gone.then(() => undefined);
+    const status = await Promise.race([rig.ended(planId), gone]).catch((error) => {
+      if (host.process.signalCode === null) throw error;
+    });
+    if (status) return status;
+    await again(rig);
+  }
 }
 
 /** Calls until the plan exists; a host that is killed meanwhile may have made it. @param {any} rig @param {object} plan @returns {Promise<string>} its id */
@@ -179,6 +191,16 @@ async function leftovers({ repo, control }, mark) {
   return waitFor(none).then(() => [], look);
 }
 
+/**
+ * Whether a phase has succeeded for good by the time of a kill. A worktree whose work was cut off is made again, and
+ * with it the prechecks run again.
+ * @param {Kill} kill @param {string} phase
+ */
+function isOver({ succeeded }, phase) {
+  const work = phase.replace(/prechecks$/, "work");
+  return succeeded.includes(phase) && succeeded.includes(work);
+}
+
 /** @param {string} home @param {readonly Kill[]} kills @returns {string[]} problems */
 function doneTwice(home, kills) {
   const done = Object.entries(workDone(faultFiles(home).done));
@@ -188,16 +210,16 @@ function doneTwice(home, kills) {
     return [
       ...(count > 1 + kills.length + more ? [`${phase} was begun ${count} times`] : []),
       ...kills
-        .filter((kill) => kill.succeeded.includes(phase) && count > kill.done[phase] + more)
+        .filter((kill) => isOver(kill, phase) && count > kill.done[phase] + more)
         .map(() => `${phase} had succeeded and was done again`),
     ];
   });
 }
 
-/** @param {any} rig @param {string} planId @returns {Promise<string[]>} problems */
-async function notOnce(rig, planId) {
+/** @param {any} rig @param {string} planId @param {readonly PlanNode[]} nodes @returns {Promise<string[]>} problems */
+async function notOnce(rig, planId, nodes) {
   const problems = [];
-  for (const { id } of NODES) {
+  for (const { id } of nodes) {
     const { attempts } = await rig.ask("get_copilot_node_attempts", { planId, nodeId: id });
     const [first, ...more] = attempts;
     if (more.length > 0 || first?.status !== "succeeded") {
@@ -208,16 +230,16 @@ async function notOnce(rig, planId) {
 }
 
 /**
- * @param {import("node:test").TestContext} t @param {readonly Order[]} orders
+ * @param {import("node:test").TestContext} t @param {readonly Order[]} orders @param {readonly PlanNode[]} [nodes]
  * @returns {Promise<{result: object, problems: string[], kills: Kill[]}>}
  */
-export async function runWithFaults(t, orders) {
+export async function runWithFaults(t, orders, nodes = NODES) {
   const { repo } = makeRepository(t);
   workOfUser(repo);
   const before = Object.entries(userOf(repo));
   const rig = await faultyRig(t, orders, { repo });
   const mark = `faults-${path.basename(rig.home)}`;
-  const planId = await create(rig, planOf(faultFiles(rig.home).done, mark));
+  const planId = await create(rig, planOf(nodes, faultFiles(rig.home).done, mark));
   const status = await ended(rig, planId);
   if (status.status !== "succeeded") {
     const problems = [`it ended as ${JSON.stringify(status)}`];
@@ -235,7 +257,7 @@ export async function runWithFaults(t, orders) {
   });
   const problems = [
     ...left.map((one) => `is left: ${one}`),
-    ...(await notOnce(rig, planId)),
+    ...(await notOnce(rig, planId, nodes)),
     ...doneTwice(rig.home, kills),
     ...changed.map(([what]) => `the user's ${what} changed`),
     ...(fsck === "" ? [] : [fsck]),

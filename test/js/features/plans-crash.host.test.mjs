@@ -1,64 +1,72 @@
-// Both hosts, that of the gateway and that of the features, are killed while a plan runs, at some of the writes of its
-// journal. `npm run faults` has them all.
+// Hosts are killed while a plan runs. Each kind of write to the journal has its kill here, one after the other in two
+// runs of a small plan; plans-crash.long.test.mjs kills both hosts at many writes of a larger one.
 
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
-import { describe, test } from "node:test";
+import { test } from "node:test";
 import { waitFor } from "../../support/wait.mjs";
-import { contained, faultyRig, runWithFaults } from "./plan-faults.mjs";
+import { faultyRig, FEW_NODES, runWithFaults } from "./plan-faults.mjs";
+import { kill, testKills } from "./plan-kills.mjs";
 import { plansRig } from "./plans-rig.mjs";
 
-/** Of about 95, more or less as it happens to go. */
-const AT = [1, 2, 3, 10, 18, 27, 36, 45, 54, 63, 72, 81];
-
-const killed = (/** @type {"before" | "after"} */ when, /** @type {string} */ at) => ({
-  ...{ at, when },
-  whom: /** @type {const} */ ("feature-host"),
-});
-
-describe("a plan whose hosts are killed at a write of its journal", { concurrency: 2 }, () => {
-  const undisturbed = contained((t) => runWithFaults(t, []));
-
-  for (const [index, at] of AT.entries()) {
-    const when = index % 2 === 0 ? "after" : "before";
-    test(`ends as one that is left alone: ${when} write ${at}`, async (t) => {
-      const { result, problems, kills } = await runWithFaults(t, [{ at, when, whom: "both" }]);
-      assert.equal(kills.length, 1);
-      assert.deepEqual(problems, [], `killed ${when} ${kills[0].what}`);
-      assert.deepEqual(result, (await undisturbed).result);
-    });
-  }
-});
+// Each process that opens the journal is killed by the next order. All are on the way of one node after the other, so
+// that no write has come before its order does.
+testKills(
+  [
+    {
+      name: "when it is made and begins",
+      orders: [
+        kill("before", "create"),
+        kill("before", "describe", "both"),
+        kill("before", "recover"),
+        kill("after", "began r1"),
+        kill("before", "step r1", "both"),
+      ],
+    },
+    {
+      name: "when its phases end",
+      orders: [
+        kill("before", "phase-ended r1 prechecks succeeded", "both"),
+        kill("after", "phase-ended r1 work succeeded"),
+        kill("before", "phase-ended d1 merge-fi succeeded", "both"),
+        kill("after", "phase-ended leaf1 postchecks succeeded"),
+        kill("after", "phase-ended leaf1 merge-ri succeeded", "both"),
+      ],
+    },
+  ],
+  FEW_NODES,
+);
 
 test("a host that is killed when a node has succeeded: its worktree is removed all the same", async (t) => {
-  const orders = [killed("after", "phase-ended r2 commit succeeded")];
-  const { problems, kills } = await runWithFaults(t, orders);
+  const orders = [kill("after", "phase-ended r2 commit succeeded")];
+  const { problems, kills } = await runWithFaults(t, orders, FEW_NODES);
   assert.equal(kills.length, 1);
   assert.deepEqual(problems, []);
 });
 
 test("a host that is killed when a plan has ended: the next one lets the gateway go and leaves nothing", async (t) => {
-  const orders = [{ ...killed("before", "describe"), nth: 2 }];
-  const { problems, kills } = await runWithFaults(t, orders);
+  const orders = [{ ...kill("before", "describe"), nth: 2 }];
+  const { problems, kills } = await runWithFaults(t, orders, FEW_NODES);
   assert.equal(kills.length, 1);
   assert.deepEqual(problems, []);
 });
 
 test("a program that a crash cuts off begins again, not on top of what it had done", async (t) => {
   const { ask, create, ended, repo, git, host, hostPid } = await plansRig(t);
-  const flag = path.join(repo, ".git", "began");
+  const [flag, may] = ["began", "may"].map((name) => path.join(repo, ".git", name));
+  const begins = `echo one >> new.txt; echo one >> a.txt; echo x >> ${flag}`;
+  const ends = `until test -f ${may}; do sleep 0.05; done; echo two >> new.txt`;
   const planId = await create({
     targetBranch: "feature/x",
-    nodes: [
-      {
-        id: "a",
-        work: `echo one >> new.txt; echo one >> a.txt; echo x >> ${flag}; sleep 3; echo two >> new.txt`,
-      },
-    ],
+    nodes: [{ id: "a", work: `${begins}; ${ends}` }],
   });
-  await waitFor(() => fs.existsSync(flag), { what: () => host.log });
+  const begun = (/** @type {number} */ times) =>
+    waitFor(() => fs.readFileSync(flag, "utf8") === "x\n".repeat(times), { what: () => host.log });
+  await begun(1);
   process.kill(await hostPid(), "SIGKILL");
+  await begun(2);
+  fs.writeFileSync(may, "");
   assert.equal((await ended(planId)).status, "succeeded");
   assert.equal(fs.readFileSync(flag, "utf8"), "x\nx\n", "it began twice");
   assert.equal(git("show", "feature/x:new.txt"), "one\ntwo");
@@ -85,8 +93,8 @@ test("a program that a crash cuts off and that ends late has no part in what beg
 });
 
 test("a gateway that is killed when a command is to be checked: no node fails of that", async (t) => {
-  const at = "phase-ended r1 merge-fi succeeded";
-  const { problems, kills } = await runWithFaults(t, [{ at, when: "after", whom: "gateway" }]);
+  const orders = [kill("after", "phase-ended r1 merge-fi succeeded", "gateway")];
+  const { problems, kills } = await runWithFaults(t, orders, FEW_NODES);
   assert.equal(kills.length, 1);
   assert.deepEqual(problems, []);
 });
@@ -126,7 +134,7 @@ test("a session whose process was gone is not the last to hear of a plan's end",
 });
 
 test("a plan that is retried after its end goes on after a crash", async (t) => {
-  const { ask, create, ended, repo } = await faultyRig(t, [killed("after", "retry a")]);
+  const { ask, create, ended, repo } = await faultyRig(t, [kill("after", "retry a")]);
   const flag = path.join(repo, ".git", "may");
   const planId = await create({ nodes: [{ id: "a", work: `test -f ${flag} && echo x > x.txt` }] });
   assert.equal((await ended(planId)).status, "failed");

@@ -198,20 +198,27 @@ test("a plan with mistakes is refused with all of them, and nothing is made", as
 
 test("after the feature host is killed a plan goes on, and no step is done twice", async (t) => {
   const { repo, create, ended, hostPid, git } = await plansRig(t);
-  const ran = path.join(repo, ".git", "ran");
+  const [ran, may] = ["ran", "may"].map((name) => path.join(repo, ".git", name));
+  const waits = `until test -f ${may}; do sleep 0.05; done`;
   const planId = await create({
     targetBranch: "feature/x",
     maxParallel: 1,
     nodes: [
       { id: "first", work: `echo first >> ${ran}; echo 1 > 1.txt` },
-      { id: "slow", dependencies: ["first"], work: `echo slow >> ${ran}; sleep 2; echo 2 > 2.txt` },
+      {
+        id: "slow",
+        dependencies: ["first"],
+        work: `echo slow >> ${ran}; ${waits}; echo 2 > 2.txt`,
+      },
       { id: "last", dependencies: ["slow"], work: `echo last >> ${ran}; echo 3 > 3.txt` },
     ],
   });
-  while (!fs.existsSync(ran) || !fs.readFileSync(ran, "utf8").includes("slow")) {
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
+  const begun = (/** @type {RegExp} */ what) =>
+    waitFor(() => what.test(fs.readFileSync(ran, "utf8")), { what: () => `${what} has begun` });
+  await begun(/slow\n/);
   process.kill(await hostPid(), "SIGKILL");
+  await begun(/slow\nslow\n/);
+  fs.writeFileSync(may, "");
   assert.equal((await ended(planId)).status, "succeeded");
   const lines = fs.readFileSync(ran, "utf8").trim().split("\n");
   assert.deepEqual(lines, ["first", "slow", "slow", "last"], "only what was interrupted ran again");

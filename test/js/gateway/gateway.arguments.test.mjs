@@ -50,13 +50,11 @@ function callsOf(t, gateway) {
   });
 }
 
-/** Fails unless it is refused at once. */
+/** Fails unless it is refused; what nobody answers ends with another code. */
 async function refused(session, tool, args, says) {
-  const since = performance.now();
   const outcome = await session.call(tool, args, 60_000);
   assert.equal(outcome.code, "INVALID_JSON", JSON.stringify(outcome));
   assert.match(outcome.text, says);
-  assert.ok(performance.now() - since < 50_000);
 }
 
 for (const way of WAYS) {

@@ -135,7 +135,7 @@ test("the host leaves when no session has come for the grace time", async (t) =>
 
 // shows: P-HOST-3
 test("the host stays while there is a session, and leaves after the last", async (t) => {
-  const host = await Host.elected(t, { TAP_GRACE_MS: "400", TAP_LINGER_MS: "10" });
+  const host = await Host.elected(t, { TAP_GRACE_MS: "1500", TAP_LINGER_MS: "10" });
   const session = await host.withToken(t);
   session.close();
   assert.deepEqual(await host.exit(), { code: 0, signal: null });

@@ -104,23 +104,23 @@ test("a config with a mistake is told with its place, and starts once it is mend
 });
 
 test("mistakes that come while a session runs are told once, and again after it was mended", async (t) => {
-  const GOOD = '{ "providers": [] }';
   const host = await Host.elected(t);
-  const workspace = new Workspace(t, host, GOOD);
+  const workspace = new Workspace(t, host, '{ "providers": [] }');
   const session = await host.session(t, { cwd: workspace.folder });
   const told = () => linesOf(session).filter((text) => /mistakes/.test(text));
   const write = (/** @type {string} */ text) => fs.writeFileSync(workspace.file, text);
-  const look = () => new Promise((resolve) => setTimeout(resolve, 2500));
-  for (const [texts, count] of /** @type {const} */ ([
-    [['{ "bogus": 1 }', '{ "bogus": 22 }'], 1],
-    [[GOOD, '{ "bogus": 333 }'], 2],
-  ])) {
-    for (const text of texts) {
-      write(text);
-      await look();
-    }
-    assert.equal(told().length, count, told().join("\n"));
-  }
+  const until = (/** @type {number} */ count) =>
+    waitFor(() => told().length === count, { what: () => linesOf(session).join("\n") });
+  write('{ "bogus": 1 }');
+  await until(1);
+  write('{ "bogus": 22 }');
+  await new Promise((resolve) => setTimeout(resolve, 2500)); // for a look at it
+  workspace.write({ providers: [entry("ci")] });
+  workspace.allow();
+  await offered(session, "ci");
+  assert.equal(told().length, 1, told().join("\n"));
+  write('{ "bogus": 333 }');
+  await until(2);
   assert.match(told()[1], /tap\.config\.json:1:\d+: .*bogus/);
 });
 

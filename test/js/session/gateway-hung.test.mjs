@@ -106,14 +106,13 @@ test("gateways that hang one after another are each given twice the time", async
   const asked = path.join(files.home, "asked");
   for (const least of [300, 600, 1200]) {
     fs.rmSync(asked, { force: true });
+    const since = performance.now();
     const gateway = await mute(t, { files, asked });
     seen.link.start();
     await waitFor(() => fs.existsSync(asked), { what: "a request to register" });
-    const since = performance.now();
     await waitFor(() => gateway.signalCode === "SIGKILL", { what: "the end of the gateway" });
-    // The file is seen somewhat late.
     const took = performance.now() - since;
-    assert.ok(took >= least - 100, `killed after ${took} ms, not before ${least}`);
+    assert.ok(took >= least, `killed after ${took} ms, not before ${least}`);
   }
 });
 
@@ -123,18 +122,15 @@ test("a gateway that hangs while nobody is linked is replaced by the next sessio
   const { COPILOT_HOME, TAP_GATEWAY_PORT } = /** @type {any} */ (host.env);
   withEnvironment(t, { COPILOT_HOME, TAP_GATEWAY_PORT });
   const seen = linkTo(t, host.files);
-  const since = performance.now();
   seen.link.start();
   await waitFor(() => seen.welcomes > 0, {
     what: () => `a new gateway; ${seen.logged.join("\n")} ${seen.told.join("\n")}`,
   });
-  const took = performance.now() - since;
   const { signal } = await host.exit();
   assert.equal(signal, "SIGKILL");
   const { pid } = /** @type {any} */ (readDescriptor(host.files.descriptor));
   t.after(() => process.kill(pid, "SIGKILL"));
-  assert.ok(took < 29_000, `${took} ms: one that is busy is given 30 s`);
-  assert.deepEqual(seen.told, [], "nothing for the user to do");
+  assert.deepEqual(seen.told, [], "nothing for the user to do, and none is said to be busy");
 });
 
 test("a gateway that is busy is given longer than one that is stopped, and the user is told once", async (t) => {

@@ -7,9 +7,10 @@ import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { boundsOf, decided } from "../../../js/workers/run.mjs";
+import { ROUNDS } from "../../support/rounds.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 
-const COUNT = Number(process.env.TAP_RANDOM_COMMANDS ?? 120);
+const COUNT = Number(process.env.TAP_RANDOM_COMMANDS ?? 20 * ROUNDS);
 const SEED = Number(process.env.TAP_RANDOM_SEED ?? 1);
 
 /** @param {number} seed @returns {(below: number) => number} */

@@ -11,6 +11,7 @@
 
 int main() {
   std::ios::sync_with_stdio(false);
+  std::cin.tie(nullptr);  // Otherwise each line that is read writes what was printed so far.
   for (std::string text; std::getline(std::cin, text);) {
     std::cout << tap::visible(text, false, std::string::npos) << '\t' << tap::nameProblem(text)
               << '\n';
