@@ -57,4 +57,15 @@ export default [
     files: ["js/**", "extension.mjs"],
     rules: { "no-console": "error" },
   },
+  {
+    // A command also runs in processes that go on after it: it returns its exit code.
+    files: ["js/command/**"],
+    ignores: ["js/command/main.mjs"],
+    rules: {
+      "no-restricted-properties": [
+        "error",
+        ...["exit", "exitCode"].map((property) => ({ object: "process", property })),
+      ],
+    },
+  },
 ];

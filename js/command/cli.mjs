@@ -3,4 +3,4 @@
 
 import "../base/require-node.mjs";
 
-void import("./main.mjs");
+void import("./main.mjs").then(({ runProgram }) => runProgram(process.argv.slice(2)));

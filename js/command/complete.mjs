@@ -247,10 +247,10 @@ export async function complete(words) {
   return { files, candidates: [...known].map(([value, about]) => ({ value, about })) };
 }
 
-/** Answers a script and exits, without waiting for the gateway any longer. @param {string[]} words */
+/** Answers a script. @param {string[]} words @returns {Promise<void>} once the answer is written */
 export async function answerShell(words) {
   const { files, candidates } = await complete(words);
   const lines = candidates.map(({ value, about }) => `${value}\t${about}`);
   const text = [files ? "files" : "words", ...lines].map((line) => `${line}\n`).join("");
-  process.stdout.write(text, () => process.exit());
+  await new Promise((resolve) => process.stdout.write(text, resolve));
 }

@@ -16,6 +16,9 @@ import { gatewayFiles } from "../base/paths.mjs";
  * @property {boolean} [hidden] not in the help
  */
 /**
+ * The exit code of a command that did its work; without one it is 0.
+ * @typedef {number | void} Exit
+ *
  * A command: what it is called, what its help says, and what it does. It ends well, or throws a Failure.
  * @typedef {object} Command
  * @property {string} command with its arguments: `<name>`, `[name]`, `[names..]`
@@ -25,7 +28,8 @@ import { gatewayFiles } from "../base/paths.mjs";
  * @property {Record<string, Option>} [positionals] the arguments, by the names in `command`
  * @property {Record<string, Option>} [options] by their names without --
  * @property {[string, string][]} examples a command line, with `$0`, and what it is for
- * @property {(given: any) => void | Promise<void>} handler gets them by camelCase names
+ * @property {(given: any) => Exit | Promise<Exit>} handler gets them by camelCase names
+ * @property {number} [farewellMs] once it has ended well, the process waits only so long for what still runs
  * @property {boolean} [takesRest] whether words may follow after --; they are given.rest
  */
 

@@ -1,4 +1,5 @@
-// The `copilot-tap` command (docs/command.md), started by cli.mjs. Its commands are in commands/, one file each.
+// The `copilot-tap` command (docs/command.md), started by cli.mjs. Its commands are in commands/, one file each. What
+// the whole process is to do is done in runProgram(): runCommand() can run in a process that goes on.
 
 import { programFolder, version } from "../base/paths.mjs";
 import { load, loadAll, NAMES } from "./commands/index.mjs";
@@ -7,12 +8,10 @@ import { helpOf, helpOfAll } from "./help.mjs";
 import { parse, splitCommand, unknownCommand } from "./parser.mjs";
 import { Output } from "../views/output.mjs";
 
-const args = process.argv.slice(2);
-
-// The reader of our output has closed it, as `head` does.
-process.stdout.on("error", (/** @type {NodeJS.ErrnoException} */ error) => {
-  process.exit(error.code === "EPIPE" ? EXIT.done : EXIT.notDone);
-});
+/**
+ * How a command line has ended. `farewellMs`: what still runs is waited for only so long.
+ * @typedef {{exit: number, farewellMs?: number}} Ended
+ */
 
 /** In a clone nothing may be installed yet. @param {unknown} error */
 function explained(error) {
@@ -24,28 +23,38 @@ function explained(error) {
   });
 }
 
-const print = (/** @type {string} */ text) => void process.stdout.write(text);
+/** @param {string} text @returns {Ended} */
+function print(text) {
+  process.stdout.write(text);
+  return { exit: EXIT.done };
+}
 
-/** @param {string} name @param {string[]} rest */
-async function runCommand(name, rest) {
+/** @param {string} name @param {string[]} rest @returns {Promise<Ended>} */
+async function runNamed(name, rest) {
   if (!NAMES.includes(name)) throw unknownCommand(name, NAMES);
   const command = await load(name);
   const { help, version: wanted, ...given } = parse(rest, command);
   if (help) return print(helpOf(command, process.stdout.columns));
-  return wanted ? print(`${version}\n`) : command.handler(given);
+  if (wanted) return print(`${version}\n`);
+  const code = await command.handler(given);
+  return { exit: typeof code === "number" ? code : EXIT.done, farewellMs: command.farewellMs };
 }
 
-/** @param {string[]} rest */
+/** @param {string[]} rest @returns {Promise<Ended>} */
 async function runWithout(rest) {
   const { help, version: wanted, ...given } = parse(rest);
   if (help) return print(helpOfAll(await loadAll(), process.stdout.columns));
-  return wanted ? print(`${version}\n`) : (await import("./overview.mjs")).showOverview(given);
+  if (wanted) return print(`${version}\n`);
+  await (await import("./overview.mjs")).showOverview(given);
+  return { exit: EXIT.done };
 }
 
-async function run() {
+/** @param {string[]} args @returns {Promise<Ended>} */
+async function run(args) {
   if (args[0] === "--complete") {
     const { answerShell } = await import("./complete.mjs");
-    return answerShell(args.slice(1));
+    await answerShell(args.slice(1));
+    return { exit: EXIT.done, farewellMs: 0 }; // the shell waits; the gateway may not have answered
   }
   const split = splitCommand(args);
   const isHelp = split.name === "help";
@@ -53,14 +62,31 @@ async function run() {
   const { name, rest } = isHelp ? splitCommand(["--help", ...split.rest]) : split;
   return name === undefined || (isHelp && name === "help")
     ? runWithout(rest)
-    : runCommand(name, rest);
+    : runNamed(name, rest);
 }
 
-try {
-  await run();
-} catch (error) {
-  const failure = asFailure(explained(error));
-  const [end = args.length] = [args.indexOf("--")].filter((at) => at >= 0);
-  new Output({ json: args.slice(0, end).includes("--json") }).fail(failure);
-  process.exitCode = failure.exit;
+/**
+ * Runs a command line to its end; a failure is printed.
+ * @param {string[]} args without the program @returns {Promise<Ended>}
+ */
+export async function runCommand(args) {
+  try {
+    return await run(args);
+  } catch (error) {
+    const failure = asFailure(explained(error));
+    const [end = args.length] = [args.indexOf("--")].filter((at) => at >= 0);
+    new Output({ json: args.slice(0, end).includes("--json") }).fail(failure);
+    return { exit: failure.exit };
+  }
+}
+
+/** The same where nothing else is the business of this process. @param {string[]} args */
+export async function runProgram(args) {
+  // The reader of our output has closed it, as `head` does.
+  process.stdout.on("error", (/** @type {NodeJS.ErrnoException} */ error) => {
+    process.exit(error.code === "EPIPE" ? EXIT.done : EXIT.notDone);
+  });
+  const { exit, farewellMs } = await runCommand(args);
+  process.exitCode = exit;
+  if (farewellMs !== undefined) setTimeout(() => process.exit(), farewellMs).unref();
 }

@@ -125,7 +125,7 @@ async function run(given) {
     return done;
   });
   output.result(report, () => showSummary(output, report));
-  if (!report.well) process.exitCode = EXIT.notDone;
+  return report.well ? EXIT.done : EXIT.notDone;
 }
 
 /** @type {import("../given.mjs").Command} */

@@ -8,9 +8,9 @@ const SHELLS = Object.keys(SCRIPTS);
 /** @param {NodeJS.ProcessEnv} env */
 const shellOf = (env) => SHELLS.find((shell) => env.SHELL?.endsWith(shell)) ?? "bash";
 
-/** @param {import("../given.mjs").Given & {shell: string}} given */
+/** @param {import("../given.mjs").Given & {shell?: string}} given */
 function run(given) {
-  const { shell } = given;
+  const { shell = shellOf(process.env) } = given;
   const output = new Output(given);
   output.result({ shell, script: SCRIPTS[shell] }, ({ script }) => output.sayAll(script.trimEnd()));
 }
@@ -26,7 +26,6 @@ export default {
     shell: {
       describe: "bash, zsh or fish; default: that of SHELL",
       choices: SHELLS,
-      default: shellOf(process.env),
     },
   },
   examples: [

@@ -27,9 +27,9 @@ async function run({ json, watch, project, rest: program }) {
   const failed = json
     ? await runJsonDev(streams)
     : await runDev(program, streams, { watch, project });
-  // A person has seen it; a script has not.
-  if (failed && !process.stdin.isTTY) process.exitCode = EXIT.notDone;
   process.stdin.destroy(); // it would keep the process alive
+  // A person has seen it; a script has not.
+  return failed && !process.stdin.isTTY ? EXIT.notDone : EXIT.done;
 }
 
 /** @type {import("../given.mjs").Command} */

@@ -4,9 +4,6 @@ import { EXIT } from "../failure.mjs";
 import { environmentOf } from "../given.mjs";
 import { Output } from "../../views/output.mjs";
 
-/** Does not wait for operations that still hang after the report. */
-const FAREWELL_MS = 500;
-
 /** @param {string | undefined} text */
 const columnsOf = (text) => (/^\d{1,4}$/.test(text ?? "") ? Number(text) : undefined);
 
@@ -23,8 +20,7 @@ async function run(given) {
   output.result({ well, ...(tool !== undefined && { tool }), checks }, () =>
     show(output, checks, { tool, verbose: given.verbose }),
   );
-  process.exitCode = well ? EXIT.done : EXIT.notDone;
-  setTimeout(() => process.exit(), FAREWELL_MS).unref();
+  return well ? EXIT.done : EXIT.notDone;
 }
 
 /** @type {import("../given.mjs").Command} */
@@ -47,4 +43,5 @@ export default {
     ["$0 doctor get_weather", "why does the model not have it?"],
   ],
   handler: run,
+  farewellMs: 500, // what hung while it was examined may hang on
 };

@@ -236,7 +236,7 @@ async function run(given) {
   output.result(results, () => {
     for (const line of reportLines(results, written)) output.say(line);
   });
-  if (results.counts.passed < done.length) process.exitCode = EXIT.notDone;
+  return results.counts.passed < done.length ? EXIT.notDone : EXIT.done;
 }
 
 /** @type {import("../given.mjs").Command} */

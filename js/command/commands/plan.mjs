@@ -27,7 +27,7 @@ import { requireYes } from "../plan/yes.mjs";
  * @typedef {object} Action
  * @property {"file" | "plan" | "node" | "either" | "none"} target
  * @property {string} [tool] what the agent has instead; "": nothing
- * @property {(asked: Asked) => Promise<void>} run
+ * @property {(asked: Asked) => Promise<import("../given.mjs").Exit>} run
  */
 
 /** Of a plan. */
@@ -50,7 +50,7 @@ async function runFile({ given, target, output, ask }) {
     sayNotes(output, notes);
     output.say(`plan ${planId} runs`);
   });
-  await untilInterrupted((ending) => followToEnd(ask, planId, output, ending));
+  return untilInterrupted((ending) => followToEnd(ask, planId, output, ending));
 }
 
 /** @param {Asked} asked */
@@ -140,7 +140,7 @@ async function remove({ given, target, output, ask }) {
     for (const why of answer.stay) output.say(why);
     if (answer.next) output.say(answer.next);
   });
-  if (answer.stay.length > 0) process.exitCode = EXIT.notDone;
+  return answer.stay.length > 0 ? EXIT.notDone : EXIT.done;
 }
 
 /** @param {Asked} asked */
@@ -168,7 +168,7 @@ async function resume({ given, target, output, ask }) {
     throw withOptions(error);
   });
   sayState(output, plan);
-  if (plan.status === "paused") process.exitCode = EXIT.notDone;
+  return plan.status === "paused" ? EXIT.notDone : EXIT.done;
 }
 
 /** @param {Asked} asked */
@@ -233,7 +233,7 @@ async function run(given) {
     () => openControl(files),
   );
   try {
-    await act({ given, target, output, ask });
+    return await act({ given, target, output, ask });
   } finally {
     close();
   }

@@ -1,5 +1,6 @@
 // `push`: one event into a session, by a provider that lives as long as that takes.
 
+import { randomBytes } from "node:crypto";
 import { text as textOf } from "node:stream/consumers";
 import { Failure, usage } from "../failure.mjs";
 import { requireGateway, withGateway } from "../gateway.mjs";
@@ -50,8 +51,8 @@ async function run(given) {
       : await withGateway(files, (control) => sessionIdOf(control, given.session));
   const { provider } = await import("../../../sdk/node/provider.mjs");
   const { name, level, stream } = given;
-  // Several may run at once.
-  const instance = String(process.pid);
+  // Several may run at once, also in one process.
+  const instance = randomBytes(4).toString("hex");
   const pusher = provider(name, { home: files.home, port: files.port, session: wanted, instance });
   let status = "";
   pusher.on("status", (text) => (status = text));

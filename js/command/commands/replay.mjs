@@ -1,7 +1,7 @@
 // `replay`: a recording as a test (docs/recordings.md).
 
 import { once } from "node:events";
-import { Failure, usage } from "../failure.mjs";
+import { EXIT, Failure, usage } from "../failure.mjs";
 import { bad, faint, good, Output, strong } from "../../views/output.mjs";
 import { untilInterrupted } from "../interruption.mjs";
 import { callsOf, COMPARISONS, replay } from "../../develop/replay.mjs";
@@ -91,7 +91,7 @@ async function run(given) {
       const all = replay(tap, calls, { compare: given.compare, onCall });
       return Promise.race([all, stopped, gone]);
     });
-    report(output, /** @type {Replayed[]} */ (results));
+    return report(output, /** @type {Replayed[]} */ (results));
   } finally {
     isOver = true; // callbacks that still wait for a tool do nothing
     hush();
@@ -100,7 +100,7 @@ async function run(given) {
   }
 }
 
-/** @param {Output} output @param {Replayed[]} results */
+/** @param {Output} output @param {Replayed[]} results @returns {number} the exit code */
 function report(output, results) {
   const failed = results.filter(({ ok }) => !ok).length;
   const skipped = results.filter((one) => one.skipped).length;
@@ -110,7 +110,7 @@ function report(output, results) {
     const notMade = skipped > 0 ? `, ${skipped} not made` : "";
     output.say(`${same} of ${results.length} calls matched the recording${notMade}`);
   });
-  if (failed > 0) process.exitCode = 1;
+  return failed > 0 ? EXIT.notDone : EXIT.done;
 }
 
 /** @type {import("../given.mjs").Command} */

@@ -73,8 +73,7 @@ async function run(given) {
   if (!given.watch) {
     const seen = await look(files);
     output.result(asJson(seen, given.limits), () => show(output, seen));
-    process.exitCode = exitOf(seen);
-    return;
+    return exitOf(seen);
   }
   await untilInterrupted(async (ending) => {
     for (; !ending.aborted; await pause(LOOK_MS, ending)) {

@@ -22,8 +22,6 @@ async function run(given) {
   }
   const { runTop } = await import("../top/run.mjs");
   await runTop(filesOf(given));
-  // Not when a gateway that hangs has answered.
-  process.exit();
 }
 
 /** @type {import("../given.mjs").Command} */
@@ -36,4 +34,5 @@ export default {
     "the screen names the keys: q quits, ? shows them all.",
   examples: [["$0 top", "until q or Ctrl-C"]],
   handler: run,
+  farewellMs: 0, // a gateway that hangs may still owe an answer
 };

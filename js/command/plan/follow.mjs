@@ -117,7 +117,10 @@ export async function tellFailures(ask, output, { planId, nodes }) {
   }
 }
 
-/** @param {Ask} ask @param {string} planId @param {Output} output @param {AbortSignal} ending */
+/**
+ * @param {Ask} ask @param {string} planId @param {Output} output @param {AbortSignal} ending
+ * @returns {Promise<number>} the exit code
+ */
 export async function followToEnd(ask, planId, output, ending) {
   const plan = await followPlan(ask, planId, changeTeller(output), ending);
   if (plan === undefined) {
@@ -129,7 +132,7 @@ export async function followToEnd(ask, planId, output, ending) {
   }
   await tellFailures(ask, output, plan);
   tellEnd(output, plan);
-  if (plan.status !== "succeeded") process.exitCode = EXIT.notDone;
+  return plan.status === "succeeded" ? EXIT.done : EXIT.notDone;
 }
 
 /** @param {Output} output @param {any} log */

@@ -34,7 +34,7 @@ export async function land({ target, output, ask }) {
       exit: EXIT.interrupted,
     });
   }
-  await tellEnd({ output, ask }, plan, checks);
+  return tellEnd({ output, ask }, plan, checks);
 }
 
 /**
@@ -67,7 +67,10 @@ const ownNodes = ({ nodes }, checks) => nodes.filter(({ id }) => checks.includes
 const onTheWay = ({ landing = [] }, checks) =>
   checks.filter((/** @type {string} */ id) => landing.includes(id));
 
-/** @param {Pick<Asked, "output" | "ask">} asked @param {Plan} plan @param {string[]} checks */
+/**
+ * @param {Pick<Asked, "output" | "ask">} asked @param {Plan} plan @param {string[]} checks
+ * @returns {Promise<number>} the exit code
+ */
 async function tellEnd({ output, ask }, plan, checks) {
   const { planId, unlanded, error } = plan;
   const left = (plan.leftToLand ?? []).filter((/** @type {string} */ id) => checks.includes(id));
@@ -84,5 +87,5 @@ async function tellEnd({ output, ask }, plan, checks) {
       output.say(unlanded?.message ?? `copilot-tap plan land ${planId} runs the checks again`);
     },
   );
-  if (!landed) process.exitCode = EXIT.notDone;
+  return landed ? EXIT.done : EXIT.notDone;
 }

@@ -49,8 +49,8 @@ export async function clean({ given, output, ask }) {
     );
   }
   if (output.json && !given.yes) {
-    process.exitCode = EXIT.notDone;
-    return output.result({ repo, orphans, cleaned: [] });
+    output.result({ repo, orphans, cleaned: [] });
+    return EXIT.notDone;
   }
   for (const orphan of orphans) {
     if (output.json) continue;
@@ -76,7 +76,7 @@ export async function clean({ given, output, ask }) {
     const left = stay.length > 0 ? `, ${stay.length} stay` : "";
     output.say(`${cleaned.length - stay.length} of ${orphans.length} removed${left}`);
   });
-  if (stay.length > 0) process.exitCode = EXIT.notDone;
+  return stay.length > 0 ? EXIT.notDone : EXIT.done;
 }
 
 /** @param {Asked["output"]} output @param {any} removal */

@@ -1,10 +1,10 @@
-// copilot-tap allow and revoke, as processes of their own and in a real terminal.
+// copilot-tap allow and revoke, and the question in a real terminal.
 
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, test } from "node:test";
-import { GOOD, InTerminal, place, tap, tapJson } from "../../support/cli-process.mjs";
+import { GOOD, InTerminal, place, tap, tapJson, tapProcess } from "../../support/cli-process.mjs";
 
 describe("copilot-tap allow", () => {
   test("shows what would run and, with --yes, allows it", async (t) => {
@@ -162,7 +162,7 @@ describe("copilot-tap revoke", () => {
     await tap(["allow", "--yes"], at);
     const saved = fs.readFileSync(at.config);
     fs.rmSync(at.config);
-    assert.match((await tap(["revoke"], at)).out, /not allowed any more/);
+    assert.match((await tapProcess(["revoke"], at)).out, /not allowed any more/);
     fs.writeFileSync(at.config, saved);
     assert.equal(at.allowed(), false);
     const again = await tap(["revoke", at.workspace], at);

@@ -4,7 +4,14 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { parseCut } from "../../../js/command/cut-json.mjs";
 import { waitFor } from "../../support/wait.mjs";
-import { InTerminal, Running, served, tap, tapJson } from "../../support/cli-process.mjs";
+import {
+  InTerminal,
+  Running,
+  served,
+  tap,
+  tapJson,
+  tapProcess,
+} from "../../support/cli-process.mjs";
 
 describe("copilot-tap calls", () => {
   test("has one line for each call, in local time", async (t) => {
@@ -13,7 +20,7 @@ describe("copilot-tap calls", () => {
     await kit.call("forecast", { city: "Bern" });
     await kit.call("forecast", {}).catch(() => {});
     await tap(["call", "forecast", '{"city":"Oslo"}'], at);
-    const { code, out } = await tap(["calls"], at, { TZ: "Asia/Tokyo" });
+    const { code, out } = await tapProcess(["calls"], at, { TZ: "Asia/Tokyo" });
     assert.equal(code, 0);
     const lines = out.trimEnd().split("\n");
     assert.match(

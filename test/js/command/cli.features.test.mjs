@@ -1,4 +1,4 @@
-// copilot-tap features, stop and status as processes, beside a gateway host with the features of tests.
+// copilot-tap features, stop and status, beside a gateway host with the features of tests.
 
 import assert from "node:assert/strict";
 import fs from "node:fs";
@@ -6,7 +6,7 @@ import path from "node:path";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { isAlive } from "../../support/processes.mjs";
-import { place, placeOf, tap, tapJson } from "../../support/cli-process.mjs";
+import { place, placeOf, tap, tapJson, tapProcess } from "../../support/cli-process.mjs";
 import { Host } from "../../support/test-host.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 import { waitFor } from "../../support/wait.mjs";
@@ -39,7 +39,7 @@ describe("copilot-tap features", () => {
     const { host, at, hostPid } = await started(t);
     await host.withToken(t);
     await hostPid();
-    const list = await tap(["features"], at);
+    const list = await tapProcess(["features"], at);
     assert.equal(list.code, 0);
     assert.match(list.out, /^builtin:good +on +builtin +.*good_count, .*\/tap-good$/m);
     const report = await tap(["features", "report", "builtin:good"], at);
@@ -147,7 +147,7 @@ describe("copilot-tap stop", () => {
   test("with a hold ends both hosts, and says which work is given up", async (t) => {
     const { host, at, hostPid } = await started(t, [HOLD]);
     const pid = await hostPid();
-    const { code, out } = await tap(["stop"], at);
+    const { code, out } = await tapProcess(["stop"], at);
     assert.equal(code, 0);
     assert.equal(
       out,

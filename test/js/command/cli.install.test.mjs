@@ -8,7 +8,7 @@ import { version } from "../../../js/base/paths.mjs";
 import { install } from "../../../js/install/install.mjs";
 import { inspect, userTarget } from "../../../js/install/target.mjs";
 import { barOf, ProgressBar } from "../../../js/command/progress-bar.mjs";
-import { InTerminal, place, tap, tapJson } from "../../support/cli-process.mjs";
+import { InTerminal, place, tap, tapJson, tapProcess } from "../../support/cli-process.mjs";
 import { makePackage, writeFiles } from "../../support/install-place.mjs";
 
 describe("install", () => {
@@ -72,7 +72,7 @@ describe("update", () => {
       const at = place(t);
       const target = userTarget(at.home);
       install(makePackage(t, there), target);
-      const { code, out } = await tap(["update"], at);
+      const { code, out } = await tapProcess(["update"], at);
       assert.equal(code, 0);
       assert.match(out, words);
       assert.equal(inspect(target).version, installed);
@@ -94,7 +94,7 @@ test("uninstall says what is kept, and purge keeps nothing", async (t) => {
   const target = userTarget(at.home);
   install(makePackage(t, "0.0.1"), target);
   fs.writeFileSync(at.store, "{}");
-  const { code, out } = await tap(["uninstall"], at);
+  const { code, out } = await tapProcess(["uninstall"], at);
   assert.equal(code, 0);
   assert.match(out, /^tap 0\.0\.1 is uninstalled from /);
   assert.doesNotMatch(out, /session/, "none is open");

@@ -6,7 +6,14 @@ import path from "node:path";
 import { describe, test } from "node:test";
 import { openLog } from "../../../js/base/log.mjs";
 import { waitFor } from "../../support/wait.mjs";
-import { InTerminal, place, Running, tap, tapJson } from "../../support/cli-process.mjs";
+import {
+  InTerminal,
+  place,
+  Running,
+  tap,
+  tapJson,
+  tapProcess,
+} from "../../support/cli-process.mjs";
 
 /** @param {ReturnType<typeof place>} at @param {Record<string, string[]>} files by name */
 function written(at, files) {
@@ -31,7 +38,7 @@ describe("copilot-tap logs", () => {
   test("merges both by time, with what was rotated away", async (t) => {
     const at = place(t);
     written(at, TWO);
-    const { code, out } = await tap(["logs"], at, { TZ: "Asia/Tokyo" });
+    const { code, out } = await tapProcess(["logs"], at, { TZ: "Asia/Tokyo" });
     assert.equal(code, 0);
     assert.equal(
       out,
@@ -49,7 +56,7 @@ describe("copilot-tap logs", () => {
     const at = place(t);
     const id = "0d6f7c1e-6a3b-4f6e-9f0e-5d8a3c1b2a40";
     written(at, { "host.log": [line(1, "info", `session ${id}: tap: ci left`)] });
-    const { out } = await tap(["logs"], at, { TZ: "America/New_York" });
+    const { out } = await tapProcess(["logs"], at, { TZ: "America/New_York" });
     assert.match(out, /^2026-01-01 22:04:01\.000 host .* session 0d6f7c1e: tap: ci left\n$/);
     const { value } = await tapJson(["logs"], at);
     assert.ok(value[0].text.includes(id));

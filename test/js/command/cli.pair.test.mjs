@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import { describe, test } from "node:test";
 import { TestProvider } from "../../support/provider.mjs";
-import { place, placeOf, tap, tapJson } from "../../support/cli-process.mjs";
+import { place, placeOf, tap, tapJson, tapProcess } from "../../support/cli-process.mjs";
 import { Host } from "../../support/test-host.mjs";
 import { staged } from "../doctor/doctor-place.mjs";
 
@@ -34,7 +34,7 @@ describe("copilot-tap pair and unpair", () => {
   // shows: P-PAIR-8
   test("unpair voids the token and ends the connection", async (t) => {
     const { at, page, token, host } = await paired(t);
-    const { code, out } = await tap(["unpair", "browser"], at);
+    const { code, out } = await tapProcess(["unpair", "browser"], at);
     assert.equal(code, 0);
     assert.equal(out, "browser (https://a.example), in session shop (main): its token is void\n");
     assert.equal((await page.waitFor("error")).code, "AUTH_FAILED");

@@ -8,7 +8,15 @@ import { addon } from "../../../js/base/addon.mjs";
 import { readDescriptor } from "../../../js/base/host-files.mjs";
 import { askPort } from "../../../js/base/host-process.mjs";
 import { gatewayFiles } from "../../../js/base/paths.mjs";
-import { place, placeOf, Running, served, tap, tapJson } from "../../support/cli-process.mjs";
+import {
+  place,
+  placeOf,
+  Running,
+  served,
+  tap,
+  tapJson,
+  tapProcess,
+} from "../../support/cli-process.mjs";
 import { Host } from "../../support/test-host.mjs";
 import { TestSession } from "../../support/harness.mjs";
 import { waitFor } from "../../support/wait.mjs";
@@ -60,7 +68,7 @@ describe("copilot-tap records", () => {
     await host.exit();
     const { value } = await tapJson(["records", "tool_call"], at);
     assert.equal(value[0].body.tool, "tap_status");
-    assert.match((await tap(["spans"], at)).out, /tap_status/);
+    assert.match((await tapProcess(["spans"], at)).out, /tap_status/);
     const { port, homeHash } = host.files;
     await waitFor(async () => (await askPort(port, homeHash)) === "nobody");
   });

@@ -6,7 +6,7 @@ import { gatewayFiles } from "../../../js/base/paths.mjs";
 import { provider } from "../../../sdk/node/provider.mjs";
 import { TestProvider } from "../../support/provider.mjs";
 import { waitFor } from "../../support/wait.mjs";
-import { served, tap, tapJson } from "../../support/cli-process.mjs";
+import { served, tap, tapJson, tapProcess } from "../../support/cli-process.mjs";
 
 /** A provider with rules and gates for what the agent does. @param {import("node:test").TestContext} t */
 async function guarded(t) {
@@ -23,7 +23,7 @@ async function guarded(t) {
 describe("copilot-tap rules", () => {
   test("lists each rule with what it matches and what it does", async (t) => {
     const { at } = await guarded(t);
-    const { code, out } = await tap(["rules"], at);
+    const { code, out } = await tapProcess(["rules"], at);
     assert.equal(code, 0);
     assert.match(out, /^test test\n +provider +action +matches +effect\n/);
     assert.match(out, /\n +guard +deny +tool shell, args rm -rf +Not here\.\n/);
@@ -77,7 +77,7 @@ describe("copilot-tap use", () => {
   test("brings a provider to another session, and back", async (t) => {
     const { at, kit } = await served(t);
     const other = await kit.addSession("other");
-    const moved = await tap(["use", "weather", "--session", "oth"], at);
+    const moved = await tapProcess(["use", "weather", "--session", "oth"], at);
     assert.equal(moved.code, 0, moved.err);
     assert.equal(moved.out, "weather serves other (other) now\n");
     await other.until(

@@ -15,7 +15,15 @@ import { hasColours, Output, strong } from "../../../js/views/output.mjs";
 import { table } from "../../../js/views/table.mjs";
 import { duration, latency, perSecond } from "../../../js/views/wording.mjs";
 import { root } from "../../../tools/commands.mjs";
-import { CLI, InTerminal, place, served, tap, tapJson } from "../../support/cli-process.mjs";
+import {
+  CLI,
+  InTerminal,
+  place,
+  served,
+  tap,
+  tapJson,
+  tapProcess,
+} from "../../support/cli-process.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 
 const COMMANDS = await loadAll();
@@ -103,7 +111,7 @@ describe("help", () => {
   }
 
   test("--version", async (t) => {
-    assert.deepEqual(await tap(["--version"], place(t)), {
+    assert.deepEqual(await tapProcess(["--version"], place(t)), {
       code: 0,
       out: `${version}\n`,
       err: "",
@@ -118,7 +126,8 @@ describe("help", () => {
   });
 
   test("is English, whatever the user's language", async (t) => {
-    const { out } = await tap(["allow", "--help"], place(t), { LANG: "de_DE.UTF-8", LC_ALL: "de" });
+    const german = { LANG: "de_DE.UTF-8", LC_ALL: "de" };
+    const { out } = await tapProcess(["allow", "--help"], place(t), german);
     assert.match(out, /Options/);
   });
 });
@@ -283,7 +292,7 @@ describe("output", () => {
 
 describe("without a command", () => {
   test("it says what runs, and which commands are used most", async (t) => {
-    const nobody = await tap([], place(t), NOBODY);
+    const nobody = await tapProcess([], place(t), NOBODY);
     assert.equal(nobody.code, 0);
     assert.equal(nobody.err, "");
     assert.match(nobody.out, new RegExp(`^tap ${version}, no gateway runs \\(port 1\\)\n\n`));

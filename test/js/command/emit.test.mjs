@@ -1,16 +1,12 @@
 // copilot-tap emit: emitters of the session of a folder, from a terminal.
 
 import assert from "node:assert/strict";
-import { execFile, spawn } from "node:child_process";
 import fs from "node:fs";
-import path from "node:path";
 import { test } from "node:test";
-import { programFolder } from "../../../js/base/paths.mjs";
+import { Running, tap } from "../../support/cli-process.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 import { Host } from "../../support/test-host.mjs";
 import { waitFor } from "../../support/wait.mjs";
-
-const CLI = path.join(programFolder, "js", "command", "cli.mjs");
 
 /** @param {import("node:test").TestContext} t */
 async function setUp(t) {
@@ -18,74 +14,64 @@ async function setUp(t) {
   const host = await Host.elected(t, { COPILOT_HOME: home });
   const cwd = fs.realpathSync(temporaryFolder(t));
   const session = await host.session(t, { cwd });
-  const env = { ...host.env, COPILOT_HOME: home, NO_COLOR: "1" };
-  const emit = (/** @type {string[]} */ ...args) =>
-    new Promise((resolve) => {
-      execFile(process.execPath, [CLI, "emit", ...args], { cwd, env }, (error, stdout, stderr) =>
-        resolve({ code: error ? error.code : 0, stdout, stderr }),
-      );
-    });
-  return { host, session, cwd, env, emit };
+  const at = { workspace: cwd, env: { ...host.env, COPILOT_HOME: home } };
+  const emit = (/** @type {string[]} */ ...args) => tap(["emit", ...args], at);
+  return { host, session, at, emit };
 }
 
 test("starts, lists, tries rules on, shows and stops an emitter", async (t) => {
   const { emit } = await setUp(t);
   const empty = await emit();
-  assert.deepEqual([empty.code, /No emitter is here/.test(empty.stdout)], [0, true], empty.stderr);
+  assert.deepEqual([empty.code, /No emitter is here/.test(empty.out)], [0, true], empty.err);
   const started = await emit("start", "log", "--drop", "^1", "--", "seq 1 30; sleep 1000");
-  assert.deepEqual([started.code, started.stderr], [0, ""]);
-  assert.match(
-    started.stdout,
-    /^log {2}running, command, until it is stopped, 1 run\n {2}seq 1 30/,
-  );
+  assert.deepEqual([started.code, started.err], [0, ""]);
+  assert.match(started.out, /^log {2}running, command, until it is stopped, 1 run\n {2}seq 1 30/);
   await waitFor(
-    async () => /20 kept, 11 dropped|19 kept, 11 dropped/.test((await emit("list")).stdout),
+    async () => /20 kept, 11 dropped|19 kept, 11 dropped/.test((await emit("list")).out),
     {
       what: "the lines",
     },
   );
   const tried = await emit("test", "log", "--inject", "^2");
-  assert.match(tried.stdout, /^Of the last 19 lines: /);
-  assert.match(tried.stdout, /11 inject/);
+  assert.match(tried.out, /^Of the last 19 lines: /);
+  assert.match(tried.out, /11 inject/);
   const shown = await emit("history", "log", "-n", "3");
-  assert.match(shown.stdout, /keep {4}28\n.*keep {4}29\n.*keep {4}30\n/);
-  const json = JSON.parse((await emit("list", "--json")).stdout);
+  assert.match(shown.out, /keep {4}28\n.*keep {4}29\n.*keep {4}30\n/);
+  const json = JSON.parse((await emit("list", "--json")).out);
   assert.equal(json.emitters[0].managedBy, "userOwned");
   const stopped = await emit("stop", "log");
-  assert.match(stopped.stdout, /^log {2}ended: stopped/);
+  assert.match(stopped.out, /^log {2}ended: stopped/);
 });
 
 test("says how a command has ended, when one runs next, and which lines are one entry", async (t) => {
   const { emit } = await setUp(t);
   await emit("start", "once", "--", "sh", "-c", "echo 'a b'; exit 3");
   const listed = await waitFor(async () => {
-    const { stdout } = await emit("list");
-    return /^once {2}ended/m.test(stdout) && stdout;
+    const { out } = await emit("list");
+    return /^once {2}ended/m.test(out) && out;
   });
   assert.match(listed, /^once {2}ended: exit code 3, .*\n {2}sh -c 'echo '.*a b.*; exit 3'$/m);
-  const { stdout } = await emit("history", "once");
-  const [, line, end, tail] = stdout.trimEnd().split("\n");
+  const { out } = await emit("history", "once");
+  const [, line, end, tail] = out.trimEnd().split("\n");
   assert.match(line, /keep {4}a b$/);
   assert.match(end, /^[\d:.]+ \w+ +run 1 ended with exit code 3/);
   assert.match(tail, /^ +│ \[run 1, line 1\] a b$/);
   const timed = await emit("start", "timed", "--cron", "0 3 * * *", "--", "true");
-  assert.match(timed.stdout, /^ {2}next: ([\d-]+ )?03:00:00$/m);
+  assert.match(timed.out, /^ {2}next: ([\d-]+ )?03:00:00$/m);
 });
 
 test("follows a stream", async (t) => {
-  const { emit, cwd, env } = await setUp(t);
+  const { emit, at } = await setUp(t);
   await emit(
     "start",
     "tick",
     "--",
     "for i in 1 2 3 4 5 6 7 8 9; do echo tick $i; sleep 0.3; done; sleep 1000",
   );
-  const child = spawn(process.execPath, [CLI, "emit", "history", "tick", "-f"], { cwd, env });
-  t.after(() => child.kill("SIGKILL"));
-  let output = "";
-  child.stdout.setEncoding("utf8").on("data", (text) => (output += text));
-  await waitFor(() => /tick 9/.test(output), { what: () => output });
-  const ticks = output.match(/tick \d/g);
+  const following = new Running(["emit", "history", "tick", "-f"], at);
+  t.after(() => following.process.kill("SIGKILL"));
+  await following.says(/tick 9/);
+  const ticks = following.out.match(/tick \d/g);
   assert.deepEqual(ticks, [...new Set(ticks)], "each line once");
 });
 
@@ -102,7 +88,7 @@ test("says what is wrong, and what to do", async (t) => {
   ];
   for (const [args, code, text] of cases) {
     const outcome = await emit(...args);
-    assert.equal(outcome.code, code, `${args}: ${outcome.stdout}${outcome.stderr}`);
-    assert.match(outcome.stderr, text);
+    assert.equal(outcome.code, code, `${args}: ${outcome.out}${outcome.err}`);
+    assert.match(outcome.err, text);
   }
 });

@@ -9,7 +9,7 @@ import { startTap } from "../../../js/develop/testing.mjs";
 import { root } from "../../../tools/commands.mjs";
 import { isAlive } from "../../support/processes.mjs";
 import { withTimeout } from "../../support/wait.mjs";
-import { InTerminal } from "../../support/cli-process.mjs";
+import { InTerminal, tap as runCommand } from "../../support/cli-process.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 
 import { CLI, Program, surroundings, tap } from "./program.mjs";
@@ -82,9 +82,10 @@ describe("dev with a program and what is piped into it", () => {
   });
 
   test("takes a program after -- only", async (t) => {
-    const dev = tap(t, "dev", process.execPath, "x.mjs");
-    assert.equal(await dev.end(), 2);
-    assert.match(dev.output, /unexpected argument/);
+    const at = { workspace: temporaryFolder(t), env: process.env };
+    const dev = await runCommand(["dev", process.execPath, "x.mjs"], at);
+    assert.equal(dev.code, 2);
+    assert.match(dev.err, /unexpected argument/);
   });
 });
 
@@ -270,10 +271,10 @@ describe("dev", () => {
   });
 
   test("takes no options of others", async (t) => {
-    const both = tap(t, "dev", "--json", "--", "node");
-    assert.equal(await both.end(), 2);
-    assert.match(both.output, /--json takes no command/);
-    const force = tap(t, "dev", "--force");
-    assert.equal(await force.end(), 2);
+    const at = { workspace: temporaryFolder(t), env: process.env };
+    const both = await runCommand(["dev", "--json", "--", "node"], at);
+    assert.equal(both.code, 2);
+    assert.match(both.out, /--json takes no command/);
+    assert.equal((await runCommand(["dev", "--force"], at)).code, 2);
   });
 });

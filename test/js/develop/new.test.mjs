@@ -17,10 +17,13 @@ import { createProject } from "../../../js/develop/new.mjs";
 import { pythonForSdk } from "../../../tools/setup.mjs";
 import { root } from "../../../tools/commands.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
-
-import { CLI, Program, tap } from "./program.mjs";
+import { tap } from "../../support/cli-process.mjs";
+import { CLI, Program, surroundings } from "./program.mjs";
 
 const python = await pythonForSdk();
+
+/** @param {string} workspace @param {string[]} args */
+const make = (workspace, ...args) => tap(["new", ...args], { workspace, env: surroundings() });
 
 describe("new", () => {
   test("node: its provider and test run at once", async (t) => {
@@ -39,8 +42,8 @@ describe("new", () => {
   test("python: its provider and test run at once", async (t) => {
     assert.ok(python, "a Python with websockets, jsonschema and pytest");
     const folder = temporaryFolder(t);
-    const made = new Program(t, process.execPath, [CLI, "new", "python", "my-weather"], folder);
-    assert.equal(await made.end(), 0, made.output);
+    const made = await make(folder, "python", "my-weather");
+    assert.equal(made.code, 0, made.err);
     const project = path.join(folder, "my-weather");
     const tested = new Program(t, python, ["-m", "pytest", "-q"], project);
     assert.equal(await tested.end(), 0, tested.output);
@@ -90,9 +93,9 @@ describe("new", () => {
   test("overwrites nothing", async (t) => {
     const folder = temporaryFolder(t);
     mkdirSync(path.join(folder, "there"));
-    const made = new Program(t, process.execPath, [CLI, "new", "node", "there"], folder);
-    assert.equal(await made.end(), 1);
-    assert.match(made.output, /there is there already: choose another name/);
+    const made = await make(folder, "node", "there");
+    assert.equal(made.code, 1);
+    assert.match(made.err, /there is there already: choose another name/);
     assert.deepEqual(readdirSync(path.join(folder, "there")), []);
   });
 
@@ -107,22 +110,17 @@ describe("new", () => {
 
   for (const name of ["../x", "A", "9lives", "a--b", "a b", "", "x".repeat(41), "wetter-ü"]) {
     test(`refuses the name ${JSON.stringify(name.slice(0, 12))}`, async (t) => {
-      const made = tap(t, "new", "python", name);
-      assert.equal(await made.end(), 2);
-      assert.match(made.output, /invalid provider name ".*": use a-z, 0-9/);
+      const made = await make(temporaryFolder(t), "python", name);
+      assert.equal(made.code, 2);
+      assert.match(made.err, /invalid provider name ".*": use a-z, 0-9/);
     });
   }
 
   test("says which languages there are", async (t) => {
-    for (const args of [
-      ["new"],
-      ["new", "cobol", "x"],
-      ["new", "node"],
-      ["new", "node", "a", "b"],
-    ]) {
-      const made = tap(t, ...args);
-      assert.equal(await made.end(), 2, made.output);
-      assert.match(made.output, /usage: copilot-tap new <language> <name>/);
+    for (const args of [[], ["cobol", "x"], ["node"], ["node", "a", "b"]]) {
+      const made = await make(temporaryFolder(t), ...args);
+      assert.equal(made.code, 2, made.err);
+      assert.match(made.err, /usage: copilot-tap new <language> <name>/);
     }
   });
 });

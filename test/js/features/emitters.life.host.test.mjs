@@ -1,12 +1,11 @@
 // Emitters over the end of sessions, of the feature host and of what configs say.
 
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { openControl } from "../../../js/base/control.mjs";
-import { programFolder } from "../../../js/base/paths.mjs";
+import { tap } from "../../support/cli-process.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 import { Host } from "../../support/test-host.mjs";
 import {
@@ -30,8 +29,6 @@ async function sessionIsGone(control, others = 0) {
   await until(async () => (await control.inspect()).sessions.length === others, "its end");
   await new Promise((resolve) => setTimeout(resolve, 1000));
 }
-
-const cli = path.join(programFolder, "js", "command", "cli.mjs");
 
 test("an emitter outlives a kill of the feature host, and names the gap", async (t) => {
   const { call, home, hostPid, session } = await setUp(t);
@@ -119,12 +116,9 @@ test("a run is a trace: the command is told of it, and what it puts before the m
   assert.equal(dispatch?.parentSpanId, push?.spanId);
   const [{ trace: recorded }] = await records("emitter_run");
   assert.equal(recorded, trace);
-  const shown = await new Promise((resolve) => {
-    const env = { ...host.env, COPILOT_HOME: home };
-    const args = [cli, "spans", String(trace)];
-    execFile(process.execPath, args, { env }, (_error, stdout) => resolve(stdout));
-  });
-  assert.match(String(shown), /emitter job .*\n.* line 1 .*\n.* push notify /);
+  const at = { workspace: home, env: { ...host.env, COPILOT_HOME: home } };
+  const shown = await tap(["spans", String(trace)], at);
+  assert.match(shown.out, /emitter job .*\n.* line 1 .*\n.* push notify /);
 });
 
 test("a session that follows by /clear takes its emitters over", async (t) => {
@@ -147,16 +141,9 @@ test("an emitter of a project's config begins once the user has allowed it, and 
   writeConfig(cwd, [{ name: "log", command: "echo one; sleep 1000" }]);
   await new Promise((resolve) => setTimeout(resolve, 4000));
   assert.deepEqual(await named(), [], "nobody has allowed it");
-  const allow = () =>
-    new Promise((resolve, reject) => {
-      const args = [cli, "allow", "--yes", path.join(cwd, "tap.config.json")];
-      execFile(
-        process.execPath,
-        args,
-        { cwd, env: { ...host.env, COPILOT_HOME: home } },
-        (error) => (error ? reject(error) : resolve(undefined)),
-      );
-    });
+  const at = { workspace: cwd, env: { ...host.env, COPILOT_HOME: home } };
+  const allow = async () =>
+    assert.equal((await tap(["allow", "--yes", path.join(cwd, "tap.config.json")], at)).code, 0);
   await allow();
   await until(async () => (await named()).length === 1, "the allowed one");
   writeConfig(cwd, [{ name: "log", command: "echo two; sleep 1000" }]);
@@ -382,12 +369,9 @@ test("without a session an emitter goes on only as the config and the consent sa
     ...{ name: "bg", command: `echo ${word} >> beats; sleep 1000`, background: true },
   });
   writeConfig(cwd, [entry("one")]);
-  const allow = await new Promise((resolve, reject) => {
-    const args = [cli, "allow", "--yes", path.join(cwd, "tap.config.json")];
-    const env = { ...host.env, COPILOT_HOME: home };
-    execFile(process.execPath, args, { cwd, env }, (error) => (error ? reject(error) : resolve(1)));
-  });
-  assert.equal(allow, 1);
+  const at = { workspace: cwd, env: { ...host.env, COPILOT_HOME: home } };
+  const allow = ["allow", "--yes", path.join(cwd, "tap.config.json")];
+  assert.equal((await tap(allow, at)).code, 0);
   const beats = () =>
     fs.existsSync(path.join(cwd, "beats")) ? fs.readFileSync(path.join(cwd, "beats"), "utf8") : "";
   await until(() => beats() === "one\n", "the first run");

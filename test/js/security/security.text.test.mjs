@@ -1,20 +1,17 @@
 // Text of a stranger on its way to a terminal and to the model: shown, fenced, and never obeyed.
 
 import assert from "node:assert/strict";
-import { execFile, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
-import { promisify } from "node:util";
 import { addon } from "../../../js/base/addon.mjs";
+import { placeOf, tap } from "../../support/cli-process.mjs";
 import { TestProvider } from "../../support/provider.mjs";
-import { root } from "../../../tools/commands.mjs";
 import { waitFor } from "../../support/wait.mjs";
 import { TestGateway } from "../../support/harness.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 import { Host } from "../../support/test-host.mjs";
-
-const run = promisify(execFile);
 
 const RACE = `
 import os, sys
@@ -151,9 +148,8 @@ test("what is let in under an evil name is listed tamely by copilot-tap pair", a
   const { text } = await session.waitFor("timeline", (one) => /Pairing code/.test(one.text));
   page.send({ type: "auth.confirm", code: /Pairing code: (\d{6})/.exec(text)?.[1] });
   await page.waitFor("sessions");
-  const cli = path.join(root, "js", "command", "cli.mjs");
-  const { stdout } = await run(process.execPath, [cli, "pair"], { env: host.env });
-  assertTame(stdout, "copilot-tap pair");
+  const { out } = await tap(["pair"], placeOf(host));
+  assertTame(out, "copilot-tap pair");
   const description = `evil ${FORGED}`;
   const parameters = { type: "object", properties: {}, title: FORGED };
   await page.hello({
@@ -168,8 +164,9 @@ test("what is let in under an evil name is listed tamely by copilot-tap pair", a
     ["tools", "--json"],
     ["status", "--json"],
   ]) {
-    const shown = await run(process.execPath, [cli, ...args], { env: host.env });
-    assertTame(shown.stdout, args.join(" "));
+    const shown = await tap(args, placeOf(host));
+    assert.deepEqual([shown.code, shown.err], [0, ""]);
+    assertTame(shown.out, args.join(" "));
   }
   const status = await session.call("tap_status");
   assert.doesNotMatch(status, OBEYED);
