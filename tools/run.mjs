@@ -80,19 +80,30 @@ function report(name, ok, time, detail) {
 
 /** @param {string} name @param {() => Promise<Outcome>} work @returns {Promise<Outcome>} */
 async function perform(name, work) {
-  const startedAt = performance.now();
   say(`\n==== ${name} ${"=".repeat(Math.max(4, 72 - name.length))}`);
-  /** @type {Outcome} */
-  let outcome;
-  try {
-    outcome = await work();
-  } catch (error) {
-    if (!(error instanceof CommandFailed)) throw error;
-    outcome = { ok: false, detail: error.message };
-  }
-  report(name, outcome.ok, seconds(startedAt), outcome.detail);
+  const { outcome, time } = await measure(work);
+  report(name, outcome.ok, time, outcome.detail);
   return outcome;
 }
+
+/** @param {() => Promise<Outcome>} work @returns {Promise<{outcome: Outcome, time: string}>} */
+async function measure(work) {
+  const startedAt = performance.now();
+  try {
+    const outcome = await work();
+    return { outcome, time: outcome.time ?? seconds(startedAt) };
+  } catch (error) {
+    if (!(error instanceof CommandFailed)) throw error;
+    return { outcome: { ok: false, detail: error.message }, time: seconds(startedAt) };
+  }
+}
+
+/** Starts a part that runs beside another one; its duration is its own. @param {string} name */
+const beginPart = (name) =>
+  begin(async () => {
+    const { outcome, time } = await measure(() => PARTS[name].run());
+    return { ...outcome, time };
+  });
 
 /** @param {string} name of a part @param {import("./node-tests.mjs").NodeRun} run its files that failed */
 async function repeat(name, run) {
@@ -114,10 +125,7 @@ async function performAll(filters) {
   for (const [at, name] of chosen.entries()) {
     for (const later of chosen.slice(at + 1))
       if (PARTS[later].beside === name && filters.get(later) === undefined)
-        begun.set(
-          later,
-          begin(() => PARTS[later].run()),
-        );
+        begun.set(later, beginPart(later));
     const outcome = await perform(
       name,
       begun.get(name) ?? (() => PARTS[name].run(filters.get(name))),
