@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import test from "node:test";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 import { TestProvider } from "../../support/provider.mjs";
-import { waitFor } from "../../support/wait.mjs";
+import { PATIENCE_MS, waitFor } from "../../support/wait.mjs";
 import { TestGateway, TestSession } from "../../support/harness.mjs";
 
 const TOKEN = "ptk-turns";
@@ -39,7 +39,7 @@ if (!isMainThread) {
     t.after(() => worker.terminate());
     await once(worker, "message");
     const result = session.call("wake");
-    assert.notEqual(Atomics.wait(called, 0, 0, 10_000), "timed-out");
+    assert.notEqual(Atomics.wait(called, 0, 0, PATIENCE_MS), "timed-out");
     assert.equal(await result, "woken");
   });
 

@@ -189,7 +189,7 @@ test("what is not JSON is refused, and the link stays open", async (t) => {
 
 test("pings are answered, on both sides", async (t) => {
   const { where, session, feature } = await place(t, {
-    limits: { TAP_PROVIDER_PING_MS: "50", TAP_PROVIDER_SILENT_MS: "100" },
+    limits: { TAP_PROVIDER_PING_MS: "50", TAP_PROVIDER_SILENT_MS: "700" },
   });
   const raw = await rawLink(t, where.link);
   raw.say({ type: "provider.open", token: where.token });

@@ -12,7 +12,7 @@ const GATE = { onPreToolUse: [{ action: "gate", gateId: "g" }] };
 
 /** @type {Gateway} */
 let gateway;
-before(async () => (gateway = await Gateway.create({ TAP_GATE_MS: "400" })));
+before(async () => (gateway = await Gateway.create({ TAP_GATE_MS: "1500" })));
 after(() => gateway?.dispose());
 
 async function connected(t, options = {}) {

@@ -10,6 +10,7 @@ import { isMainThread, parentPort, Worker, workerData } from "node:worker_thread
 import { addon } from "../../../js/base/addon.mjs";
 import { TestProvider } from "../../support/provider.mjs";
 import { temporaryFolder, TestGateway, TestSession } from "../../support/harness.mjs";
+import { PATIENCE_MS } from "../../support/wait.mjs";
 
 const TOKEN = "ptk-link-turns";
 const CALLS = 40;
@@ -71,7 +72,7 @@ if (!isMainThread) {
     const settled = new Int32Array(new SharedArrayBuffer(4));
     let waited = "";
     gateway.log.push = (text) => {
-      if (/disconnected/.test(text)) waited = Atomics.wait(settled, 0, 0, 5000);
+      if (/disconnected/.test(text)) waited = Atomics.wait(settled, 0, 0, PATIENCE_MS);
       return 0;
     };
     const link = gateway.listenLink();
@@ -94,7 +95,7 @@ if (!isMainThread) {
           if (waited) return;
           const args = JSON.stringify({ text: "x".repeat(100) });
           for (let id = 2; id < CALLS; ++id) port.call(id, "more", args);
-          waited = Atomics.wait(heard, 0, 0, 5000);
+          waited = Atomics.wait(heard, 0, 0, PATIENCE_MS);
           resolve(undefined);
         },
       });

@@ -1,7 +1,6 @@
 // Worktrees of attempts: making them, at once and again after a crash, and what is brought into them.
 
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
@@ -12,6 +11,7 @@ import { remainsOf, removeWorktree } from "../../../js/git/removal.mjs";
 import { Worktrees } from "../../../js/git/worktrees.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 import { commit, git, makeRepository, NONCE, write } from "./rig.mjs";
+import { killGits } from "./worktree-kills.mjs";
 
 const linux = { skip: process.platform !== "linux" && "looks into /proc" };
 
@@ -110,34 +110,9 @@ test("a worktree that was deleted by hand can be made again, and removed", async
   assert.equal(repository.root, root);
 });
 
-test("what a git that was killed has left is put right by the next call", linux, async (t) => {
-  const { root, worktrees, wanted, first } = await makeRepository(t, {
-    files: Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`d${i % 7}/f${i}`, `${i}\n`])),
-  });
-  const place = path.join(root, ".worktrees", "p-n-1");
-  const reason = ["--lock", "--reason", `tap ${NONCE}`];
-  const add = ["worktree", "add", "--no-checkout", "--detach", ...reason, place, first];
-  const reset = ["-C", place, "reset", "--hard", first];
-  const env = { ...process.env, GIT_CEILING_DIRECTORIES: path.dirname(place) };
-  let left = 0;
-  for (let round = 0; round < 12; ++round) {
-    for (const args of [add, reset]) {
-      const child = spawn("git", args, { cwd: root, env, stdio: "ignore" });
-      const kill = setTimeout(() => child.kill("SIGKILL"), round / 2);
-      const [code] = await new Promise((resolve) => child.on("exit", (...how) => resolve(how)));
-      clearTimeout(kill);
-      if (code === null) left += 1;
-    }
-    const made = await worktrees.add(wanted());
-    assert.equal(git(made.path, "status", "--porcelain"), "");
-    assert.equal(git(made.path, "rev-parse", "HEAD"), first);
-    const record = { plan: "p", node: "n", path: place, nonce: NONCE, known: [first] };
-    assert.equal((await removeWorktree(worktrees, record)).removed, true);
-    assert.equal(fs.existsSync(place), false);
-  }
-  assert.ok(left > 2, `${left} were killed in the middle`);
-  assert.equal(git(root, "worktree", "list").split("\n").length, 1);
-});
+test("what a git that was killed has left is put right by the next call", linux, (t) =>
+  killGits(t, [1, 2, 4]),
+);
 
 test("every state in which adding a worktree can be interrupted ends in a whole one", async (t) => {
   const { root, worktrees, wanted, first } = await makeRepository(t);
