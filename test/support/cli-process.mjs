@@ -131,7 +131,7 @@ export class Running {
 export const tapProcess = (args, at, extra = {}) => new Running(args, at, { extra }).end();
 
 /**
- * Runs it to its end in this process, which is ten times cheaper.
+ * Runs it to its end in this process, without the 0.3 s of CPU that a start takes.
  * @param {string[]} args @param {Place} at @param {object} [extra] variables
  */
 export async function tap(args, { env, workspace }, extra = {}) {

@@ -151,7 +151,8 @@ const definedOnly = (env) =>
   );
 
 /**
- * Work that sees a folder, variables and streams of its own, none of which is a terminal. Its stdin is empty.
+ * Work that sees a folder, variables and streams of its own, none of which is a terminal. Its stdin is empty. The time
+ * zone, the language and the umask are the whole process's.
  * @template T
  */
 export class Surrounded {
@@ -160,6 +161,9 @@ export class Surrounded {
 
   /** @param {{workspace?: string, env: Record<string, string | undefined>}} place @param {() => Promise<T>} work */
   constructor({ workspace, env }, work) {
+    if (env.TZ !== undefined && env.TZ !== process.env.TZ) {
+      throw new Error("a process has one time zone: start it as one, with tapProcess()");
+    }
     const cwd = fs.realpathSync(workspace ?? process.cwd()); // as a process of its own would have it
     const streams = { stdin: Readable.from([]), stdout: this.#stdout, stderr: this.#stderr };
     /** @type {(error: Error) => void} */

@@ -18,7 +18,8 @@ const PRINTED = "console.log(process.cwd(), process.env.WHICH)";
 function placeNamed(t, name) {
   const workspace = fs.realpathSync(temporaryFolder(t));
   fs.writeFileSync(path.join(workspace, "name.txt"), name);
-  return { workspace, env: { PATH: process.env.PATH, WHICH: name, MISSING: undefined } };
+  const { PATH, TZ } = process.env;
+  return { workspace, env: { PATH, TZ, WHICH: name, MISSING: undefined } };
 }
 
 describe("work in surroundings of its own", () => {
@@ -33,7 +34,7 @@ describe("work in surroundings of its own", () => {
         await fs.promises.rename("written.txt", "renamed.txt");
         process.stderr.write(`${await text(process.stdin)}${process.stdout.isTTY}`);
         const { stdout } = await promisify(execFile)(process.execPath, ["-e", PRINTED]);
-        assert.deepEqual(Object.keys(process.env), ["PATH", "WHICH"]);
+        assert.deepEqual([process.env.WHICH, "MISSING" in process.env], [name, false]);
         return [process.cwd(), path.resolve("."), os.homedir(), stdout.trim()];
       });
       return { name, run, workspace: place.workspace };
@@ -64,7 +65,7 @@ describe("work in surroundings of its own", () => {
     assert.notEqual(inside, folder);
   });
 
-  test("cannot end the process, nor hand its streams on to a child", async (t) => {
+  test("cannot end the process, nor hand its streams on, nor have a time zone", async (t) => {
     const place = placeNamed(t, "one");
     const exits = new Surrounded(place, async () => {
       setImmediate(() => assert.throws(() => process.exit(1), /tapProcess/));
@@ -75,5 +76,7 @@ describe("work in surroundings of its own", () => {
       await once(spawn(process.execPath, ["-v"], { stdio: "inherit" }), "close");
     });
     await assert.rejects(inherits.ended, /inherits streams/);
+    const env = { ...place.env, TZ: `not ${process.env.TZ}` };
+    assert.throws(() => new Surrounded({ ...place, env }, async () => {}), /one time zone/);
   });
 });

@@ -9,6 +9,7 @@ import stringWidth from "string-width";
 import { version } from "../../../js/base/paths.mjs";
 import { load, loadAll, NAMES } from "../../../js/command/commands/index.mjs";
 import { EXIT_CODES } from "../../../js/command/failure.mjs";
+import { GLOBAL_OPTIONS } from "../../../js/command/given.mjs";
 import { helpOf } from "../../../js/command/help.mjs";
 import { parse, splitCommand } from "../../../js/command/parser.mjs";
 import { hasColours, Output, strong } from "../../../js/views/output.mjs";
@@ -24,6 +25,7 @@ import {
   tapJson,
   tapProcess,
 } from "../../support/cli-process.mjs";
+import { checkSnapshot, SNAPSHOTS } from "../../support/snapshot.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 
 const COMMANDS = await loadAll();
@@ -52,6 +54,7 @@ describe("help", () => {
     for (const args of [["--help"], ["-h"], ["help"], ["--json", "help"], ["help", "help"]]) {
       const { code, out } = await tap(args, place(t));
       assert.equal(code, 0);
+      checkSnapshot("help/copilot-tap", out.replace(version, "<version>"));
       for (const { command } of COMMANDS) assert.ok(out.includes(`  copilot-tap ${command}`), out);
       for (const [number, meaning] of EXIT_CODES) {
         assert.match(out, new RegExp(`^ +${number} +${meaning.replace(/[()]/g, "\\$&")}$`, "m"));
@@ -79,6 +82,12 @@ describe("help", () => {
     }
 
     const name = command.command.split(" ")[0];
+    test(`of ${name} is as it was accepted`, async (t) => {
+      const { code, out, err } = await tap([name, "--help"], place(t));
+      assert.deepEqual([code, err], [0, ""]);
+      checkSnapshot(`help/${name}`, out);
+    });
+
     test(`of ${name} has examples that can be copied, and fits a terminal`, () => {
       for (const columns of [undefined, 60, 80, 200]) {
         const lines = helpOf(command, columns).split("\n");
@@ -119,16 +128,32 @@ describe("help", () => {
   });
 
   test("names the options that take a value", () => {
-    const text = helpOf(COMMANDS[NAMES.indexOf("calls")]);
-    assert.match(text, /^ +-f, --follow +keep/m);
-    assert.match(text, /^ +-n, --last=… +at most/m);
-    assert.match(text, /^ +--home=… +the COPILOT_HOME/m);
+    for (const command of COMMANDS) {
+      const text = helpOf(command);
+      for (const [name, option] of Object.entries({ ...command.options, ...GLOBAL_OPTIONS })) {
+        const letter = option.short ? `-${option.short}, ` : "    ";
+        const value = option.type === "boolean" ? "" : "=…";
+        const line = new RegExp(
+          `^ {2}${letter}--${name}${value} +${option.hidden ? "" : "\\S"}`,
+          "m",
+        );
+        assert.equal(line.test(text), !option.hidden, `${command.command} --${name}`);
+      }
+    }
+  });
+
+  test("was accepted of the commands that there are, and of no others", () => {
+    const accepted = fs.readdirSync(path.join(SNAPSHOTS, "help"));
+    assert.deepEqual(
+      accepted.sort(),
+      ["copilot-tap", ...NAMES].map((name) => `${name}.txt`).sort(),
+    );
   });
 
   test("is English, whatever the user's language", async (t) => {
     const german = { LANG: "de_DE.UTF-8", LC_ALL: "de" };
     const { out } = await tapProcess(["allow", "--help"], place(t), german);
-    assert.match(out, /Options/);
+    checkSnapshot("help/allow", out);
   });
 });
 
