@@ -133,7 +133,7 @@ export class TapRig {
         const provider = await TestProvider.serve({
           ...this.where,
           tools,
-          timeoutMs: 1000,
+          timeoutMs: 5000,
           ...options,
         }).catch(() => {});
         if (!provider) continue;

@@ -226,7 +226,7 @@ describe("copilot-tap eval run", () => {
     const { at, file } = withCases(t, "cases: [{ name: slow one, prompt: y }]");
     const cli = fakeCli(at.workspace, `sleep 3; echo '{"type":"result","exitCode":0}'`);
     const terminal = new InTerminal(t, ["eval", "run", file, "--cli", cli], at);
-    await terminal.shows(/1\/1 slow one … 1 s/);
+    await terminal.shows(/1\/1 slow one … \d s/);
     assert.equal(await terminal.end(), 0);
     assert.match(terminal.text, /^# Evals: 1 of 1 passed/);
   });

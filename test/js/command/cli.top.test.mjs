@@ -303,9 +303,9 @@ test("copilot-tap top at rest writes one line a second, and takes less than 2 % 
     return (Number(fields[11]) + Number(fields[12])) / 100;
   };
   await sleep(3000); // it is compiled as it runs
-  const [cpu, bytes] = [used(), terminal.raw.length];
-  const seconds = 10;
-  await sleep(seconds * 1000);
+  const [cpu, bytes, since] = [used(), terminal.raw.length, performance.now()];
+  await sleep(10_000);
+  const seconds = (performance.now() - since) / 1000; // more, where the machine is busy
   assert.ok(used() - cpu < 0.02 * seconds, `${used() - cpu} s of ${seconds} s`);
   assert.ok(terminal.raw.length - bytes < 200 * seconds, `${terminal.raw.length - bytes} bytes`);
   terminal.type("q");

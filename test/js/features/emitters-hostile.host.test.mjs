@@ -55,7 +55,7 @@ describe("a program", () => {
     const rig = await setUp(t);
     await rig.call("tap_start_emitter", {
       name: "forks",
-      command: "sleep 1000 & echo kept $!; setsid sleep 8 & echo left $!; sleep 0.3",
+      command: "sleep 1000 & echo kept $!; setsid sleep 200 & echo left $!; sleep 0.3",
     });
     await until(async () => /^ended/.test((await emitterOf(rig, "forks")).state), "its end");
     const texts = await textsOf(rig, "forks");

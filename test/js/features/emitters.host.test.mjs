@@ -359,7 +359,7 @@ test("of a URL only changes are lines, also over a kill of the feature host; an 
   const { call, home, records, hostPid, injected } = await setUp(t);
   await call("tap_start_emitter", {
     ...{ name: "ci", url: `http://127.0.0.1:${port}/`, jsonPath: "$.state", every: "1s" },
-    ...{ expectEvery: "4s", eventFilter: [{ match: ".", outcome: "surface" }] },
+    ...{ expectEvery: "8s", eventFilter: [{ match: ".", outcome: "surface" }] },
   });
   const runs = async () => (await records("emitter_run")).length;
   await until(async () => (await runs()) >= 2, "two looks");
@@ -382,6 +382,6 @@ test("of a URL only changes are lines, also over a kill of the feature host; an 
   );
   await until(async () => {
     const history = await call("tap_stream_history", { channel: "ci", limit: 200 });
-    return history.lines.some(({ text }) => /^nothing came for 4/.test(text));
+    return history.lines.some(({ text }) => /^nothing came for 8/.test(text));
   }, "its silence");
 });

@@ -7,6 +7,15 @@ import { test } from "node:test";
 import { waitFor } from "../../support/wait.mjs";
 import { plansRig } from "./plans-rig.mjs";
 
+/** Work that waits for a file. @param {string} file */
+const until = (file) => `until test -f ${file}; do sleep 0.05; done`;
+
+/** It has begun again, and may go on now. @param {{began: string, go: string}} files */
+async function goOn({ began, go }) {
+  await waitFor(() => fs.readFileSync(began, "utf8") === "x\nx\n", { what: "the second run" });
+  fs.writeFileSync(go, "");
+}
+
 /** A file is appended to, and the host is killed. @param {Awaited<ReturnType<typeof plansRig>>} rig @param {string} flag */
 async function killAt({ host, hostPid }, flag) {
   await waitFor(() => fs.existsSync(flag), { what: () => host.log });
@@ -17,19 +26,22 @@ async function killAt({ host, hostPid }, flag) {
 const filesIn = (repo) => ({
   may: path.join(repo, ".git", "may"),
   began: path.join(repo, ".git", "began"),
+  go: path.join(repo, ".git", "go"),
   prechecked: path.join(repo, ".git", "prechecked"),
 });
 
 test("work that a retry has begun, and that a crash cuts off, does not go on top of its half", async (t) => {
   const rig = await plansRig(t);
   const { ask, create, ended, repo, git } = rig;
-  const { may, began } = filesIn(repo);
-  const work = `test -f ${may} || exit 1; echo one >> new.txt; echo x >> ${began}; sleep 2; echo two >> new.txt`;
+  const files = filesIn(repo);
+  const { may, began, go } = files;
+  const work = `test -f ${may} || exit 1; echo one >> new.txt; echo x >> ${began}; ${until(go)}; echo two >> new.txt`;
   const planId = await create({ targetBranch: "feature/x", nodes: [{ id: "a", work }] });
   assert.equal((await ended(planId)).status, "failed");
   fs.writeFileSync(may, "");
   await ask("retry_copilot_node", { planId, nodeId: "a" });
   await killAt(rig, began);
+  await goOn(files);
   assert.equal((await ended(planId)).status, "succeeded");
   assert.equal(git("show", "feature/x:new.txt"), "one\ntwo");
   assert.equal(git("show", `refs/tap/kept/${planId}/a:new.txt`), "one");
@@ -38,7 +50,8 @@ test("work that a retry has begun, and that a crash cuts off, does not go on top
 test("work that is cut off begins in a worktree as it was, brought, set up and checked again", async (t) => {
   const rig = await plansRig(t);
   const { create, ended, repo, git } = rig;
-  const { began, prechecked } = filesIn(repo);
+  const files = filesIn(repo);
+  const { began, prechecked, go } = files;
   fs.appendFileSync(path.join(repo, ".git", "info", "exclude"), ".env\nbuild/\n");
   fs.writeFileSync(path.join(repo, ".env"), "A\n");
   const planId = await create({
@@ -51,12 +64,13 @@ test("work that is cut off begins in a worktree as it was, brought, set up and c
         prechecks: `echo x >> ${prechecked}; echo checked > checked.txt`,
         work: `set -e; grep -q A .env; echo B > .env; mkdir build/own; mkfifo pipe; test -f set-up
           test -f build/set-up; test -f checked.txt; echo one >> new.txt; git add .; git commit -qm one
-          GIT_SEQUENCE_EDITOR=true git rebase -q -i --exec 'echo x >> ${began}; sleep 2' HEAD~1
+          GIT_SEQUENCE_EDITOR=true git rebase -q -i --exec 'echo x >> ${began}; ${until(go)}' HEAD~1
           echo two >> new.txt`,
       },
     ],
   });
   await killAt(rig, began);
+  await goOn(files);
   const { status, nodes } = await ended(planId);
   assert.equal(status, "succeeded", nodes[0].error);
   assert.equal(fs.readFileSync(began, "utf8"), "x\nx\n");
@@ -68,9 +82,9 @@ test("work that is cut off begins in a worktree as it was, brought, set up and c
 test("work that is cut off and cannot be kept fails until it can, also where it is retried", async (t) => {
   const rig = await plansRig(t);
   const { ask, create, ended, repo, git } = rig;
-  const { began } = filesIn(repo);
+  const { began, go } = filesIn(repo);
   const commit = "git -c user.name=x -c user.email=x commit -q --allow-empty -m x";
-  const work = `git init -q dep; (cd dep; ${commit}); echo one >> new.txt; echo x >> ${began}; sleep 2; rm -rf dep; echo two >> new.txt`;
+  const work = `git init -q dep; (cd dep; ${commit}); echo one >> new.txt; echo x >> ${began}; ${until(go)}; rm -rf dep; echo two >> new.txt`;
   const nodes = [{ id: "a", work, retry: { max: 1 } }];
   const planId = await create({ targetBranch: "feature/x", nodes });
   await killAt(rig, began);
@@ -79,6 +93,7 @@ test("work that is cut off and cannot be kept fails until it can, also where it 
   assert.match(seen[0].error, /cannot be kept aside\. .*"dep" is a repository of its own/);
   assert.match(seen[0].error, /Then retry the node/);
   assert.equal(fs.readFileSync(began, "utf8"), "x\n", "nothing has run on top of it");
+  fs.writeFileSync(go, "");
   const worktree = path.join(repo, ".worktrees", `${planId}-a-1`);
   fs.renameSync(path.join(worktree, "dep"), path.join(repo, ".git", "dep"));
   await ask("retry_copilot_node", { planId, nodeId: "a" });

@@ -192,12 +192,14 @@ test("a disk that is full stops plans, is told, and they go on once it is not", 
     waitFor(() => session.events.find(({ text }) => what.test(text)), {
       what: () => JSON.stringify(session.events),
     });
+  const go = path.join(repo, ".git", "go");
   const nodes = [
-    { id: "a", work: "sleep 1; echo a > a1.txt" },
+    { id: "a", work: `until test -f ${go}; do sleep 0.05; done; echo a > a1.txt` },
     { id: "b", dependencies: ["a"], work: "echo b > b1.txt" },
   ];
   const id = await create({ targetBranch: "out", nodes });
   if (!limit("1024:unlimited")) return t.skip("this system has no prlimit");
+  fs.writeFileSync(go, "");
   const { text } = await told(/plans stand still/);
   assert.match(text, /their journal cannot be written: .*\. Free some space on its disk/);
   limit("unlimited:unlimited");
