@@ -199,8 +199,10 @@ describe("copilot-tap status", () => {
     fs.mkdirSync(path.join(home, "tap"), { mode: 0o700 });
     const config = path.join(home, "tap", "config.json");
     fs.writeFileSync(config, '{"records": false}', { mode: 0o600 });
+    const statusOf = (/** @type {Host} */ host) => tap(["status"], placeOf(host));
     const first = await Host.elected(t, { COPILOT_HOME: home });
-    assert.match((await tap(["status"], placeOf(first))).out, /, only what features put before/);
+    const some = async () => /, only what features put before/.test((await statusOf(first)).out);
+    await waitFor(some, { what: "a store that is open, for some records" });
     first.process.kill("SIGTERM");
     await first.exit();
     const store = path.join(home, "tap", "records.sqlite");
@@ -211,7 +213,7 @@ describe("copilot-tap status", () => {
     const second = await Host.elected(t, { COPILOT_HOME: home });
     const out = await waitFor(
       async () => {
-        const status = await tap(["status"], placeOf(second));
+        const status = await statusOf(second);
         return status.out.includes("cannot be written") && status.out;
       },
       { what: "a store that cannot be written" },
