@@ -21,7 +21,7 @@ const filesIn = (repo) => ({
 });
 
 test("work that a retry has begun, and that a crash cuts off, does not go on top of its half", async (t) => {
-  const rig = await plansRig(t);
+  const rig = await plansRig(t, { processes: true });
   const { ask, create, ended, repo, git } = rig;
   const { may, began } = filesIn(repo);
   const work = `test -f ${may} || exit 1; echo one >> new.txt; echo x >> ${began}; sleep 2; echo two >> new.txt`;
@@ -36,7 +36,7 @@ test("work that a retry has begun, and that a crash cuts off, does not go on top
 });
 
 test("work that is cut off begins in a worktree as it was, brought, set up and checked again", async (t) => {
-  const rig = await plansRig(t);
+  const rig = await plansRig(t, { processes: true });
   const { create, ended, repo, git } = rig;
   const { began, prechecked } = filesIn(repo);
   fs.appendFileSync(path.join(repo, ".git", "info", "exclude"), ".env\nbuild/\n");
@@ -66,7 +66,7 @@ test("work that is cut off begins in a worktree as it was, brought, set up and c
 });
 
 test("work that is cut off and cannot be kept fails until it can, also where it is retried", async (t) => {
-  const rig = await plansRig(t);
+  const rig = await plansRig(t, { processes: true });
   const { ask, create, ended, repo, git } = rig;
   const { began } = filesIn(repo);
   const commit = "git -c user.name=x -c user.email=x commit -q --allow-empty -m x";
