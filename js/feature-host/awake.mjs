@@ -31,6 +31,7 @@ const PROGRAMS = {
 
 export class Awake {
   #note;
+  #env;
   #platform;
   /** What runs. @type {Set<string>} */
   #holders = new Set();
@@ -40,9 +41,13 @@ export class Awake {
   #timer;
   #failed = false;
 
-  /** @param {(text: string) => void} note once, where the machine cannot be kept awake @param {string} [platform] */
-  constructor(note, platform = process.platform) {
+  /**
+   * @param {(text: string) => void} note once, where the machine cannot be kept awake
+   * @param {NodeJS.ProcessEnv} env of this process @param {string} [platform]
+   */
+  constructor(note, env, platform = process.platform) {
     this.#note = note;
+    this.#env = env;
     this.#platform = platform;
   }
 
@@ -67,6 +72,7 @@ export class Awake {
     const [command, args] = program;
     const stdio = /** @type {const} */ (["pipe", "ignore", "pipe"]);
     const child = spawn(command, args, {
+      env: this.#env,
       stdio: [...stdio],
       detached: ownGroup,
       windowsHide: true,

@@ -78,6 +78,7 @@ export class FeatureHost {
   #greeting;
   #requests;
   #features;
+  #env;
   #watch;
   /** @type {Map<string, Running>} */
   #running = new Map();
@@ -89,9 +90,13 @@ export class FeatureHost {
   /** @type {Applied} */
   #wanted;
 
-  /** @param {Greeting} greeting @param {GatewayRequests} requests @param {readonly Feature[]} features */
-  constructor(greeting, requests, features) {
+  /**
+   * @param {Greeting} greeting @param {GatewayRequests} requests @param {readonly Feature[]} features
+   * @param {NodeJS.ProcessEnv} env of this process
+   */
+  constructor(greeting, requests, features, env) {
     this.#greeting = greeting;
+    this.#env = env;
     const { features: enabled, telemetry, gated } = greeting;
     this.#wanted = { features: enabled, recorded: telemetry.recorded, gated };
     this.#requests = requests;
@@ -157,7 +162,7 @@ export class FeatureHost {
     const { link, token, home } = this.#greeting;
     const { implementations, files, endProcesses } = servicesOf(
       id,
-      { home, telemetry },
+      { home, telemetry, env: this.#env },
       this.#requests,
       (work) => this.#watch.leave(work),
     );

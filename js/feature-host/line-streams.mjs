@@ -84,6 +84,7 @@ export async function placeIn(folder, cwd = ".") {
 export class LineStream {
   #source;
   #options;
+  #env;
   #onClosed;
   #closed = false;
   /** @type {{pid: number, ending?: Promise<void>} | undefined} */
@@ -94,9 +95,13 @@ export class LineStream {
   /** @type {() => void} */
   #onRead = () => {};
 
-  /** @param {typeof import("../base/addon.js").LineSource} Source @param {LineStreamOptions} options @param {() => void} onClosed */
-  constructor(Source, options, onClosed) {
+  /**
+   * @param {typeof import("../base/addon.js").LineSource} Source @param {LineStreamOptions} options
+   * @param {NodeJS.ProcessEnv} env of this process @param {() => void} onClosed
+   */
+  constructor(Source, options, env, onClosed) {
     this.#options = options;
+    this.#env = env;
     this.#onClosed = onClosed;
     const { delivery, entries, expectEvery, onEffects, onRows } = options;
     this.#source = new Source({
@@ -132,7 +137,7 @@ export class LineStream {
   async start({ command, argv, folder, cwd, stderr, ...given }) {
     const place = await placeIn(folder, cwd);
     if (this.#closed) throw new Error("the stream has ended");
-    const variables = Object.entries(environment(given)).map(
+    const variables = Object.entries(environment(given, this.#env)).map(
       ([name, value]) => `${name}=${value ?? ""}`,
     );
     const run = (/** @type {string} */ file, /** @type {string[]} */ args) =>
@@ -241,7 +246,13 @@ export class LineStream {
 export class LineStreams {
   /** @type {Set<LineStream>} */
   #open = new Set();
+  #env;
   #closed = false;
+
+  /** @param {NodeJS.ProcessEnv} env of this process */
+  constructor(env) {
+    this.#env = env;
+  }
 
   /** @param {LineStreamOptions} options @returns {Promise<LineStream>} */
   async open(options) {
@@ -249,7 +260,9 @@ export class LineStreams {
     if (this.#open.size >= MOST_STREAMS) throw new RangeError(`there are ${MOST_STREAMS} streams`);
     const { addon } = await import("../base/addon.mjs"); // no feature host has it before it is needed
     /** @type {LineStream} */
-    const stream = new LineStream(addon.LineSource, options, () => this.#open.delete(stream));
+    const stream = new LineStream(addon.LineSource, options, this.#env, () =>
+      this.#open.delete(stream),
+    );
     this.#open.add(stream);
     return stream;
   }

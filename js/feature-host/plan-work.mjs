@@ -61,6 +61,7 @@ function checkedName(name) {
 
 export class PlanWork {
   #home;
+  #env;
   #folder;
   /** @type {import("../base/addon.js").Plans | undefined} */
   #plans;
@@ -72,15 +73,16 @@ export class PlanWork {
   #awake;
   #closed = false;
 
-  /** @param {string} home <COPILOT_HOME> */
-  constructor(home) {
+  /** @param {string} home <COPILOT_HOME> @param {NodeJS.ProcessEnv} env of this process */
+  constructor(home, env) {
     this.#home = home;
+    this.#env = env;
     this.#folder = path.join(home, "tap", "plans");
   }
 
   /** @param {Omit<import("../base/addon.js").PlansOptions, "file"> & {onSleep: (why: string) => void}} handlers */
   open({ onSleep, ...handlers }) {
-    this.#awake ??= new Awake(onSleep);
+    this.#awake ??= new Awake(onSleep, this.#env);
     makePrivateFolder(path.join(this.#home, "tap"));
     makePrivateFolder(this.#folder);
     this.#plans?.close();
@@ -115,7 +117,7 @@ export class PlanWork {
       signal.throwIfAborted();
       const child = spawn(command, args, {
         cwd,
-        env: environment(program),
+        env: environment(program, this.#env),
         detached: ownGroup,
         stdio: ["ignore", log.fd, log.fd],
         windowsHide: true,
@@ -214,7 +216,7 @@ export class PlanWork {
     const log = crypto.createHash("sha256");
     const file = await fs.open(this.#logFile(plan, name), "r").catch(() => undefined);
     if (file) for await (const bytes of file.createReadStream()) log.update(bytes);
-    const seen = Object.entries(environment({ env })).sort(([one], [other]) =>
+    const seen = Object.entries(environment({ env }, this.#env)).sort(([one], [other]) =>
       one < other ? -1 : 1,
     );
     const variables = crypto.createHash("sha256").update(JSON.stringify(seen));
@@ -238,7 +240,7 @@ export class PlanWork {
       return undefined;
     });
     if (this.#closed) throw new Error("the feature has ended");
-    this.#workers ??= new Workers({ home: this.#home, config });
+    this.#workers ??= new Workers({ home: this.#home, config, env: this.#env });
     if (config) this.#workers.configure(config);
     return this.#workers;
   }

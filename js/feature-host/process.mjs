@@ -1,10 +1,9 @@
-// The process of a feature host. The gateway host starts it and holds its stdin: the first line says where the gateway
-// is, each further line is a message, and the end of stdin means that the gateway host is gone.
+// The process of a feature host. The gateway host starts it and holds its stdin, whose end means that the gateway host
+// is gone.
 
 import { messageOf } from "../base/errors.mjs";
 import { useRelease } from "../base/release-use.mjs";
-import { FeatureHost } from "./feature-host.mjs";
-import { GatewayRequests } from "./gateway-requests.mjs";
+import { GatewayMessages } from "./gateway-messages.mjs";
 
 /** For features to end; what is left then is killed with this process's groups. */
 const END_MS = 8000;
@@ -31,54 +30,19 @@ function linesOf(onLine, onTooLong) {
 
 /** Runs until stdin ends. @param {readonly import("../features/list.mjs").Feature[]} features */
 export function runFeatureHost(features) {
-  /** @type {FeatureHost | undefined} */
-  let host;
-  /** @type {GatewayRequests | undefined} */
-  let requests;
   let ending = false;
-  /** Commands that run, by the number of the question. @type {Map<number, AbortController>} */
-  const commands = new Map();
 
   /** For the log, which the gateway host writes. @param {string} text */
   const say = (text) => void process.stderr.write(`${text}\n`);
+  const messages = new GatewayMessages(features, say);
 
   /** @param {string} reason @param {number} code */
   async function end(reason, code) {
     if (ending) return;
     ending = true;
     setTimeout(() => process.exit(code), END_MS).unref();
-    await host?.stop(reason).catch(() => {});
-    requests?.close();
+    await messages.end(reason);
     process.exit(code);
-  }
-
-  /** @param {any} message */
-  async function receive(message) {
-    switch (message.type) {
-      case "apply":
-        return host?.apply(message);
-      case "ping":
-        return void requests?.request("features.answer", { number: message.number, text: "" });
-      case "command": {
-        const left = new AbortController();
-        commands.set(message.number, left);
-        const ran = host?.command(message, left.signal);
-        const text = await ran?.catch((error) => `tap: ${messageOf(error)}`);
-        commands.delete(message.number);
-        return void requests?.request("features.answer", { number: message.number, text });
-      }
-      case "left":
-        return commands.get(message.number)?.abort();
-    }
-  }
-
-  /** @param {string} line */
-  function onLine(line) {
-    const message = JSON.parse(line);
-    if (host) return void receive(message).catch((error) => say(messageOf(error)));
-    requests = new GatewayRequests(message);
-    host = new FeatureHost(message, requests, features);
-    void host.start();
   }
 
   process.on("SIGHUP", () => {}); // a closed terminal does not concern it
@@ -86,15 +50,16 @@ export function runFeatureHost(features) {
   process.on("SIGINT", () => void end("the gateway ends", 0));
   // Such as of a timer of a feature: that one says so, and the others go on.
   process.on("unhandledRejection", (error) => {
-    if (!host?.failed(error)) say(`unhandled: ${messageOf(error)}`);
+    if (!messages.failed(error)) say(`unhandled: ${messageOf(error)}`);
   });
   process.on("uncaughtException", (error) => {
-    if (host?.failed(error)) return;
+    if (messages.failed(error)) return;
     say(`uncaught: ${error.stack ?? error.message}`);
     void end("the feature host has failed", 1);
   });
 
   useRelease();
+  const onLine = (/** @type {string} */ line) => messages.receive(line);
   const take = linesOf(onLine, () => void end("stdin has no lines", 1));
   process.stdin.setEncoding("utf8");
   process.stdin.on("data", take);

@@ -31,10 +31,11 @@ const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 /**
  * What a program sees: PATH and the like, and what it is given.
  * @param {{env?: Record<string, string>, path?: string, traceparent?: string}} program
+ * @param {NodeJS.ProcessEnv} around of this process
  * @returns {Record<string, string | undefined>}
  */
-export function environment({ env = {}, path: search, traceparent }) {
-  const own = Object.entries(process.env).filter(([name]) => PASSED.test(name));
+export function environment({ env = {}, path: search, traceparent }, around) {
+  const own = Object.entries(around).filter(([name]) => PASSED.test(name));
   const trace = traceparent !== undefined && TRACEPARENT.test(traceparent);
   const found = search === undefined ? {} : { PATH: search };
   const given = { ...found, ...env, ...(trace && { TRACEPARENT: traceparent }) };
@@ -55,7 +56,13 @@ function collected(stream) {
 export class Programs {
   /** The groups that run, and how each is ended. @type {Map<number, () => Promise<void>>} */
   #running = new Map();
+  #env;
   #closed = false;
+
+  /** @param {NodeJS.ProcessEnv} env of this process */
+  constructor(env) {
+    this.#env = env;
+  }
 
   /** @param {Program} program @returns {Promise<Ended>} rejected where it cannot be started */
   run(program) {
@@ -71,7 +78,7 @@ export class Programs {
     return new Promise((resolve, reject) => {
       const child = spawn(command, args, {
         cwd,
-        env: environment(program),
+        env: environment(program, this.#env),
         detached: ownGroup,
         stdio: ["ignore", "pipe", "pipe"],
         windowsHide: true,

@@ -94,32 +94,36 @@ const documentsOf = ({ read, list, write, remove, setAside }) => ({
   ...{ read, list, write, remove, setAside },
 });
 
-/** @param {string} owner the file in which the plans are recorded */
-async function gitOf(owner) {
+/** @param {string} home <COPILOT_HOME> @param {NodeJS.ProcessEnv} env of this process */
+async function gitOf(home, env) {
   const git = await import("../git/index.mjs");
+  const owner = plansFileOf(home);
   return {
     ...git,
-    openRepository: (/** @type {string} */ folder) => git.openRepository(folder, { owner }),
+    openRepository: (/** @type {string} */ folder) => git.openRepository(folder, { owner, env }),
+    resolveFolders: (/** @type {string} */ root, /** @type {string[]} */ folders) =>
+      git.resolveFolders(root, folders, home),
   };
 }
 
 /**
  * @param {string} id of the feature
- * @param {Pick<import("./feature-host.mjs").Greeting, "home" | "telemetry">} greeting
+ * @param {Pick<import("./feature-host.mjs").Greeting, "home" | "telemetry"> & {env: NodeJS.ProcessEnv}} where `env`: of
+ *   this process
  * @param {GatewayRequests} requests
  * @param {<T>(work: () => T) => T} leave runs what no feature answers for
  */
-export function servicesOf(id, { home, telemetry }, requests, leave) {
+export function servicesOf(id, { home, telemetry, env }, requests, leave) {
   const files = ownFolder(home, id);
   const plansFile = plansFileOf(home);
-  const programs = new Programs();
-  const streams = new LineStreams();
+  const programs = new Programs(env);
+  const streams = new LineStreams(env);
   /** @type {import("./file-watch.mjs").FileWatches | undefined} */
   let watches;
   /** @type {Promise<import("./plan-work.mjs").PlanWork> | undefined} */
   let planWork;
   const plans = () =>
-    (planWork ??= import("./plan-work.mjs").then(({ PlanWork }) => new PlanWork(home)));
+    (planWork ??= import("./plan-work.mjs").then(({ PlanWork }) => new PlanWork(home, env)));
   const folderOf = async (/** @type {string} */ session) => {
     const all = await sessionsOf(requests);
     const one = all.find((/** @type {{id: string}} */ other) => other.id === session);
@@ -151,7 +155,7 @@ export function servicesOf(id, { home, telemetry }, requests, leave) {
       removeLogs: async (plan) => (await plans()).removeLogs(plan),
     },
     worktree: {
-      use: () => gitOf(plansFile),
+      use: () => gitOf(home, env),
       protectedIn: (folder) => requests.request("plans.protected", { folder }),
     },
     workers: {

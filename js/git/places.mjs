@@ -57,10 +57,11 @@ const realFolder = (root, one) =>
  * Folders that an agent may write in besides its worktree. The user's checkout and the folders above it are refused. A
  * folder that does not exist is refused, too: whoever makes it later could make it a link to anywhere.
  * @param {string} root of the checkout, without links @param {string[]} folders from the root, also outside
+ * @param {string} [cliHome] <COPILOT_HOME>
  * @returns {Promise<string[]>} absolute
  */
-export async function resolveFolders(root, folders) {
-  const home = await fs.realpath(copilotHome()).catch(() => copilotHome());
+export async function resolveFolders(root, folders, cliHome = copilotHome()) {
+  const home = await fs.realpath(cliHome).catch(() => cliHome);
   return Promise.all(
     folders.map(async (one) => {
       const real = await realFolder(root, one);

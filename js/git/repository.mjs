@@ -182,10 +182,11 @@ async function ask(folder, git) {
 
 /**
  * @param {string} folder in the repository
- * @param {{git?: Git, merges?: "tree" | "scratch", owner?: string}} [options]
+ * @param {{env?: NodeJS.ProcessEnv, git?: Git, merges?: "tree" | "scratch", owner?: string}} [options]
  * @returns {Promise<Repository>}
  */
-export async function openRepository(folder, { git = new Git(), merges, owner } = {}) {
+export async function openRepository(folder, options = {}) {
+  const { env, git = new Git({ env }), merges, owner } = options;
   const real = await fs.realpath(folder).catch((cause) => {
     throw new GitError("NOT_A_REPOSITORY", `"${folder}" does not exist.`, { cause });
   });

@@ -56,9 +56,9 @@ const NO_HOOKS = ["-c", "core.hooksPath=/dev/null"];
  * @typedef {{code: number | null, signal: string | null, stdout: string, stderr: string, cut: boolean}} Ended
  */
 
-/** @param {RunOptions} options @returns {Record<string, string | undefined>} */
-export function environment({ env, network, reading }) {
-  const own = Object.entries(process.env).filter(
+/** @param {RunOptions} options @param {NodeJS.ProcessEnv} around @returns {Record<string, string | undefined>} */
+function environment({ env, network, reading }, around) {
+  const own = Object.entries(around).filter(
     ([name]) => PASSED.test(name) || (network && PASSED_TO_NETWORK.test(name)),
   );
   return {
@@ -171,11 +171,13 @@ export class Git {
   /**
    * @param {object} [options]
    * @param {string} [options.program]
+   * @param {NodeJS.ProcessEnv} [options.env] of this process
    * @param {number} [options.lockMs] how long a lock of another git is waited for
    * @param {(args: string[]) => void} [options.onRun] for tests and measurements
    */
-  constructor({ program = "git", lockMs = LOCK_MS, onRun = () => {} } = {}) {
+  constructor({ program = "git", env = process.env, lockMs = LOCK_MS, onRun = () => {} } = {}) {
     this.program = program;
+    this.env = env;
     this.lockMs = lockMs;
     this.onRun = onRun;
   }
@@ -226,7 +228,7 @@ export class Git {
     const given = settings.flatMap((setting) => ["-c", setting]);
     return spawn(this.program, [...own, ...given, ...args], {
       cwd,
-      env: environment(options),
+      env: environment(options, this.env),
       detached: ownGroup,
       stdio: ["pipe", "pipe", "pipe"],
       windowsHide: true,

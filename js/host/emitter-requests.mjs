@@ -38,8 +38,9 @@ const isFolder = (folder) =>
  * @param {object} parts
  * @param {import("../base/paths.mjs").GatewayFiles} parts.files
  * @param {(session: unknown) => string | undefined} parts.folderOf where a session began
+ * @param {NodeJS.ProcessEnv} parts.env of this process
  */
-export function serveEmitterRequests(requests, { files, folderOf }) {
+export function serveEmitterRequests(requests, { files, folderOf, env }) {
   /** @param {string} method @param {(params: any, folder: string) => Promise<unknown>} work */
   const serve = (method, work) =>
     requests.register(method, async (params, /** @type {RequestOrigin} */ from) => {
@@ -71,7 +72,7 @@ export function serveEmitterRequests(requests, { files, folderOf }) {
     const { saveEmitter } = await import("../projects/edit-config.mjs");
     const { allowCommand } = await import("../projects/consent.mjs");
     const saved = saveEmitter(where(file, folder), entryOf(entry), list);
-    return { ...saved, ...(file === "project" && { allow: allowCommand(saved.path) }) };
+    return { ...saved, ...(file === "project" && { allow: allowCommand(saved.path, env) }) };
   });
   serve("emitters.remove", async ({ file, name }, folder) => {
     const { removeEmitter } = await import("../projects/edit-config.mjs");

@@ -27,8 +27,13 @@ const MOST_RESTARTS = 10;
  * @property {() => string} issueToken @property {(token: string) => void} revokeToken
  * @property {(token: string) => object} greeting the first line that it reads
  * @property {(level: import("../base/log.mjs").Level, text: string) => void} onMessage
+ * @property {NodeJS.ProcessEnv} [env] of the gateway host
  * @property {string} [main] replaced in tests
  * @property {number} [maxRestarts] in a row, replaced in tests
+ *
+ * What a gateway host uses of it.
+ * @typedef {Pick<FeatureHostProcess, "start" | "tell" | "status" | "stop">} FeatureHostRun
+ * @typedef {() => Promise<{FeatureHostProcess: new (options: FeatureHostOptions) => FeatureHostRun}>} ImportFeatureHost
  */
 
 export class FeatureHostProcess {
@@ -36,9 +41,9 @@ export class FeatureHostProcess {
   #startedAt = 0;
 
   /** @param {FeatureHostOptions} options */
-  constructor({ files, issueToken, revokeToken, greeting, onMessage, ...replaced }) {
+  constructor({ files, issueToken, revokeToken, greeting, onMessage, env, ...replaced }) {
     const { main = MAIN, maxRestarts = MOST_RESTARTS } = replaced;
-    const node = findNode();
+    const node = findNode(env);
     if (!node) throw new Error("no Node.js was found to run it");
     this.#supervisor = new Supervisor({
       sessionId: "",
@@ -47,6 +52,7 @@ export class FeatureHostProcess {
       logs: files.logs,
       logFile: path.join(files.logs, "feature-host.log"),
       title: "the feature host",
+      env,
       providers: [
         {
           name: "feature-host",

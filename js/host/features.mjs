@@ -2,6 +2,7 @@
 // need. Which features there are is the list's business.
 
 import { messageOf } from "../base/errors.mjs";
+import { telemetryVariables } from "../base/telemetry.mjs";
 import { FEATURES } from "../features/list.mjs";
 import { conditionsOf } from "../registry/conditions.mjs";
 import { promisedReport, readReport } from "../registry/report.mjs";
@@ -18,10 +19,9 @@ import { requireSwitchable, switchable, unknownSwitches } from "./switches.mjs";
 /** @typedef {import("../registry/descriptor.mjs").Descriptor} Descriptor */
 /** @typedef {import("../projects/user-config.mjs").UserConfig} UserConfig */
 /** @typedef {import("../registry/preflight.mjs").Checked} Checked */
-/** @typedef {import("./feature-host.mjs").FeatureHostProcess} FeatureHostProcess */
+/** @typedef {import("./feature-host.mjs").FeatureHostRun} FeatureHostRun */
 /** @typedef {{name: string, description: string, tools: string[]}} ToolGroup */
 /** @typedef {(groups: ToolGroup[]) => void} GroupsListener */
-/** @typedef {import("./feature-host.mjs").FeatureHostState} FeatureHostState */
 
 /** How long a need waits for the feature host: the limit of a restart, and room for a busy machine. */
 const READY_MS = 5000;
@@ -41,7 +41,7 @@ export class HostFeatures {
   #resident;
   /** By id; one that is not there is on. @type {Record<string, boolean>} */
   #enabled;
-  /** @type {FeatureHostProcess | undefined} */
+  /** @type {FeatureHostRun | undefined} */
   #host;
   /** @type {Promise<void> | undefined} */
   #starting;
@@ -71,11 +71,11 @@ export class HostFeatures {
    * @param {() => string} options.link path of the link
    * @param {import("../registry/services.mjs").Implementations} options.services of resident features
    * @param {UserConfig} options.config the user's
-   * @param {Record<string, string>} [options.telemetry] variables of OpenTelemetry
+   * @param {NodeJS.ProcessEnv} options.env of this process
    * @param {() => import("../projects/providers.mjs").EntryState[]} options.entries what configs name
    * @param {() => void} [options.onApplied] other features work than before: as the user's config says, or none any more
-   * @param {readonly Feature[]} [options.features] @param {string} [options.main] of the feature host, in tests
-   * @param {number} [options.maxRestarts] of the feature host, in tests
+   * @param {readonly Feature[]} [options.features] in tests
+   * @param {import("./feature-host.mjs").ImportFeatureHost} options.importFeatureHost
    */
   constructor(options) {
     this.#options = options;
@@ -136,7 +136,7 @@ export class HostFeatures {
     return promisedReport(descriptor, { enabled, skipped, trouble: this.#trouble });
   }
 
-  /** @returns {FeatureHostState} */
+  /** @returns {import("./feature-host.mjs").FeatureHostState} */
   hostState() {
     const trouble = this.#trouble ? { trouble: this.#trouble } : {};
     if (!this.#host) return { state: "idle", ...trouble };
@@ -221,7 +221,8 @@ export class HostFeatures {
   /** What tasks and hooks of features depend on. @param {UserConfig} config */
   #readConditions({ records = true, spans = true, goals }) {
     this.#gated = goals?.gate ?? [];
-    this.#telemetry = { variables: this.#options.telemetry ?? {}, recorded: records && spans };
+    const variables = telemetryVariables(this.#options.env);
+    this.#telemetry = { variables, recorded: records && spans };
   }
 
   /** @param {UserConfig} config */
@@ -292,15 +293,14 @@ export class HostFeatures {
   }
 
   async #start() {
-    const { gateway, files, link, log } = this.#options;
+    const { gateway, files, link, log, env } = this.#options;
     this.#since = Date.now();
     try {
-      const { FeatureHostProcess } = await import("./feature-host.mjs");
+      const { FeatureHostProcess } = await this.#options.importFeatureHost();
       if (this.#closed) return;
       this.#host = new FeatureHostProcess({
         files,
-        main: this.#options.main,
-        maxRestarts: this.#options.maxRestarts,
+        env,
         issueToken: () => gateway.issueFeatureToken(),
         revokeToken: (token) => {
           this.#ready = false;

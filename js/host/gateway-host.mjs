@@ -37,6 +37,15 @@ const FILES_CHECK_MS = 2000;
 /** In bytes: "/link" follows, and a zero. */
 const MOST_LINK_FOLDER = MAX_SOCKET_PATH - "/link".length - 1;
 
+/**
+ * What tests replace. `env`: of this process, but for the limits that the addon reads itself.
+ * @typedef {{env: NodeJS.ProcessEnv, importFeatureHost: import("./feature-host.mjs").ImportFeatureHost,
+ *   features?: readonly import("../features/list.mjs").Feature[]}} Parts
+ */
+
+/** @type {Parts} */
+const USUAL = { env: process.env, importFeatureHost: () => import("./feature-host.mjs") };
+
 export class GatewayHost {
   /** The methods of host.request. */
   requests = new HostRequests();
@@ -58,6 +67,7 @@ export class GatewayHost {
   #asked = new Map();
   #records;
   #config;
+  #parts;
   #configStamps;
   /** The sessions that there are, for a feature that comes later: id → folder. @type {Map<string, string>} */
   #sessions = new Map();
@@ -72,7 +82,7 @@ export class GatewayHost {
    * @param {import("../base/log.mjs").Log} log
    * @param {(reason: string) => void} onExit nobody needs this gateway any more
    * @param {import("../projects/user-config.mjs").UserConfig} [config] the user's
-   * @param {{features?: readonly import("../features/list.mjs").Feature[], main?: string, maxRestarts?: number}} [parts] in tests
+   * @param {Partial<Parts>} [parts]
    */
   constructor(files, log, onExit, config = NO_CONFIG, parts = {}) {
     this.#files = files;
@@ -80,6 +90,7 @@ export class GatewayHost {
     this.#log = log;
     this.#onExit = onExit;
     this.#config = config;
+    this.#parts = { ...USUAL, ...parts };
     this.#configStamps = new Stamps(stampOf(userConfigFile(files)));
     this.gateway = new addon.Gateway({
       version,
@@ -116,8 +127,7 @@ export class GatewayHost {
         this.#projects?.lookAgain();
         this.#leaving.look();
       },
-      telemetry: telemetryVariables(process.env),
-      ...parts,
+      ...this.#parts,
       services: {
         providers: { inspect: () => JSON.parse(this.gateway.inspect()) },
         projects: { serve: () => this.#serveProjects() },
@@ -146,7 +156,7 @@ export class GatewayHost {
       leave: (reason) => this.#onExit(reason),
     });
     const folderOf = (/** @type {unknown} */ id) => this.#sessions.get(/** @type {string} */ (id));
-    serveEmitterRequests(requests, { files, folderOf });
+    serveEmitterRequests(requests, { files, folderOf, env: this.#parts.env });
     servePlanRequests(requests, files);
     const config = () => this.#config;
     serveSessionRequests(requests, { gateway, config, records: this.#records });
@@ -162,7 +172,7 @@ export class GatewayHost {
         if (state === "failed" || (state === "idle" && trouble)) return [];
         return holds.list().filter(({ feature }) => this.#features.isOn(feature));
       },
-      graceMs: limitIn("grace-ms"),
+      graceMs: limitIn("grace-ms", this.#parts.env),
       log: this.#log,
       leave: (reason) => this.#onExit(reason),
     });
@@ -175,6 +185,7 @@ export class GatewayHost {
       declare: (session, owner, { name, config }) =>
         this.#features.configured.declare(session.id, `${owner}:${name}`, config),
       setGroups: (session, names) => this.#features.setGroups(session.id, names),
+      env: this.#parts.env,
     });
     this.#projects = projects;
     for (const [id, cwd] of this.#sessions) projects.opened(id, cwd);
@@ -235,7 +246,7 @@ export class GatewayHost {
   /** Whether the feature host does: at its end it asks the gateway for the last ones. */
   #postsSpans() {
     const { records = true, spans = true } = this.#config;
-    const variables = telemetryVariables(process.env);
+    const variables = telemetryVariables(this.#parts.env);
     const asked = conditionsOf({ variables, recorded: records && spans })["spans-exported"].met;
     return asked && this.#features.hostState().state !== "idle";
   }
@@ -272,7 +283,7 @@ export class GatewayHost {
     const session = { id: typed.sessionId, cwd: typed.cwd };
     const holds = this.#holds.list();
     const parts = { features: this.#features, holds, records: this.#records.state() };
-    const context = { gateway, files: this.#files, session, ...parts };
+    const context = { gateway, files: this.#files, session, env: this.#parts.env, ...parts };
     // An update may have replaced the files that are loaded only now.
     const text = await import("./slash-commands.mjs")
       .then(({ runCommand, HOST_COMMANDS }) => runCommand(HOST_COMMANDS, context, typed))

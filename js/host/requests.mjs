@@ -97,6 +97,7 @@ export class HostRequests {
     const late = new Promise((_, reject) => {
       const why = `${method} was not done within ${mostMs / 1000} s`;
       timer = setTimeout(() => reject(new RequestError("TIMEOUT", why)), mostMs);
+      timer.unref(); // a gateway that has closed gives no answer
     });
     try {
       return await Promise.race([handler(JSON.parse(params), from, left), late]);

@@ -49,6 +49,7 @@ async function inTime(answer, request) {
   const late = new Promise((_, reject) => {
     const why = `the session did not answer within ${READ_MS / 1000} s; its tap may be older than this gateway`;
     timer = setTimeout(() => reject(new RequestError("TIMEOUT", why)), READ_MS);
+    timer.unref(); // a session of a gateway that has closed gives no answer
   });
   try {
     return await /** @type {Promise<string>} */ (Promise.race([answer, late]));

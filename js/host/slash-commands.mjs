@@ -8,6 +8,7 @@ import { SLASH } from "../base/slash-commands.mjs";
  * @property {import("../base/addon.js").Gateway} gateway
  * @property {import("../base/paths.mjs").GatewayFiles} files
  * @property {{id: string, cwd: string}} session in which the command was typed
+ * @property {NodeJS.ProcessEnv} env of this process
  * @property {Pick<import("./features.mjs").HostFeatures, "command" | "reports" | "hostState"
  *   | "requireSwitchable" | "apply">} features
  * @property {import("./holds.mjs").Hold[]} holds
@@ -34,9 +35,9 @@ async function status({ gateway, files, features, holds, records }) {
 }
 
 /** @type {RunCommand} */
-async function doctor({ session }, args) {
+async function doctor({ session, env }, args) {
   const { doctorText } = await import("./doctor-text.mjs");
-  return doctorText(session, /^[a-zA-Z0-9_][\w-]*$/.exec(args.trim())?.[0]);
+  return doctorText(session, /^[a-zA-Z0-9_][\w-]*$/.exec(args.trim())?.[0], env);
 }
 
 const FEATURES_USAGE = "/tap-features, or /tap-features enable <id>, or /tap-features disable <id>";

@@ -179,7 +179,7 @@ class SupervisedProvider {
   /** Rules are held for reconnect-ms, and the gateway learns of an end a little later. @param {string} token */
   #over(token) {
     const now = this.#system.clock.now();
-    const held = limitIn("reconnect-ms") + LATE_MS;
+    const held = limitIn("reconnect-ms", this.#options.env) + LATE_MS;
     this.#tokens = this.#tokens
       .map((one) => (one.token === token ? { token, ended: now } : one))
       .filter(({ ended }) => ended === undefined || now - ended <= held);

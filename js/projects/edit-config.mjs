@@ -78,7 +78,7 @@ function projectTarget(workspace) {
  * @throws where it has mistakes, or would have
  */
 function edit({ owner, file, former, write }, empty, change) {
-  if (former && !former.result.ok) throw new Error(former.result.problems[0].text);
+  if (former?.result.ok === false) throw new Error(former.result.problems[0].text);
   const content = former ? fs.readFileSync(file, "utf8") : empty;
   const text = content.replace(BOM, "");
   const changed = change(text, former?.result.ok ? former.result : undefined);

@@ -34,8 +34,10 @@ import { isOn } from "./user-config.mjs";
  * Installs rules and context for a session.
  * @typedef {(session: {id: string}, owner: Owner, entry: Extract<Entry, {kind: "declarative"}>) => () => Promise<void>} Declare
  *
- * What configs want of this process, besides programs. `setGroups`: tool groups that a session has, too.
- * @typedef {{declare: Declare, needHosted: () => void, setGroups: (session: {id: string}, names: string[]) => void}} ConfigHost
+ * What configs want of this process, besides programs. `setGroups`: tool groups that a session has, too. `env`: of
+ * this process.
+ * @typedef {{declare: Declare, needHosted: () => void, setGroups: (session: {id: string}, names: string[]) => void,
+ *   env?: NodeJS.ProcessEnv}} ConfigHost
  *
  * @typedef {{id: string, runtime: string, session: string, name: string, state: "running" | "waiting" | "disabled",
  *   said: () => import("../base/diagnostics.mjs").Diagnostic[]}} EntryState
@@ -129,7 +131,12 @@ export class ProjectProviders {
     if (owner === "project") this.#tellUnknown(session, file, result);
     if (waiting.length === 0) return;
     const names = waiting.map((entry) => entry.digest).join();
-    this.#tellOnce(session, `${file} ${names}`, "warning", consentNotice(file, waiting));
+    this.#tellOnce(
+      session,
+      `${file} ${names}`,
+      "warning",
+      consentNotice(file, waiting, this.#host.env),
+    );
   }
 
   /** @param {ProjectSession} session @param {{owner: Owner, file: string, state: EntryState["state"]}} of @param {Entry[]} some */
@@ -311,6 +318,7 @@ export class ProjectProviders {
       port,
       logs,
       providers,
+      env: this.#host.env,
       onToken: () => this.#token(id),
       onEnded: (_name, token, revoked) => this.#gateway.forgetSpawnToken(token, revoked),
       onMessage: (level, text) => {

@@ -53,7 +53,8 @@ export class Ends {
         return await this.#holds.release(`plan-${planId}`);
       } catch (error) {
         if (left === 1) throw error;
-        await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+        // Nobody waits for it once the gateway is gone.
+        await new Promise((resolve) => setTimeout(resolve, AGAIN_MS).unref());
       }
     }
   }

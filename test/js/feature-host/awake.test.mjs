@@ -90,19 +90,17 @@ describe("awake", onLinux, () => {
   });
 
   test("one that is missing is told once", async (t) => {
-    const { PATH } = process.env;
-    t.after(() => (process.env.PATH = PATH));
-    process.env.PATH = temporaryFolder(t);
+    const env = { PATH: temporaryFolder(t) };
     /** @type {string[]} */
     const notes = [];
-    const awake = new Awake((text) => notes.push(text));
+    const awake = new Awake((text) => notes.push(text), env);
     awake.hold("a");
     await waitFor(() => notes.length > 0);
     awake.hold("b");
     awake.release("a");
     await awake.end();
     assert.deepEqual(notes, ["there is no systemd-inhibit"]);
-    new Awake((text) => notes.push(text), "plan9").hold("a");
+    new Awake((text) => notes.push(text), env, "plan9").hold("a");
     assert.match(notes[1], /plan9/);
   });
 });

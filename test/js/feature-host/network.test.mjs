@@ -36,7 +36,7 @@ test("the timers of fetch are not those of the feature", async (t) => {
   const watch = new Watch(() => {});
   t.after(() => watch.stop());
   const telemetry = { variables: { OTEL_SERVICE_NAME: "shop" }, recorded: true, since: 7 };
-  const greeting = { home: temporaryFolder(t), telemetry };
+  const greeting = { home: temporaryFolder(t), telemetry, env: process.env };
   const leave = (work) => watch.leave(work);
   const { implementations } = servicesOf("builtin:x", greeting, /** @type {any} */ ({}), leave);
   const given = { url: receiver.url, body: EMPTY, timeoutMs: 5000 };

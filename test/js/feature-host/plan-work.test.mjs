@@ -6,7 +6,7 @@ import { PlanWork } from "../../../js/feature-host/plan-work.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 
 test("workers that are asked for while it ends are not made: nobody would close them", async (t) => {
-  const work = new PlanWork(temporaryFolder(t));
+  const work = new PlanWork(temporaryFolder(t), process.env);
   const asked = work.workers(async () => {
     await work.end();
     return {};

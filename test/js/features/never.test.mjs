@@ -222,7 +222,7 @@ describe("a feature never", () => {
   test("starts a program with the host's secrets, or leaves it behind", async (t) => {
     process.env.TAP_SECRET_OF_HOST = SECRET;
     t.after(() => delete process.env.TAP_SECRET_OF_HOST);
-    const programs = new Programs();
+    const programs = new Programs(process.env);
     const args = ["-e", "console.log(JSON.stringify(process.env))"];
     const { stdout } = await programs.run({
       command: process.execPath,
@@ -310,7 +310,7 @@ describe("a feature never", () => {
     };
     const { implementations } = servicesOf(
       "builtin:forger",
-      /** @type {any} */ ({ home: temporaryFolder(t) }),
+      /** @type {any} */ ({ home: temporaryFolder(t), env: process.env }),
       /** @type {any} */ ({ request }),
       (work) => work(),
     );

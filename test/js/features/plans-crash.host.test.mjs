@@ -53,7 +53,7 @@ test("a host that is killed when a plan has ended: the next one lets the gateway
 });
 
 test("a program that a crash cuts off begins again, not on top of what it had done", async (t) => {
-  const { ask, create, ended, repo, git, host, hostPid } = await plansRig(t);
+  const { ask, create, ended, repo, git, host, hostPid } = await plansRig(t, { processes: true });
   const [flag, may] = ["began", "may"].map((name) => path.join(repo, ".git", name));
   const begins = `echo one >> new.txt; echo one >> a.txt; echo x >> ${flag}`;
   const ends = `until test -f ${may}; do sleep 0.05; done; echo two >> new.txt`;
@@ -78,7 +78,7 @@ test("a program that a crash cuts off begins again, not on top of what it had do
 });
 
 test("a program that a crash cuts off and that ends late has no part in what begins again", async (t) => {
-  const { create, ended, repo, git, host, hostPid } = await plansRig(t);
+  const { create, ended, repo, git, host, hostPid } = await plansRig(t, { processes: true });
   const flag = path.join(repo, ".git", "began");
   const write = "i=0; while [ $i -lt 40 ]; do echo $$ >> pids.txt; i=$((i+1)); sleep 0.1; done";
   const planId = await create({

@@ -31,7 +31,7 @@ const filesIn = (repo) => ({
 });
 
 test("work that a retry has begun, and that a crash cuts off, does not go on top of its half", async (t) => {
-  const rig = await plansRig(t);
+  const rig = await plansRig(t, { processes: true });
   const { ask, create, ended, repo, git } = rig;
   const files = filesIn(repo);
   const { may, began, go } = files;
@@ -48,7 +48,7 @@ test("work that a retry has begun, and that a crash cuts off, does not go on top
 });
 
 test("work that is cut off begins in a worktree as it was, brought, set up and checked again", async (t) => {
-  const rig = await plansRig(t);
+  const rig = await plansRig(t, { processes: true });
   const { create, ended, repo, git } = rig;
   const files = filesIn(repo);
   const { began, prechecked, go } = files;
@@ -80,7 +80,7 @@ test("work that is cut off begins in a worktree as it was, brought, set up and c
 });
 
 test("work that is cut off and cannot be kept fails until it can, also where it is retried", async (t) => {
-  const rig = await plansRig(t);
+  const rig = await plansRig(t, { processes: true });
   const { ask, create, ended, repo, git } = rig;
   const { began, go } = filesIn(repo);
   const commit = "git -c user.name=x -c user.email=x commit -q --allow-empty -m x";

@@ -183,7 +183,7 @@ test(
 );
 
 test("a disk that is full stops plans, is told, and they go on once it is not", async (t) => {
-  const { repo, git, create, ended, hostPid, session } = await plansRig(t);
+  const { repo, git, create, ended, hostPid, session } = await plansRig(t, { processes: true });
   const before = checkoutOf(repo);
   const pid = await hostPid();
   const limit = (/** @type {string} */ size) =>

@@ -12,7 +12,7 @@ const DAY_S = 24 * 3600;
 const NODES = [{ id: "a", work: "echo x > x.txt" }];
 
 test("orphans are told at the start of a plan and of the host, once, and stay", async (t) => {
-  const { repo, create, ended, hostPid, session, ask } = await plansRig(t);
+  const { repo, create, ended, hostPid, session, ask } = await plansRig(t, { processes: true });
   const told = () =>
     session.events.filter(({ type, text }) => type === "timeline" && /belong/.test(text));
   await ended(await create({ nodes: NODES }));

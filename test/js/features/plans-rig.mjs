@@ -1,9 +1,10 @@
-// Plans in the feature host, a process of its own, with a real repository.
+// Plans in a feature host, with a real repository.
 
 import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { openControl } from "../../../js/base/control.mjs";
+import { LocalHost } from "../../support/local-host.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 import { Host } from "../../support/test-host.mjs";
 import { waitFor } from "../../support/wait.mjs";
@@ -48,7 +49,7 @@ export function checkoutOf(repo) {
   };
 }
 
-/** @typedef {{host: Host, session: import("../../support/harness.mjs").TestSession, control: import("../../../js/base/control.mjs").Control}} Now */
+/** @typedef {{host: Host | LocalHost, session: import("../../support/harness.mjs").TestSession, control: import("../../../js/base/control.mjs").Control}} Now */
 
 /** @param {() => Now} now what there is at the moment */
 function askingOf(now) {
@@ -83,7 +84,11 @@ function askingOf(now) {
   return { ask, create, ended };
 }
 
-/** @param {import("node:test").TestContext} t @param {{home?: string, repo?: string, config?: object, main?: string}} [given] config: of the user; main: in place of js/host/host.mjs */
+/**
+ * @param {import("node:test").TestContext} t
+ * @param {{home?: string, repo?: string, config?: object, processes?: boolean, main?: string}} [given] config: of the user;
+ *   processes: the hosts are processes of their own; main: one of them, in place of js/host/host.mjs
+ */
 export async function plansRig(t, given = {}) {
   const made = given.repo ? { repo: given.repo, git: gitIn(given.repo) } : makeRepository(t);
   const { repo, git } = made;
@@ -99,7 +104,9 @@ export async function plansRig(t, given = {}) {
     now.host.session(t, { cwd: repo, cliPid: 4711, ...more });
   /** A gateway host and a session; again, once it was killed. */
   const start = async () => {
-    const host = await Host.elected(t, { COPILOT_HOME: home }, given.main);
+    const env = { COPILOT_HOME: home };
+    const isLocal = !given.processes && given.main === undefined;
+    const host = await (isLocal ? LocalHost.elected(t, env) : Host.elected(t, env, given.main));
     now = { ...now, host };
     const [session, control] = [await join(), await openControl(host.files)];
     t.after(() => control.close());

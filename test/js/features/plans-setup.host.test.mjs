@@ -81,7 +81,7 @@ test(
   "hosts that are killed in the setup and behind it: it is still no work of the node",
   posix,
   async (t) => {
-    const rig = await plansRig(t);
+    const rig = await plansRig(t, { processes: true });
     const { repo, create, hostPid } = rig;
     const folder = temporaryFolder(t);
     const at = (/** @type {string} */ name) => path.join(folder, name);

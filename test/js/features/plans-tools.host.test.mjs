@@ -146,7 +146,7 @@ test("the user is asked once for each plan of the model, and no answer is no", a
 });
 
 test("a larger budget for a plan is the user's to give, and asked for once", async (t) => {
-  const { ask, create, session, ended } = await plansRig(t);
+  const { ask, create, session, ended } = await plansRig(t, { processes: true });
   const asked = () => session.events.filter(({ request }) => request === "consent").slice(1);
   session.consent = { answer: "yes" };
   const work = "until test -e ../../go; do sleep 0.05; done; echo one > one.txt";
@@ -239,7 +239,7 @@ test("a node whose text is longer than a result is told with what was left out",
 });
 
 test("no plan lands where a config does not say which branches are protected", async (t) => {
-  const { repo, ask, host } = await plansRig(t);
+  const { repo, ask, host } = await plansRig(t, { processes: true });
   const config = path.join(repo, "tap.config.json");
   const plan = { name: "x", targetBranch: "out", nodes: [{ id: "a", work: "true" }] };
   fs.writeFileSync(config, "{ protectedBranches: 3 }");

@@ -12,7 +12,7 @@ import { checkoutOf, plansRig } from "./plans-rig.mjs";
 const linux = { skip: process.platform !== "linux" };
 
 test("a diamond of commands lands in its target, and the checkout is as it was", async (t) => {
-  const { repo, git, create, ended, control } = await plansRig(t);
+  const { repo, git, create, ended, control } = await plansRig(t, { processes: true });
   const before = checkoutOf(repo);
   const planId = await create({
     targetBranch: "feature/x",
@@ -197,7 +197,7 @@ test("a plan with mistakes is refused with all of them, and nothing is made", as
 });
 
 test("after the feature host is killed a plan goes on, and no step is done twice", async (t) => {
-  const { repo, create, ended, hostPid, git } = await plansRig(t);
+  const { repo, create, ended, hostPid, git } = await plansRig(t, { processes: true });
   const [ran, may] = ["ran", "may"].map((name) => path.join(repo, ".git", name));
   const waits = `until test -f ${may}; do sleep 0.05; done`;
   const planId = await create({
@@ -226,7 +226,7 @@ test("after the feature host is killed a plan goes on, and no step is done twice
 });
 
 test("a plan is made though the gateway has no descriptor for its hold", linux, async (t) => {
-  const { host, create, ended, ask } = await plansRig(t);
+  const { host, create, ended, ask } = await plansRig(t, { processes: true });
   const { pid } = host.process;
   await ask("list_copilot_plans"); // all is there
   const limit = (/** @type {number} */ most) =>

@@ -14,28 +14,25 @@ test("an agent may get folders inside and beside the checkout, never the checkou
     fs.mkdirSync(path.join(outer, name), { recursive: true });
   }
   fs.symlinkSync(root, path.join(outer, "beside", "way-in"));
-  assert.deepEqual(await resolveFolders(root, ["fixtures", "../beside"]), [
+  const resolve = (/** @type {string[]} */ folders) =>
+    resolveFolders(root, folders, path.join(outer, "home"));
+  assert.deepEqual(await resolve(["fixtures", "../beside"]), [
     path.join(root, "fixtures"),
     path.join(outer, "beside"),
   ]);
   for (const folder of [".", "..", "/", "../beside/way-in", root]) {
-    await assert.rejects(resolveFolders(root, [folder]), { code: "OUTSIDE" }, folder);
+    await assert.rejects(resolve([folder]), { code: "OUTSIDE" }, folder);
   }
   fs.symlinkSync("nowhere", path.join(root, "dangling"));
   for (const folder of ["gone", "dangling", "../beside/gone/deep"]) {
     const missing = { code: "NO_FOLDER", message: /is not there\. Create it/ };
-    await assert.rejects(resolveFolders(root, [folder]), missing, folder);
+    await assert.rejects(resolve([folder]), missing, folder);
   }
 });
 
 test("an agent gets no folder with git's own files or the CLI's, nor what these lie in", async (t) => {
   const outer = fs.realpathSync(temporaryFolder(t));
-  const before = process.env.COPILOT_HOME;
-  t.after(() => {
-    if (before === undefined) delete process.env.COPILOT_HOME;
-    else process.env.COPILOT_HOME = before;
-  });
-  process.env.COPILOT_HOME = path.join(outer, "user", "home");
+  const home = path.join(outer, "user", "home");
   for (const name of ["repo/.git/hooks", "user/home/tap", "other/.git"]) {
     fs.mkdirSync(path.join(outer, name), { recursive: true });
   }
@@ -45,7 +42,7 @@ test("an agent gets no folder with git's own files or the CLI's, nor what these 
     ...[".git", ".git/hooks", "../other/.git"].map((one) => [one, /git's own/]),
     ...["../user", "../user/home", "../user/home/tap", "../by-link"].map((one) => [one, /CLI/]),
   ]) {
-    const refused = resolveFolders(root, [String(folder)]);
+    const refused = resolveFolders(root, [String(folder)], home);
     await assert.rejects(refused, { code: "OUTSIDE", message: why }, String(folder));
   }
 });

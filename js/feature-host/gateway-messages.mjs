@@ -1,0 +1,77 @@
+// What the gateway host writes to this feature host, a line at a time: the first says where the gateway is, each
+// further line is a message.
+
+import { messageOf } from "../base/errors.mjs";
+import { FeatureHost } from "./feature-host.mjs";
+import { GatewayRequests } from "./gateway-requests.mjs";
+
+export class GatewayMessages {
+  #features;
+  #log;
+  #env;
+  /** @type {FeatureHost | undefined} */
+  #host;
+  /** @type {GatewayRequests | undefined} */
+  #requests;
+  /** Commands that run, by the number of the question. @type {Map<number, AbortController>} */
+  #commands = new Map();
+
+  /**
+   * @param {readonly import("../features/list.mjs").Feature[]} features
+   * @param {(text: string) => void} log @param {NodeJS.ProcessEnv} [env] of this process
+   */
+  constructor(features, log, env = process.env) {
+    this.#features = features;
+    this.#log = log;
+    this.#env = env;
+  }
+
+  /** @param {string} line */
+  receive(line) {
+    const message = JSON.parse(line);
+    if (this.#host) return void this.#obey(message).catch((error) => this.#log(messageOf(error)));
+    this.#requests = new GatewayRequests(message);
+    this.#host = new FeatureHost(message, this.#requests, this.#features, this.#env);
+    void this.#host.start();
+  }
+
+  /** @param {any} message */
+  async #obey(message) {
+    switch (message.type) {
+      case "apply":
+        return this.#host?.apply(message);
+      case "ping":
+        return this.#answer(message.number, "");
+      case "command":
+        return this.#runCommand(message);
+      case "left":
+        return this.#commands.get(message.number)?.abort();
+    }
+  }
+
+  /** @param {any} message @returns {Promise<void>} */
+  async #runCommand(message) {
+    const left = new AbortController();
+    this.#commands.set(message.number, left);
+    const ran = this.#host?.command(message, left.signal);
+    const text = await ran?.catch((error) => `tap: ${messageOf(error)}`);
+    this.#commands.delete(message.number);
+    await this.#answer(message.number, text);
+  }
+
+  /** @param {number} number @param {string | undefined} text */
+  async #answer(number, text) {
+    await this.#requests?.request("features.answer", { number, text });
+  }
+
+  /** Something was thrown that nobody has caught. @param {unknown} error @returns {boolean} whether it was a feature's */
+  failed(error) {
+    return this.#host?.failed(error) ?? false;
+  }
+
+  /** @param {string} reason @returns {Promise<void>} once nothing of the features is left */
+  async end(reason) {
+    await this.#host?.stop(reason).catch(() => {});
+    this.#requests?.close();
+  }
+}

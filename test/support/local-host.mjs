@@ -1,0 +1,176 @@
+// The gateway host and its feature host in the test's own process, with a home of their own, for the time of a test:
+// the same as test-host.mjs in a tenth of the time, but for what is about processes.
+
+import fs from "node:fs";
+import path from "node:path";
+import { readDescriptor } from "../../js/base/host-files.mjs";
+import { openLog } from "../../js/base/log.mjs";
+import { gatewayEnvironment, hostEnvironment } from "../../js/base/node.mjs";
+import { gatewayFiles } from "../../js/base/paths.mjs";
+import { GatewayMessages } from "../../js/feature-host/gateway-messages.mjs";
+import { FEATURES } from "../../js/features/list.mjs";
+import { GatewayHost } from "../../js/host/gateway-host.mjs";
+import { OutputLog } from "../../js/process/log.mjs";
+import { readUserConfig } from "../../js/projects/user-config.mjs";
+import { freePort } from "./cli.mjs";
+import { TestSession, withEnvironment } from "./harness.mjs";
+import { temporaryFolder } from "./temporary.mjs";
+import { waitFor, withTimeout } from "./wait.mjs";
+
+/** @typedef {import("../../js/features/list.mjs").Feature} Feature */
+/** @typedef {import("../../js/host/feature-host.mjs").FeatureHostOptions} FeatureHostOptions */
+
+/** What js/host/feature-host.mjs is for a gateway host, without a process: it has no pid, and is not started again. */
+class LocalFeatureHost {
+  #options;
+  #messages;
+  #output;
+  #token = "";
+  #startedAt = 0;
+  #state = "starting";
+  /** Lines arrive in later turns, one after another. */
+  #arrived = Promise.resolve();
+
+  /** @param {FeatureHostOptions} options @param {readonly Feature[]} features */
+  constructor(options, features) {
+    this.#options = options;
+    this.#output = OutputLog.open(path.join(options.files.logs, "feature-host.log"));
+    const log = (/** @type {string} */ text) => void this.#output.note("local err", text);
+    this.#messages = new GatewayMessages(features, log, hostEnvironment(options.env ?? {}));
+  }
+
+  start() {
+    this.#startedAt = Date.now();
+    this.#token = this.#options.issueToken();
+    this.#state = "running";
+    this.tell(this.#options.greeting(this.#token));
+  }
+
+  /** @param {object} message */
+  tell(message) {
+    const line = JSON.stringify(message);
+    this.#arrived = this.#arrived.then(() => this.#messages.receive(line));
+  }
+
+  status() {
+    return { state: this.#state, restarts: 0, startedAt: this.#startedAt };
+  }
+
+  async stop() {
+    await this.#arrived;
+    await this.#messages.end("the gateway ends");
+    this.#state = "stopped";
+    this.#options.revokeToken(this.#token);
+    await this.#output.close();
+  }
+}
+
+export class LocalHost {
+  /** @type {Record<string, string | undefined>} */
+  env;
+  /** @type {import("../../js/base/paths.mjs").GatewayFiles} */
+  files;
+  /** Resolved once it has ended. @type {Promise<void>} */
+  gone;
+  /** @type {GatewayHost} */
+  #host;
+  /** @type {import("../../js/base/log.mjs").Log & {end: () => void}} */
+  #log;
+  #ended = () => {};
+  /** @type {Promise<void> | undefined} */
+  #stopping;
+
+  /**
+   * Started, and the one that was elected.
+   * @param {import("node:test").TestContext} t
+   * @param {Record<string, string>} [env] @param {readonly Feature[]} [features] in place of tap's own
+   */
+  static async elected(t, env = {}, features = FEATURES) {
+    const all = {
+      ...hostEnvironment(process.env),
+      COPILOT_HOME: temporaryFolder(t),
+      TAP_GATEWAY_PORT: String(await freePort()),
+      // As test-host.mjs has it.
+      TAP_COMMIT_MS: "60000",
+      ...env,
+    };
+    const files = gatewayFiles(all);
+    const host = new LocalHost(all, files, await readUserConfig(files), features);
+    t.after(() => host.stop());
+    host.#host.start();
+    return host;
+  }
+
+  /**
+   * @param {Record<string, string>} env @param {import("../../js/base/paths.mjs").GatewayFiles} files
+   * @param {import("../../js/projects/user-config.mjs").UserConfig} config @param {readonly Feature[]} features
+   */
+  constructor(env, files, config, features) {
+    this.env = env;
+    this.files = files;
+    this.gone = new Promise((resolve) => (this.#ended = () => resolve(undefined)));
+    this.#log = openLog(files.logs, "host.log", env);
+    const onExit = (/** @type {string} */ reason) => {
+      this.#log("info", `leaving: ${reason}`);
+      void this.stop({ restarting: reason.includes("newer") });
+    };
+    class FeatureHostProcess extends LocalFeatureHost {
+      /** @param {FeatureHostOptions} options */
+      constructor(options) {
+        super(options, features);
+      }
+    }
+    const importFeatureHost = async () => ({ FeatureHostProcess });
+    const parts = { features, env: gatewayEnvironment(env), importFeatureHost };
+    const limits = Object.fromEntries(
+      Object.entries(env).filter(([name]) => name.startsWith("TAP_")),
+    );
+    this.#host = withEnvironment(
+      limits,
+      () => new GatewayHost(files, this.#log, onExit, config, parts),
+    );
+  }
+
+  get descriptor() {
+    return readDescriptor(this.files.descriptor);
+  }
+
+  get log() {
+    const file = path.join(this.files.logs, "host.log");
+    return fs.existsSync(file) ? fs.readFileSync(file, "utf8") : "";
+  }
+
+  get token() {
+    return fs.existsSync(this.files.token) ? fs.readFileSync(this.files.token, "utf8") : undefined;
+  }
+
+  /** A registered session. @param {import("node:test").TestContext} t @param {object} [fields] of its registration */
+  async session(t, fields = {}) {
+    const session = new TestSession();
+    t.after(() => session.close());
+    await session.connect(this.descriptor?.link ?? "");
+    session.register({ secret: this.descriptor?.secret, ...fields });
+    await session.waitFor("welcome");
+    return session;
+  }
+
+  /** With a session, and its token published. @param {import("node:test").TestContext} t */
+  async withToken(t) {
+    const session = await this.session(t);
+    await waitFor(() => this.token, { what: "a token file" });
+    return session;
+  }
+
+  /** @param {{restarting?: boolean}} [how] @returns {Promise<void>} once nothing of it is left */
+  stop({ restarting = false } = {}) {
+    this.#stopping ??= this.#host.close(restarting).then(() => {
+      this.#log.end();
+      this.#ended();
+    });
+    return this.#stopping;
+  }
+
+  exit() {
+    return withTimeout(this.gone, () => `the host's end\n${this.log}`);
+  }
+}
