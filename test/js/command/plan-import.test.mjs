@@ -71,7 +71,7 @@ test("an import is refused with all its mistakes at once, each with its place", 
 });
 
 test("one that has ended is here to be looked at: what could not run again is a note", async (t) => {
-  const rig = await setUp(t);
+  const rig = await setUp(t, { processes: true });
   const { plan, file } = rig;
   const gone = path.join(temporaryFolder(t), "gone");
   const nodes = [{ id: "a", work: "false" }];

@@ -202,7 +202,7 @@ describe("a result that waits", { concurrency: 2 }, () => {
   });
 
   test("lands with a later node, which has it in its result", async (t) => {
-    const { git, repo, at, plan, detached } = await setUp(t);
+    const { git, repo, at, plan, detached } = await setUp(t, { processes: true });
     const { wait, open } = gate(t);
     git("checkout", "--quiet", "-b", "feature/x");
     fs.writeFileSync(path.join(repo, "a.txt"), "mine\n");

@@ -3,13 +3,15 @@
 import fs from "node:fs";
 import path from "node:path";
 import { tap, tapJson } from "../../support/cli-process.mjs";
+import { LocalHost } from "../../support/local-host.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 import { Host } from "../../support/test-host.mjs";
 import { makeRepository } from "../features/plans-rig.mjs";
 
 /**
  * @param {import("node:test").TestContext} t
- * @param {{home?: string, env?: Record<string, string>, config?: object}} [given] config: of the user
+ * @param {{home?: string, env?: Record<string, string>, config?: object, processes?: boolean}} [given] config: of the
+ *   user; processes: the hosts are processes of their own
  */
 export async function setUp(t, given = {}) {
   const { repo, git } = makeRepository(t);
@@ -19,7 +21,8 @@ export async function setUp(t, given = {}) {
     const file = path.join(home, "tap", "config.json");
     fs.writeFileSync(file, JSON.stringify(config), { mode: 0o600 });
   }
-  const host = await Host.elected(t, { COPILOT_HOME: home, ...given.env });
+  const hosts = given.processes ? Host : LocalHost;
+  const host = await hosts.elected(t, { COPILOT_HOME: home, ...given.env });
   const { COPILOT_AGENT_SESSION_ID: _, ...own } = host.env;
   const env = { ...own, NO_COLOR: "1" };
   const at = { env, workspace: repo };

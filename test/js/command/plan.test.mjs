@@ -27,7 +27,7 @@ nodes:
 `;
 
 test("runs a file of YAML to its end, and shows what came of it", async (t) => {
-  const { repo, git, at, file, plan } = await setUp(t);
+  const { repo, git, at, file, plan } = await setUp(t, { processes: true });
   const before = checkoutOf(repo);
   const yaml = file(DIAMOND, "plan.yaml");
   assert.match((await plan("validate", yaml)).out, /plan\.yaml can be run\n$/);
@@ -226,7 +226,7 @@ test("the agent looks, and has its own tools for the rest", async (t) => {
 });
 
 test("Ctrl-C leaves the plan running, and says how it is ended", async (t) => {
-  const { at, file, plan } = await setUp(t);
+  const { at, file, plan } = await setUp(t, { processes: true });
   const { wait, open } = gate(t);
   const given = { name: "x", nodes: [{ id: "a", work: wait, expectsNoChanges: true }] };
   const running = new Running(["plan", "run", file(given)], at);

@@ -62,7 +62,7 @@ describe("awake", onLinux, () => {
 
   test("it ends with a feature host that is killed", async (t) => {
     const { PATH, lines } = program(t);
-    const { detached, host } = await setUp(t, { env: { PATH } });
+    const { detached, host } = await setUp(t, { env: { PATH }, processes: true });
     const { wait } = gate(t);
     await detached({ name: "x", nodes: [{ id: "a", work: wait }] });
     await waitFor(() => lines().length > 0);

@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { loadProjectConfig } from "../../../js/projects/config.mjs";
 import { allow, consentFile, entriesOf } from "../../../js/projects/consent.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
-import { Host } from "../../support/test-host.mjs";
+import { LocalHost } from "../../support/local-host.mjs";
 import { homeFolder, setUp, until, USER_HOME } from "./emitters-rig.mjs";
 
 /** @param {string} folder @param {object} config */
@@ -83,7 +83,7 @@ test("a filter and an injector are kept in the config where the scope says so", 
 
 test("an entry that the user allows in an open session begins, although nobody has used an emitter", async (t) => {
   const home = homeFolder(t);
-  const host = await Host.elected(t, { COPILOT_HOME: home });
+  const host = await LocalHost.elected(t, { COPILOT_HOME: home });
   const cwd = fs.realpathSync(temporaryFolder(t));
   writeTo(cwd, { emitters: [{ name: "log", command: "touch ran; sleep 1000" }] });
   const session = await host.session(t, { cwd, cliPid: 4711 });

@@ -10,7 +10,7 @@ import { MOST_EMITTERS } from "../../../js/features/emitters/manager.mjs";
 import { MOST_RESULT } from "../../../js/registry/results.mjs";
 import { processCpuMs } from "../../support/cost.mjs";
 import { isAlive } from "../../support/processes.mjs";
-import { homeFolder, setUp, until, USER_HOME } from "./emitters-rig.mjs";
+import { homeFolder, setUp, setUpProcesses, until, USER_HOME } from "./emitters-rig.mjs";
 
 const MB = 1024;
 /** @param {number} pid @returns {number} KB */
@@ -90,7 +90,7 @@ describe("a program", () => {
   });
 
   test("that writes 1 GB without a line end costs no memory, and delays no call", async (t) => {
-    const rig = await setUp(t);
+    const rig = await setUpProcesses(t);
     await rig.call("tap_start_emitter", { name: "first", command: "echo one" });
     const pid = await rig.hostPid();
     const before = memoryOf(pid);
@@ -124,7 +124,7 @@ describe("a program", () => {
   });
 
   test("that writes as fast as it is read costs no memory, delays no call, and is told with its count", async (t) => {
-    const rig = await setUp(t);
+    const rig = await setUpProcesses(t);
     await rig.call("tap_start_emitter", { name: "first", command: "echo one" });
     const pid = await rig.hostPid();
     const before = memoryOf(pid);
@@ -178,7 +178,7 @@ test("a pattern that takes for ever is said, and delays nothing", async (t) => {
 });
 
 test(`there are ${MOST_EMITTERS} emitters and no more, and their lists fit into a result`, async (t) => {
-  const rig = await setUp(t);
+  const rig = await setUpProcesses(t);
   rig.becomes("busy");
   const name = (/** @type {number} */ index) => `${"e".repeat(100)}-${index}`;
   const start = (/** @type {number} */ index) =>

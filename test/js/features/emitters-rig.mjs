@@ -1,8 +1,9 @@
-// A gateway host, a feature host and a session for emitters: processes of their own, as users have them.
+// A gateway host, a feature host and a session for emitters.
 
 import fs from "node:fs";
 import path from "node:path";
 import { openControl } from "../../../js/base/control.mjs";
+import { LocalHost } from "../../support/local-host.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 import { Host } from "../../support/test-host.mjs";
 import { waitFor } from "../../support/wait.mjs";
@@ -17,9 +18,12 @@ export function homeFolder(t, home = temporaryFolder(t)) {
   return home;
 }
 
-/** @param {import("node:test").TestContext} t @param {object} [fields] of the session @param {string} [home] */
-export async function setUp(t, fields = {}, home = homeFolder(t)) {
-  const host = await Host.elected(t, { COPILOT_HOME: home });
+/**
+ * @param {import("node:test").TestContext} t @param {object} [fields] of the session @param {string} [home]
+ * @param {{elected: (t: any, env: Record<string, string>) => Promise<any>}} [of] what the hosts are of
+ */
+export async function setUp(t, fields = {}, home = homeFolder(t), of = LocalHost) {
+  const host = await of.elected(t, { COPILOT_HOME: home });
   const cwd = fs.realpathSync(temporaryFolder(t));
   const join = (/** @type {object} */ more = {}) => host.session(t, { cwd, cliPid: 4711, ...more });
   const session = await join(fields);
@@ -28,7 +32,10 @@ export async function setUp(t, fields = {}, home = homeFolder(t)) {
   return { host, home, cwd, session, join, control, ...helpersOf(host, session, control) };
 }
 
-/** @param {Host} host @param {any} session @param {any} control */
+/** With hosts that are processes, as users have them. @param {import("node:test").TestContext} t @param {object} [fields] @param {string} [home] */
+export const setUpProcesses = (t, fields, home) => setUp(t, fields, home, Host);
+
+/** @param {Host | LocalHost} host @param {any} session @param {any} control */
 export function helpersOf(host, session, control) {
   const call = async (/** @type {string} */ name, /** @type {object} */ args = {}) => {
     const outcome = await waitFor(

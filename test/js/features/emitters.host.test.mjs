@@ -7,11 +7,19 @@ import path from "node:path";
 import { test } from "node:test";
 import { openControl } from "../../../js/base/control.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
-import { Host } from "../../support/test-host.mjs";
-import { helpersOf, homeFolder, setUp, until, untilSaved, USER_HOME } from "./emitters-rig.mjs";
+import { LocalHost } from "../../support/local-host.mjs";
+import {
+  helpersOf,
+  homeFolder,
+  setUp,
+  setUpProcesses,
+  until,
+  untilSaved,
+  USER_HOME,
+} from "./emitters-rig.mjs";
 
 test("a command's lines are filtered, kept, shown and put before the model with where they come from", async (t) => {
-  const { call, shown, injected, records } = await setUp(t);
+  const { call, shown, injected, records } = await setUpProcesses(t);
   const started = await call("tap_start_emitter", {
     name: "build",
     command: "echo compiling; echo 'error: no such file'; echo warning: old; echo noise; sleep 100",
@@ -126,7 +134,7 @@ test("a line is recorded with the trace of its run", async (t) => {
 test("a command has the PATH of the session that asked for it, also after a kill of the feature host", async (t) => {
   const bin = fs.realpathSync(temporaryFolder(t));
   fs.writeFileSync(path.join(bin, "of-this-session"), "#!/bin/sh\necho found\n", { mode: 0o755 });
-  const { call, join, cwd, host, control, records, hostPid } = await setUp(t, {
+  const { call, join, cwd, host, control, records, hostPid } = await setUpProcesses(t, {
     path: `${bin}:${process.env.PATH}`,
     runtime: { execPath: "/opt/copilot" },
   });
@@ -248,7 +256,7 @@ test("rules for bash hold for what an emitter runs", async (t) => {
   fs.writeFileSync(file, JSON.stringify({ ...USER_HOME, providers: [], declarative: [rules] }), {
     mode: 0o600,
   });
-  const host = await Host.elected(t, { COPILOT_HOME: home });
+  const host = await LocalHost.elected(t, { COPILOT_HOME: home });
   const cwd = fs.realpathSync(temporaryFolder(t));
   const session = await host.session(t, { cwd });
   const control = await openControl(host.files);
@@ -356,7 +364,7 @@ test("of a URL only changes are lines, also over a kill of the feature host; an 
   await new Promise((resolve) => server.listen(0, "127.0.0.1", () => resolve(undefined)));
   t.after(() => server.close());
   const { port } = /** @type {import("node:net").AddressInfo} */ (server.address());
-  const { call, home, records, hostPid, injected } = await setUp(t);
+  const { call, home, records, hostPid, injected } = await setUpProcesses(t);
   await call("tap_start_emitter", {
     ...{ name: "ci", url: `http://127.0.0.1:${port}/`, jsonPath: "$.state", every: "1s" },
     ...{ expectEvery: "8s", eventFilter: [{ match: ".", outcome: "surface" }] },

@@ -7,11 +7,13 @@ import { test } from "node:test";
 import { openControl } from "../../../js/base/control.mjs";
 import { tap } from "../../support/cli-process.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
+import { LocalHost } from "../../support/local-host.mjs";
 import { Host } from "../../support/test-host.mjs";
 import {
   helpersOf,
   homeFolder,
   setUp,
+  setUpProcesses,
   until,
   untilSaved,
   USER_HOME,
@@ -31,7 +33,7 @@ async function sessionIsGone(control, others = 0) {
 }
 
 test("an emitter outlives a kill of the feature host, and names the gap", async (t) => {
-  const { call, home, hostPid, session } = await setUp(t);
+  const { call, home, hostPid, session } = await setUpProcesses(t);
   await call("tap_start_emitter", { name: "log", command: "echo alive; sleep 1000" });
   const first = await hostPid();
   await untilSaved(home, "log", ({ run }) => run);
@@ -47,7 +49,7 @@ test("an emitter outlives a kill of the feature host, and names the gap", async 
 });
 
 test("a run has the number of its record, also after a kill of the feature host", async (t) => {
-  const { call, hostPid, injected, records, becomes, session } = await setUp(t);
+  const { call, hostPid, injected, records, becomes, session } = await setUpProcesses(t);
   await call("tap_start_emitter", {
     ...{ name: "tick", command: "echo tick", every: "2s", maxRuns: 100 },
     eventFilter: [{ match: "tick", outcome: "inject", cooldown: "1h" }],
@@ -73,7 +75,7 @@ test("a run has the number of its record, also after a kill of the feature host"
 });
 
 test("a run that a kill of the feature host cuts off is recorded, and the next has another number", async (t) => {
-  const { call, home, hostPid, cwd, records } = await setUp(t);
+  const { call, home, hostPid, cwd, records } = await setUpProcesses(t);
   await call("tap_start_emitter", {
     ...{ name: "job", command: "echo x >> begun; sleep 1000" },
   });
@@ -180,7 +182,7 @@ test("an emitter of the user's own config begins with a session, without a tool"
   const entry = { name: "mine", command: "echo ready; exit 3", eventFilter: [] };
   const config = { toolGroups: [], emitters: [entry] };
   fs.writeFileSync(path.join(home, "tap", "config.json"), JSON.stringify(config), { mode: 0o600 });
-  const host = await Host.elected(t, { COPILOT_HOME: home });
+  const host = await LocalHost.elected(t, { COPILOT_HOME: home });
   const session = await host.session(t, { cwd: fs.realpathSync(temporaryFolder(t)) });
   const injected = () => session.events.filter(({ type }) => type === "inject");
   const [one] = await until(() => injected().length > 0 && injected(), "its end");
@@ -230,7 +232,7 @@ test("an emitter in the background goes on without a session, and over a kill of
 });
 
 test("a command that was cut off by a crash runs again, and its end is told", async (t) => {
-  const { call, home, hostPid, injected, control, session } = await setUp(t);
+  const { call, home, hostPid, injected, control, session } = await setUpProcesses(t);
   await control.request("features.command", {
     name: "tap-watch",
     arguments: "sleep 3; echo finished; exit 4",
@@ -309,7 +311,7 @@ test("an emitter that could not be saved does not hold the hosts", async (t) => 
 });
 
 test("what a former process has saved, and nobody can read, is told, kept aside and holds nothing", async (t) => {
-  const { call, control, hostPid, home, shown } = await setUp(t);
+  const { call, control, hostPid, home, shown } = await setUpProcesses(t);
   const file = path.join(home, "tap", "features", "builtin%3Aemitters", "emitters");
   for (const damaged of ["garbage", undefined]) {
     await call("tap_start_emitter", { name: "log", command: "sleep 1000" });
@@ -363,7 +365,7 @@ test("streams of a config are the folder's: they outlive its first session, and 
 
 test("without a session an emitter goes on only as the config and the consent say", async (t) => {
   lingersBriefly(t);
-  const { call, session, cwd, host, home, control } = await setUp(t);
+  const { call, session, cwd, host, home, control } = await setUpProcesses(t);
   await call("tap_list_emitters");
   const entry = (/** @type {string} */ word) => ({
     ...{ name: "bg", command: `echo ${word} >> beats; sleep 1000`, background: true },
