@@ -66,23 +66,23 @@ function parseWords(words) {
   return chosen.size > 0 ? chosen : new Map(TESTS.map((name) => [name, undefined]));
 }
 
-/** What each part printed in its last line. @type {Map<string, {ok: boolean, text: string}>} */
+/** Of each part. @type {Map<string, {ok: boolean, text: string, time: string, detail: string}>} */
 const summary = new Map();
 /** Files that failed, then passed alone. @type {string[]} */
 const flaky = [];
 
-/** @param {string} name @param {boolean} ok @param {string} time @param {string} detail */
-function report(name, ok, time, detail) {
-  const text = `${name.padEnd(12)}${ok ? "passed" : "FAILED"}  ${time.padStart(8)}  ${detail}`;
+/** @param {string} name @param {"passed" | "FAILED" | "flaky"} verdict @param {string} time @param {string} detail */
+function report(name, verdict, time, detail) {
+  const text = `${name.padEnd(12)}${verdict.padEnd(6)}  ${time.padStart(8)}  ${detail}`;
   say(`==== ${text}`);
-  summary.set(name, { ok, text });
+  summary.set(name, { ok: verdict !== "FAILED", text, time, detail });
 }
 
 /** @param {string} name @param {() => Promise<Outcome>} work @returns {Promise<Outcome>} */
 async function perform(name, work) {
   say(`\n==== ${name} ${"=".repeat(Math.max(4, 72 - name.length))}`);
   const { outcome, time } = await measure(work);
-  report(name, outcome.ok, time, outcome.detail);
+  report(name, outcome.ok ? "passed" : "FAILED", time, outcome.detail);
   return outcome;
 }
 
@@ -107,12 +107,13 @@ const beginPart = (name) =>
 
 /** @param {string} name of a part @param {import("./node-tests.mjs").NodeRun} run its files that failed */
 async function repeat(name, run) {
-  const startedAt = performance.now();
   say(`\n==== ${name}, once more ${"=".repeat(Math.max(4, 60 - name.length))}`);
   const passed = await repeatAlone(run);
   flaky.push(...passed);
-  const ok = passed.length === run.files.length;
-  report(name, ok, seconds(startedAt), `repeated: ${run.files.join(", ")}`);
+  const { time = "", detail = "" } = summary.get(name) ?? {};
+  const again = `${passed.length} of ${run.files.length} files passed alone`;
+  const verdict = passed.length === run.files.length ? "flaky" : "FAILED";
+  report(name, verdict, time, `${detail}; ${again}`);
 }
 
 /** The parts in their order; conformance judges the others, and so comes last. @param {Map<string, string | undefined>} filters */

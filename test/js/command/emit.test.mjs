@@ -6,12 +6,16 @@ import { test } from "node:test";
 import { Running, tap } from "../../support/cli-process.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 import { Host } from "../../support/test-host.mjs";
+import { LocalHost } from "../../support/local-host.mjs";
 import { waitFor } from "../../support/wait.mjs";
 
-/** @param {import("node:test").TestContext} t */
-async function setUp(t) {
+/**
+ * @param {import("node:test").TestContext} t
+ * @param {{elected: (t: any, env: Record<string, string>) => Promise<any>}} [of] what the hosts are of
+ */
+async function setUp(t, of = LocalHost) {
   const home = temporaryFolder(t);
-  const host = await Host.elected(t, { COPILOT_HOME: home });
+  const host = await of.elected(t, { COPILOT_HOME: home });
   const cwd = fs.realpathSync(temporaryFolder(t));
   const session = await host.session(t, { cwd });
   const at = { workspace: cwd, env: { ...host.env, COPILOT_HOME: home } };
@@ -61,7 +65,7 @@ test("says how a command has ended, when one runs next, and which lines are one 
 });
 
 test("follows a stream", async (t) => {
-  const { emit, at } = await setUp(t);
+  const { emit, at } = await setUp(t, Host);
   await emit(
     "start",
     "tick",

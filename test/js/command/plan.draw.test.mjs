@@ -11,7 +11,7 @@ import { lastFirst, watchFrame } from "../../../js/command/plan/watch.mjs";
 import { cutInside } from "../../../js/views/table.mjs";
 import { InTerminal, tapJson } from "../../support/cli-process.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
-import { Host } from "../../support/test-host.mjs";
+import { LocalHost } from "../../support/local-host.mjs";
 import { makeRepository } from "../features/plans-rig.mjs";
 
 const SMALL = { columns: 79, rows: 24 };
@@ -46,7 +46,7 @@ function planOf(others) {
 /** @param {import("node:test").TestContext} t */
 async function setUp(t) {
   const { repo } = makeRepository(t);
-  const host = await Host.elected(t, { COPILOT_HOME: temporaryFolder(t) });
+  const host = await LocalHost.elected(t, { COPILOT_HOME: temporaryFolder(t) });
   const { COPILOT_AGENT_SESSION_ID: _session, ...own } = host.env;
   const at = { env: { ...own, NO_COLOR: "1" }, workspace: repo };
   return { at, file: path.join(temporaryFolder(t), "plan.json") };

@@ -4,22 +4,18 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { openControl } from "../../../js/base/control.mjs";
 import { userConfigFile } from "../../../js/projects/config-file.mjs";
 import { loadProjectConfig } from "../../../js/projects/config.mjs";
 import { allow, consentFile, entriesOf, revoke } from "../../../js/projects/consent.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
-import { Host } from "../../support/test-host.mjs";
+import { TEST_FEATURES } from "../../support/fixtures/features/list.mjs";
+import { LocalHost } from "../../support/local-host.mjs";
 import { waitFor } from "../../support/wait.mjs";
-
-const MAIN = fileURLToPath(
-  new URL("../../support/fixtures/features/gateway-host.mjs", import.meta.url),
-);
 
 /** A session in a folder of its own, and what a feature gets there. @param {import("node:test").TestContext} t */
 async function setUp(t) {
-  const host = await Host.elected(t, { TAP_TEST_FOLDER: temporaryFolder(t) }, MAIN);
+  const host = await LocalHost.elected(t, {}, TEST_FEATURES);
   const folder = fs.realpathSync(temporaryFolder(t));
   const session = await host.session(t, { cwd: folder });
   const offers = () =>

@@ -7,6 +7,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { temporaryFolder } from "../../support/temporary.mjs";
 import { Host } from "../../support/test-host.mjs";
+import { LocalHost } from "../../support/local-host.mjs";
 import { waitFor } from "../../support/wait.mjs";
 
 const MAIN = fileURLToPath(
@@ -14,7 +15,7 @@ const MAIN = fileURLToPath(
 );
 
 test("a group is there with the answer, though its feature has only just been started", async (t) => {
-  const host = await Host.elected(t, { COPILOT_HOME: temporaryFolder(t) });
+  const host = await LocalHost.elected(t, { COPILOT_HOME: temporaryFolder(t) });
   const session = await host.session(t, { cwd: temporaryFolder(t), cliPid: 4711 });
   for (const group of ["plans", "emitters", "records", "goals"]) {
     const answer = await session.call("tap_tools", { group });
@@ -27,7 +28,7 @@ test("a group of a config that there is not is named in the log, and the others 
   fs.mkdirSync(path.join(home, "tap"), { mode: 0o700 });
   const config = JSON.stringify({ toolGroups: ["recrods", "session"] });
   fs.writeFileSync(path.join(home, "tap", "config.json"), config, { mode: 0o600 });
-  const host = await Host.elected(t, { COPILOT_HOME: home });
+  const host = await LocalHost.elected(t, { COPILOT_HOME: home });
   const session = await host.session(t, { cwd: temporaryFolder(t), cliPid: 4711 });
   const said = /warning toolGroups: there is no group recrods; there are records, .*session/;
   await waitFor(() => said.test(host.log), { what: () => host.log });

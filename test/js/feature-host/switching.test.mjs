@@ -10,6 +10,8 @@ import { openControl } from "../../../js/base/control.mjs";
 import { userConfigFile } from "../../../js/projects/config-file.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 import { Host } from "../../support/test-host.mjs";
+import { TEST_FEATURES } from "../../support/fixtures/features/list.mjs";
+import { LocalHost } from "../../support/local-host.mjs";
 import { waitFor } from "../../support/wait.mjs";
 
 const MAIN = fileURLToPath(
@@ -19,7 +21,7 @@ const GOOD = "builtin:good";
 
 /** @param {import("node:test").TestContext} t */
 async function setUp(t) {
-  const host = await Host.elected(t, { TAP_TEST_FOLDER: temporaryFolder(t) }, MAIN);
+  const host = await LocalHost.elected(t, {}, TEST_FEATURES);
   const session = await host.session(t, { cwd: temporaryFolder(t) });
   const clients = await Promise.all([openControl(host.files), openControl(host.files)]);
   for (const client of clients) t.after(() => client.close());

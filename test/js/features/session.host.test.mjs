@@ -7,18 +7,22 @@ import { describe, test } from "node:test";
 import { openControl } from "../../../js/base/control.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 import { Host } from "../../support/test-host.mjs";
+import { LocalHost } from "../../support/local-host.mjs";
 import { waitFor } from "../../support/wait.mjs";
 
 const WANTED = { mode: "plan", confirm: true, reason: "to think" };
 const STATE = { mode: "interactive", modeChosenBy: "start", quota: { unknown: "none" } };
 
-/** @param {object} [config] the user's @param {Record<string, (params: any) => any>} [answers] of the session */
-async function setUp(t, config = {}, answers = {}) {
+/**
+ * @param {object} [config] the user's @param {Record<string, (params: any) => any>} [answers] of the session
+ * @param {{elected: (t: any, env: Record<string, string>) => Promise<any>}} [of] what the hosts are of
+ */
+async function setUp(t, config = {}, answers = {}, of = LocalHost) {
   const home = temporaryFolder(t);
   fs.mkdirSync(path.join(home, "tap"), { mode: 0o700 });
   const text = JSON.stringify({ toolGroups: ["session"], ...config });
   fs.writeFileSync(path.join(home, "tap", "config.json"), text, { mode: 0o600 });
-  const host = await Host.elected(t, { COPILOT_HOME: home });
+  const host = await of.elected(t, { COPILOT_HOME: home });
   const session = await host.session(t);
   const asked = [];
   const serve = { "state.read": () => STATE, ...answers };
@@ -146,7 +150,7 @@ describe("the tools of builtin:session", { concurrency: 2 }, () => {
 });
 
 test("only features may ask a session, for what is in the table, with what is checked", async (t) => {
-  const { control, asked, session } = await setUp(t);
+  const { control, asked, session } = await setUp(t, {}, {}, Host);
   const params = { session: session.id, request: "state.read" };
   const { code } = await control.request("sessions.request", params).catch((error) => error);
   assert.equal(code, "DENIED");

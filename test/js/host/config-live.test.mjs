@@ -8,12 +8,12 @@ import { openControl } from "../../../js/base/control.mjs";
 import { userConfigFile } from "../../../js/projects/config-file.mjs";
 import { Workers } from "../../../js/workers/workers.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
-import { Host } from "../../support/test-host.mjs";
+import { LocalHost } from "../../support/local-host.mjs";
 import { waitFor } from "../../support/wait.mjs";
 
 /** @param {import("node:test").TestContext} t */
 async function setUp(t) {
-  const host = await Host.elected(t);
+  const host = await LocalHost.elected(t);
   const session = await host.session(t, { cwd: temporaryFolder(t) });
   const control = await openControl(host.files);
   t.after(() => control.close());

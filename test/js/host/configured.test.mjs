@@ -11,7 +11,7 @@ import { allow, consentFile, entriesOf } from "../../../js/projects/consent.mjs"
 import { tap } from "../../support/cli-process.mjs";
 import { projectEntry as entry } from "../../support/project-entry.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
-import { Host } from "../../support/test-host.mjs";
+import { LocalHost } from "../../support/local-host.mjs";
 import { waitFor } from "../../support/wait.mjs";
 
 /** @param {string} file @param {unknown} config */
@@ -22,7 +22,7 @@ function write(file, config) {
 
 /** @param {import("node:test").TestContext} t @param {object} user config */
 async function setUp(t, user) {
-  const host = await Host.elected(t);
+  const host = await LocalHost.elected(t);
   write(userConfigFile(host.files), user);
   const control = await openControl(host.files);
   t.after(() => control.close());

@@ -8,6 +8,7 @@ import { openControl } from "../../../js/base/control.mjs";
 import { Holds, holdsFile } from "../../../js/host/holds.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 import { Host } from "../../support/test-host.mjs";
+import { LocalHost } from "../../support/local-host.mjs";
 import { waitFor } from "../../support/wait.mjs";
 
 const FEATURES = ["builtin:plans"];
@@ -168,7 +169,7 @@ test("the log of a gateway says what of the file it ignores", async (t) => {
     [{ version: 1, holds: [hold({ at, feature: "builtin:other" })] }, /holds of builtin:other in /],
   ])) {
     const { files } = place(t, content);
-    const host = await Host.elected(t, { COPILOT_HOME: files.home });
+    const host = await LocalHost.elected(t, { COPILOT_HOME: files.home });
     await waitFor(() => said.test(host.log), { what: () => host.log });
   }
 });

@@ -6,6 +6,7 @@ import path from "node:path";
 import { test } from "node:test";
 import { openControl } from "../../../js/base/control.mjs";
 import { programFolder } from "../../../js/base/paths.mjs";
+import { LocalHost } from "../../support/local-host.mjs";
 import { Host } from "../../support/test-host.mjs";
 
 const manual = fs.readFileSync(path.join(programFolder, "docs", "session-link.md"), "utf8");
@@ -25,7 +26,7 @@ sections.delete("host.request");
 sections.delete("host.result");
 
 test("every method of the host is in the manual, and no other", async (t) => {
-  const host = await Host.elected(t);
+  const host = await LocalHost.elected(t);
   const control = await openControl(host.files);
   t.after(() => control.close());
   const { message } = await control.request("nothing", {}).catch((error) => error);
@@ -34,7 +35,7 @@ test("every method of the host is in the manual, and no other", async (t) => {
 });
 
 test("what only a feature may ask is denied to the command", async (t) => {
-  const host = await Host.elected(t);
+  const host = await LocalHost.elected(t);
   const control = await openControl(host.files);
   t.after(() => control.close());
   const ofFeatures = [...sections].filter(([, section]) => /\n\nFor a feature: /.test(section));

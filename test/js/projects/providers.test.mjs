@@ -13,9 +13,10 @@ import { isAlive } from "../../support/processes.mjs";
 import { TestProvider } from "../../support/provider.mjs";
 import { waitFor } from "../../support/wait.mjs";
 import { TestSession } from "../../support/harness.mjs";
-import { Host } from "../../support/test-host.mjs";
+import { LocalHost } from "../../support/local-host.mjs";
 import { PROJECT_PROVIDER, projectEntry as entry } from "../../support/project-entry.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
+import { Host } from "../../support/test-host.mjs";
 
 class Workspace {
   /** @param {import("node:test").TestContext} t @param {Pick<Host, "files">} host @param {unknown} [config] */
@@ -93,7 +94,7 @@ test("without consent nothing runs, and the timeline says how to give it", async
 
 // shows: P-PROJECT-3
 test("a config with a mistake is told with its place, and starts once it is mended and allowed", async (t) => {
-  const host = await Host.elected(t);
+  const host = await LocalHost.elected(t);
   const workspace = new Workspace(t, host, '{\n  "providers" []\n}');
   const session = await host.session(t, { cwd: workspace.folder });
   const told = await line(session, /mistakes/);
@@ -104,7 +105,7 @@ test("a config with a mistake is told with its place, and starts once it is mend
 });
 
 test("mistakes that come while a session runs are told once, and again after it was mended", async (t) => {
-  const host = await Host.elected(t);
+  const host = await LocalHost.elected(t);
   const workspace = new Workspace(t, host, '{ "providers": [] }');
   const session = await host.session(t, { cwd: workspace.folder });
   const told = () => linesOf(session).filter((text) => /mistakes/.test(text));
@@ -125,7 +126,7 @@ test("mistakes that come while a session runs are told once, and again after it 
 });
 
 test("a config in .github starts its programs in the root of the project", async (t) => {
-  const host = await Host.elected(t);
+  const host = await LocalHost.elected(t);
   const script =
     "require('fs').writeFileSync('here.tmp', ''); require('fs').renameSync('here.tmp', 'here')";
   const once = { name: "once", command: process.execPath, args: ["-e", script], restart: "never" };
@@ -141,7 +142,7 @@ test("a config in .github starts its programs in the root of the project", async
 });
 
 test("a config that comes while its session runs starts what it names once it is allowed", async (t) => {
-  const host = await Host.elected(t);
+  const host = await LocalHost.elected(t);
   const workspace = new Workspace(t, host);
   fs.rmSync(workspace.file);
   const session = await host.session(t, { cwd: workspace.folder });
@@ -152,7 +153,7 @@ test("a config that comes while its session runs starts what it names once it is
 
 // shows: P-PROJECT-1
 test("an allowed provider belongs to its session alone", async (t) => {
-  const host = await Host.elected(t);
+  const host = await LocalHost.elected(t);
   const workspace = new Workspace(t, host);
   const other = await host.session(t);
   const { session } = await running(t, host, workspace);
@@ -163,7 +164,7 @@ test("an allowed provider belongs to its session alone", async (t) => {
 
 // shows: P-PROJECT-4
 test("a provider that crashes is started again under a token of its own", async (t) => {
-  const host = await Host.elected(t);
+  const host = await LocalHost.elected(t);
   const { session, pid } = await running(t, host, new Workspace(t, host));
   const failed = await session.call("ci_crash");
   assert.equal(failed.code, "DISCONNECTED");
@@ -175,7 +176,7 @@ test("a provider that crashes is started again under a token of its own", async 
 });
 
 test("a link to the workspace that leads elsewhere after the consent starts nothing there", async (t) => {
-  const host = await Host.elected(t);
+  const host = await LocalHost.elected(t);
   const program = (/** @type {string} */ folder) =>
     fs.writeFileSync(
       path.join(folder, "ci.mjs"),
@@ -202,7 +203,7 @@ test("a link to the workspace that leads elsewhere after the consent starts noth
 });
 
 test("a process of the session that is replaced starts nothing twice", async (t) => {
-  const host = await Host.elected(t);
+  const host = await LocalHost.elected(t);
   const workspace = new Workspace(t, host);
   const { session, pid } = await running(t, host, workspace);
   session.close();
@@ -217,7 +218,7 @@ test("a process of the session that is replaced starts nothing twice", async (t)
 
 // shows: P-PROJECT-1
 test("the session's end stops the providers, stubborn ones too", async (t) => {
-  const host = await Host.elected(t);
+  const host = await LocalHost.elected(t);
   const workspace = new Workspace(t, host, { providers: [entry("ci", "stubborn")] });
   const { session, pid } = await running(t, host, workspace);
   session.send({ type: "end", reason: "over" });
@@ -226,7 +227,7 @@ test("the session's end stops the providers, stubborn ones too", async (t) => {
 
 // shows: P-PROJECT-1
 test("/clear stops the old session's providers and starts the new one's", async (t) => {
-  const host = await Host.elected(t);
+  const host = await LocalHost.elected(t);
   const workspace = new Workspace(t, host);
   const { session, pid } = await running(t, host, workspace, { cliPid: 4711 });
   session.close();
@@ -238,7 +239,7 @@ test("/clear stops the old session's providers and starts the new one's", async 
 
 // shows: P-PROJECT-2
 test("consent that is taken back stops the providers, and given again starts them", async (t) => {
-  const host = await Host.elected(t);
+  const host = await LocalHost.elected(t);
   const workspace = new Workspace(t, host);
   const { session, pid } = await running(t, host, workspace);
   workspace.revoke();
@@ -253,7 +254,7 @@ test("consent that is taken back stops the providers, and given again starts the
 
 // shows: P-HOOK-25
 test("the rules of one that is killed hold until it runs again, and end when it is revoked", async (t) => {
-  const host = await Host.elected(t);
+  const host = await LocalHost.elected(t);
   const workspace = new Workspace(t, host, { providers: [entry("ci", "guard")] });
   const { session, pid } = await running(t, host, workspace);
   let checks = 0;
@@ -283,7 +284,7 @@ test("the rules of one that is killed hold until it runs again, and end when it 
 
 // shows: P-PROJECT-2
 test("an entry that is added while others run needs consent, and leaves the others alone", async (t) => {
-  const host = await Host.elected(t);
+  const host = await LocalHost.elected(t);
   const workspace = new Workspace(t, host);
   const { session, pid } = await running(t, host, workspace);
   workspace.write({ providers: [entry("ci"), entry("more")] });
@@ -297,7 +298,7 @@ test("an entry that is added while others run needs consent, and leaves the othe
 
 // shows: P-PROJECT-4
 test("tool groups that no feature has keep no room from those there are", async (t) => {
-  const host = await Host.elected(t);
+  const host = await LocalHost.elected(t);
   const toolGroups = Array.from({ length: 1000 }, (_, at) => `group${at}`);
   const workspace = new Workspace(t, host, { toolGroups });
   const session = await host.session(t, { cwd: workspace.folder });
@@ -310,7 +311,7 @@ test("tool groups that no feature has keep no room from those there are", async 
 });
 
 test("a spawn token is void when its provider has ended", async (t) => {
-  const host = await Host.elected(t);
+  const host = await LocalHost.elected(t);
   const workspace = new Workspace(t, host, {
     providers: [
       {

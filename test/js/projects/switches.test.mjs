@@ -12,7 +12,7 @@ import { allow, consentFile, entriesOf } from "../../../js/projects/consent.mjs"
 import { isAlive } from "../../support/processes.mjs";
 import { projectEntry as entry } from "../../support/project-entry.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
-import { Host } from "../../support/test-host.mjs";
+import { LocalHost } from "../../support/local-host.mjs";
 import { waitFor } from "../../support/wait.mjs";
 
 const RULES = { name: "rules", deny: [{ match: { tool: "bash" }, reason: "no bash here" }] };
@@ -26,7 +26,7 @@ function write(file, config) {
 
 /** @param {import("node:test").TestContext} t @param {{project?: object, user?: object}} configs */
 async function setUp(t, { project = {}, user }) {
-  const host = await Host.elected(t);
+  const host = await LocalHost.elected(t);
   const folder = fs.realpathSync(temporaryFolder(t));
   const file = path.join(folder, "tap.config.json");
   const userFile = userConfigFile(host.files);
