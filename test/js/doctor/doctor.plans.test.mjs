@@ -16,7 +16,7 @@ const NODES = [{ id: "a", work: "true", expectsNoChanges: true }];
 /** Plans in a home, and a doctor who looks at it. @param {import("node:test").TestContext} t @param {object} [session] more of its registration */
 async function planned(t, session = {}) {
   const home = fs.realpathSync(temporaryFolder(t));
-  const rig = await setUp(t, { home });
+  const rig = await setUp(t, { home, processes: true });
   const joined = await rig.host.session(t, { cwd: rig.repo, cliPid: 4711, ...session });
   const at = await Place.create(t, { home, port: rig.host.files.port });
   /** The finding, once the doctor has it. @param {string} code */
