@@ -4,7 +4,6 @@ import { execFile, execFileSync, spawn } from "node:child_process";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { cp, mkdir, mkdtemp, readFile, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
-import net from "node:net";
 import os from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -18,6 +17,8 @@ import {
   processesOf,
 } from "./processes.mjs";
 import { PATIENCE_MS, waitFor } from "./wait.mjs";
+
+export { freePort } from "../../js/base/free-port.mjs";
 
 export const REPO_ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
@@ -96,27 +97,6 @@ export function findCli(where = process.env.TAP_TEST_CLI || REPO_ROOT) {
 }
 
 // ---- small tools ---------------------------------------------------------------------------------
-
-/** A TCP port that was free a moment ago, on both loopback families. @returns {Promise<number>} */
-export async function freePort() {
-  const listen = (host, port) =>
-    new Promise((resolve, reject) => {
-      const server = net.createServer().once("error", reject);
-      server.listen(port, host, () => {
-        const { port: bound } = /** @type {net.AddressInfo} */ (server.address());
-        server.close(() => resolve(bound));
-      });
-    });
-  for (let attempt = 0; ; attempt += 1) {
-    const port = await listen("127.0.0.1", 0);
-    try {
-      return await listen("::1", port);
-    } catch (error) {
-      if (error.code !== "EADDRINUSE") return port; // no IPv6 on this machine
-      if (attempt >= 20) throw error;
-    }
-  }
-}
 
 /** @param {string} text @param {number} [max] */
 export const tail = (text, max = 3000) => (text.length > max ? `…${text.slice(-max)}` : text);

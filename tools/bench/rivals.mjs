@@ -10,6 +10,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { createGateway } from "copilot-tap/gateway";
 import { WebSocketServer } from "ws";
+import { freePort } from "../../js/base/free-port.mjs";
 import { HOST_FLAGS } from "../../js/base/host-process.mjs";
 import { GatewayLink } from "../../js/session/gateway-link.mjs";
 import { gatewayFiles, programFolder } from "../../js/base/paths.mjs";
@@ -94,15 +95,6 @@ async function tapEmbedded() {
     ...callerOf(session),
     close: () => gateway.close(),
   };
-}
-
-function freePort() {
-  return new Promise((resolve) => {
-    const server = net.createServer().listen(0, "127.0.0.1", () => {
-      const { port } = /** @type {net.AddressInfo} */ (server.address());
-      server.close(() => resolve(port));
-    });
-  });
 }
 
 /** @param {{records?: boolean, spans?: boolean}} [config] the user's; most have none @returns {Promise<Rival>} */
