@@ -152,7 +152,7 @@ describe("a program", () => {
 });
 
 test("a pattern that takes for ever is said, and delays nothing", async (t) => {
-  const rig = await setUp(t);
+  const rig = await setUpProcesses(t);
   await rig.call("tap_start_emitter", {
     name: "slow",
     command: `for i in $(seq 200); do echo ${"a".repeat(60)}!; done; sleep 100`,
