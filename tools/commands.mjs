@@ -56,8 +56,8 @@ export class CommandFailed extends Error {}
 /**
  * @typedef {{
  *   env?: Record<string, string | undefined>, cwd?: string,
- *   quiet?: boolean,
- * }} RunOptions quiet: the output appears only if the command fails
+ *   quiet?: boolean, limitMs?: number,
+ * }} RunOptions quiet: the output appears only if the command fails; limitMs: it is ended then
  * @typedef {{ok: boolean, code: number | string, output: string}} RunOutcome code: or the signal
  */
 
@@ -66,7 +66,8 @@ export class CommandFailed extends Error {}
  * @param {string} command @param {string[]} args @param {RunOptions} [options]
  * @returns {Promise<RunOutcome>}
  */
-export async function attempt(command, args, { env = {}, cwd = root, quiet = false } = {}) {
+export async function attempt(command, args, options = {}) {
+  const { env = {}, cwd = root, quiet = false, limitMs = COMMAND_LIMIT_MS } = options;
   const startedAt = performance.now();
   const child = spawn(command, args, {
     cwd,
@@ -92,7 +93,7 @@ export async function attempt(command, args, { env = {}, cwd = root, quiet = fal
     parts.push(stopped);
     if (!quiet) print(stopped);
     child.kill("SIGKILL");
-  }, COMMAND_LIMIT_MS);
+  }, limitMs);
   const code = await ended(child).catch((error) => {
     parts.push(`${command}: ${error.message}\n`);
     return 127;

@@ -15,6 +15,8 @@ const testFolder = path.join(root, "build-tests");
 const loopFolder = path.join(root, "build-loop");
 
 const SHARDS = 2;
+/** Ends tests that hang: a shard takes a minute on a slow machine, with sanitizers. */
+const MAX_SHARD_MS = 600_000;
 /**
  * Checks of UBSan that cost a quarter of the compiling. AddressSanitizer finds most of what they would
  * find; the part `sanitize` has them all.
@@ -61,7 +63,10 @@ export const buildCore = (targets) =>
 async function runShard(program, report, shard, filter) {
   const env = { GTEST_TOTAL_SHARDS: String(SHARDS), GTEST_SHARD_INDEX: String(shard) };
   const args = ["--gtest_brief=1", `--gtest_output=json:${report}`, `--gtest_filter=*${filter}*`];
-  const { ok, output } = await attempt(program, args, { env, quiet: true });
+  const { ok, output } = await attempt(program, args, {
+    ...{ env, quiet: true },
+    limitMs: MAX_SHARD_MS,
+  });
   say(output.trim());
   return { ok, results: existsSync(report) ? readGoogleTest(readFileSync(report, "utf8")) : [] };
 }

@@ -5,6 +5,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
 import { openLog } from "../../../js/base/log.mjs";
+import { LogFiles } from "../../../js/command/log-files.mjs";
 import { waitFor } from "../../support/wait.mjs";
 import {
   InTerminal,
@@ -147,4 +148,19 @@ describe("copilot-tap logs", () => {
     terminal.type("\u0003");
     assert.equal(await terminal.end(), 0);
   });
+});
+
+test("a log that was emptied is read from its beginning", (t) => {
+  const at = place(t);
+  const folder = written(at, { "host.log": [line(1, "info", "one"), line(2, "info", "two")] });
+  const files = new LogFiles(folder);
+  assert.deepEqual(
+    files.news().map(({ text }) => text),
+    ["one", "two"],
+  );
+  written(at, { "host.log": [line(3, "info", "three")] });
+  assert.deepEqual(
+    files.news().map(({ text }) => text),
+    ["three"],
+  );
 });

@@ -245,6 +245,8 @@ test("pauses, resumes, and cancels with a yes", async (t) => {
   const { at, plan, detached } = await setUp(t);
   const { wait } = gate(t);
   const id = await detached({ name: "x", nodes: [{ id: "a", work: wait }] });
+  const status = async () => (await tapJson(["plan", "show", `${id}/a`], at)).value.status;
+  await waitFor(async () => (await status()) === "running", { what: status });
   assert.match((await plan("pause", id)).out, /: paused \(1 running\)/);
   assert.match((await plan("show", id)).out, /it is paused: copilot-tap plan resume p\w+ goes on/);
   assert.match((await plan("resume", id)).out, /: running \(1 running\)/);

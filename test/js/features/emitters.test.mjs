@@ -302,3 +302,51 @@ test("of the sessions of a folder one with a process hears, although another was
   assert.equal(await targetOf([gone, there]), "there");
   assert.equal(await targetOf([gone]), "gone", "it may come back");
 });
+
+test("a run that is stopped while its program starts ends with it", async () => {
+  const program = {
+    isRunning: false,
+    stops: 0,
+    begin: () => {},
+    ended: (/** @type {any} */ _end) => ({}),
+  };
+  const lines = new Proxy(LINES, {
+    get: (of, name) => {
+      if (name === "isRunning") return program.isRunning;
+      if (name === "start")
+        return () =>
+          new Promise((resolve) => {
+            program.begin = () => ((program.isRunning = true), resolve(1));
+          });
+      if (name === "stop")
+        return async () => {
+          program.stops += 1;
+          program.isRunning = false;
+          program.ended({ signal: "SIGTERM" });
+        };
+      return of[name];
+    },
+  });
+  const parts = /** @type {any} */ ({
+    services: {
+      process: {
+        lines: async (/** @type {any} */ { onEnded }) => ((program.ended = onEnded), lines),
+      },
+      permissions: { check: async () => ({ allowed: true }) },
+      records: { append: async () => {} },
+    },
+    ...{ now: () => 1_000_000, onChange: () => {}, target: async () => ({ id: "s" }) },
+  });
+  const read = readEmitter({ name: "a", command: "true" }, { origin: "tool" });
+  assert.ok(read.ok);
+  const emitter = new Emitter(read.spec, { folder: "/w", session: "s", cliPid: 7 }, parts);
+  await emitter.open();
+  await emitter.begin();
+  await new Promise(setImmediate);
+  const stopped = emitter.stop("the test");
+  program.begin();
+  await new Promise(setImmediate);
+  assert.equal(program.stops, 1);
+  await stopped;
+  assert.equal(emitter.state, "ended");
+});

@@ -164,6 +164,15 @@ describe("a goal", () => {
     assert.match(await failing("tap_set_goal", { statement: "b", evidence }), /is no evidence/);
   });
 
+  test("takes nothing as evidence that the feature itself has written", async (t) => {
+    const { call, set, append, session } = await goals(t);
+    await set("a green build", [{ stream: "builds", match: "passed" }]);
+    const body = { stream: "builds", text: "build 7 passed" };
+    await append({ collection: "stream_entry", session: session.id, body });
+    const [seen] = evidenceOf(await call("tap_verify_goal_output"));
+    assert.deepEqual([seen.met, seen.reason?.slice(0, 9)], [false, "0 entries"]);
+  });
+
   test("belongs to its session: another one in the folder sees it, and cannot close it", async (t) => {
     const { append, call, failing, folder, records } = await goals(t);
     const body = { goal: "g-00000001", event: "evidence", n: 0, kind: "file", file: "x" };

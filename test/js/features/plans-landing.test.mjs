@@ -206,3 +206,39 @@ test("the result of an ended plan is settled before what waits in it lands", asy
   assert.equal((await landWaiting(plans, "p")).commit, "c");
   assert.deepEqual(order, ["settle", "land"]);
 });
+
+test("an agent at its model's limit is interrupted for as long as the provider says", async (t) => {
+  t.mock.timers.enable({ apis: ["Date"], now: 1_000_000 });
+  const told = /** @type {any[]} */ ([]);
+  const result = {
+    status: "rateLimited",
+    retryAfter: 8,
+    usage: {},
+    error: { code: "RATE_LIMITED", message: "429" },
+  };
+  const workers = { run: async () => result };
+  const plan = /** @type {any} */ ({
+    id: "p",
+    facts: {},
+    git: { checkLink: async () => {} },
+    repository: { root: "/r" },
+    cli: async () => ({}),
+    lookAtCheckout: async () => ({}),
+    changedSince: async () => [],
+    insideFolders: async () => [],
+  });
+  const steps = [{ worktree: { path: "/w" } }, { sessionId: "s" }];
+  const node = { id: "a", name: "a", prechecks: { type: "agent", instructions: "x" } };
+  const effect = { node, phase: "prechecks", current: { attempt: 1, steps, phases: [] } };
+  const nodeRun = new NodeRun(
+    /** @type {any} */ ({
+      ...{ plan, effect, onAgent: () => {}, onLine: () => {} },
+      services: { workers: { use: async () => workers }, plans: { writeLog: async () => {} } },
+      spans: { phase: async () => ({ traceparent: "", end: () => {} }) },
+      tell: async (/** @type {any} */ input) => void told.push(input),
+    }),
+  );
+  await nodeRun.carryOut();
+  const { outcome, until } = told.at(-1);
+  assert.deepEqual([outcome, until], ["interrupted", 1_008_000]);
+});

@@ -366,3 +366,34 @@ test("a feature's link asks whether a use would be denied, by rules and by gates
     message: /only a link that a feature token has opened may send permission.check/,
   });
 });
+
+test("the requests of a feature are answered again after their link was lost", async (t) => {
+  const { where, gateway } = await place(t, {
+    onRequest: (/** @type {number} */ number) =>
+      gateway.addon.answerRequest(number, '{"result":1}'),
+  });
+  const direct = where.link;
+  const sockets = new Set();
+  const relay = net.createServer((near) => {
+    const far = net.connect(direct);
+    near.pipe(far).pipe(near);
+    for (const one of [near, far]) one.on("error", () => {});
+    sockets.add(near);
+  });
+  const link = path.join(path.dirname(direct), "relay");
+  await new Promise((resolve) => relay.listen(link, () => resolve(undefined)));
+  t.after(() => relay.close());
+  const requests = new GatewayRequests({ ...where, link });
+  t.after(() => requests.close());
+  const may = { session: "nowhere", tool: "bash", args: {} };
+  await assert.rejects(requests.check(may), { code: "INVALID_SESSION" });
+  for (const socket of sockets) socket.destroy();
+  await waitFor(
+    () =>
+      requests.check(may).then(
+        () => false,
+        ({ code }) => code === "INVALID_SESSION",
+      ),
+    { what: "an answer over a new link" },
+  );
+});

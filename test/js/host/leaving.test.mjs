@@ -149,3 +149,12 @@ test("a session that comes keeps it; a newer version waits for no command", asyn
   made.mayLeave("a newer version takes over");
   assert.deepEqual(left, ["a newer version takes over"]);
 });
+
+test("a session that has come stays the reason, also once a hold ends", () => {
+  const { made, left, holds } = leaving([HOLD]);
+  made.mayLeave(REASON);
+  made.sessionOpened();
+  holds.pop();
+  made.look();
+  assert.deepEqual(left, []);
+});

@@ -1,13 +1,16 @@
 // The supervisor's decisions, with a clock and processes that the tests play.
 
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import fs from "node:fs";
 import path from "node:path";
+import { PassThrough } from "node:stream";
 import { describe, test } from "node:test";
-import { encodedName, providerLogFile } from "../../../js/process/log.mjs";
+import { encodedName, OutputLog, providerLogFile } from "../../../js/process/log.mjs";
 import { delayBefore, Supervisor } from "../../../js/process/supervisor.mjs";
 import { FakeSystem, settled } from "./fake-system.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
+import { PATIENCE_MS } from "../../support/wait.mjs";
 
 /** @param {import("node:test").TestContext} t */
 function supervised(t, fields = {}, options = {}) {
@@ -362,4 +365,17 @@ describe("the log", () => {
     assert.ok(long.every((name) => name.length <= 200));
     assert.notEqual(long[0], long[1]);
   });
+});
+
+test("a disk that gets full while a program is held up for its log lets it go on", async (t) => {
+  const folder = temporaryFolder(t);
+  const full = Object.assign(new Error("no space"), { code: "ENOSPC" });
+  t.mock.method(fs, "write", (_fd, _bytes, done) => setImmediate(done, full));
+  const log = OutputLog.open(path.join(folder, "a.log"));
+  const output = new PassThrough();
+  log.attach(output, "1 out");
+  for (let i = 0; i < 50; i += 1) output.write(`${"x".repeat(7000)}\n`);
+  output.end();
+  await once(output, "end", { signal: AbortSignal.timeout(PATIENCE_MS) });
+  await log.close();
 });

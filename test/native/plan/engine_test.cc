@@ -237,19 +237,6 @@ TEST(PlanEngine, ALimitOfTheModelIsAPauseNotAFailure) {
   EXPECT_EQ(rig.of("a")->attempt, 1U);
 }
 
-TEST(PlanEngine, InterruptionsInARowFailTheNodeInTheEnd) {
-  PlanRig rig;
-  ASSERT_EQ(rig.create(planText({agentNode("a")})), "");
-  size_t starts = 0;
-  while (const auto one = rig.of("a")) {
-    ++starts;
-    ASSERT_LT(starts, 50U);
-    rig.finish(*one, one->phase == Phase::Work ? Outcome::Interrupted : Outcome::Succeeded,
-               R"({"error":{"code":"SERVER_LOST","message":"the server ended"}})");
-  }
-  EXPECT_EQ(rig.status("a"), "failed");
-}
-
 TEST(PlanEngine, CancelStopsWhatRunsAndEndsWhenItHasEnded) {
   PlanRig rig;
   ASSERT_EQ(rig.create(planText({nodeText("a"), nodeText("b", {"a"})})), "");

@@ -97,6 +97,27 @@ TEST(RowQueue, CutsALargePayloadWhereItHasNoRoom) {
   EXPECT_EQ(taken.payloads[1].text.size(), 100'000u) << "there is room again";
 }
 
+TEST(RowQueue, SharesAgainAfterRowsThatHadNoRoom) {
+  RowQueue queue;
+  const std::string body = "{\"text\":\"" + std::string(4000, 'x') + "\"}";
+  while (queue.push(rowOf(body))) {
+  }
+  while (queue.push(rowOf("{}"))) {
+  }
+  Row row = rowOf("{}");
+  row.payloads[1] = {"result", Slice(std::string(100'000, 'y'))};
+  for (size_t bytes = 0; bytes <= kMaxSharedBytes; bytes += 100'000) {
+    ASSERT_FALSE(queue.push(row));
+  }
+  QueuedRow taken;
+  while (queue.next(taken)) {
+  }
+  queue.release();
+  ASSERT_TRUE(queue.push(row));
+  ASSERT_TRUE(queue.next(taken));
+  EXPECT_EQ(taken.payloads[1].text.size(), 100'000u);
+}
+
 TEST(RowQueue, LeavesOutABodyThatIsTooLarge) {
   RowQueue queue;
   const std::string body(kMaxQueuedBody + 1, ' ');
