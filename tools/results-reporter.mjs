@@ -13,9 +13,13 @@ function outcomeOf({ skip, todo }, type) {
 /** How much of a failure's message is kept: it may end with whole logs. */
 const WHY_LENGTH = 400;
 
-/** @param {any} data of an event */
-const whyOf = ({ details }) =>
-  String(details?.error?.cause?.message ?? details?.error?.message ?? "").slice(0, WHY_LENGTH);
+/** @param {any} data of an event @returns {string} the error's message, or how the file's process ended */
+function whyOf({ details }) {
+  const { cause, message = "", exitCode, signal } = details?.error ?? {};
+  if (signal) return `the process was ended by ${signal}`;
+  if (exitCode) return `the process ended with exit code ${exitCode}`;
+  return String(cause?.message ?? message).slice(0, WHY_LENGTH);
+}
 
 /** @param {AsyncIterable<{type: string, data: any}>} events */
 export default async function* results(events) {
