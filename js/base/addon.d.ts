@@ -341,7 +341,10 @@ export class Plans {
   remove(planId: string): Promise<void>;
   /** `wakeAt`: Unix time in ms at which the input `due` is to come */
   state(): { workers: number; agents: number; live: number; wakeAt?: number; plans: string[] };
-  /** Writes what is left. Nothing may be asked afterwards. */
+  /**
+   * Writes what is left. Whatever waits for the journal then, or asks it later, is refused or rejected with the code
+   * `CLOSED`: the journal tells the next engine what has happened.
+   */
   close(): void;
 }
 

@@ -17,8 +17,19 @@ namespace {
 
 using Deferred = Napi::Promise::Deferred;
 
-[[nodiscard]] std::shared_ptr<Deferred> deferredOf(Napi::Env env) {
-  return std::make_shared<Deferred>(env);
+constexpr const char* kClosed = "the plans are closed";
+
+[[nodiscard]] Napi::Error closedError(Napi::Env env) {
+  Napi::Error error = Napi::Error::New(env, kClosed);
+  error.Set("code", Napi::String::New(env, "CLOSED"));
+  return error;
+}
+
+// For what is asked after close().
+[[nodiscard]] Napi::Promise rejectClosed(Napi::Env env) {
+  const Deferred deferred(env);
+  deferred.Reject(closedError(env).Value());
+  return deferred.Promise();
 }
 
 [[nodiscard]] Napi::String stringOf(Napi::Env env, std::string_view text) {
@@ -34,6 +45,11 @@ using Deferred = Napi::Promise::Deferred;
 }
 
 }  // namespace
+
+struct PlansClass::Pending {
+  Deferred deferred;
+  std::string whenClosed;  // its value after close(); empty: it is rejected
+};
 
 Napi::Function PlansClass::define(Napi::Env env) {
   return DefineClass(env, "Plans",
@@ -102,9 +118,16 @@ void PlansClass::end() {
            [](uv_handle_t* handle) { delete reinterpret_cast<uv_async_t*>(handle); });
 }
 
-void PlansClass::await() {
+PlansClass::PendingList::iterator PlansClass::await(Napi::Env env, std::string whenClosed) {
   uv_ref(reinterpret_cast<uv_handle_t*>(wake_));
   if (!std::exchange(held_, true)) Ref();
+  return pending_.insert(pending_.end(), {Deferred(env), std::move(whenClosed)});
+}
+
+void PlansClass::resolve(PendingList::iterator pending, Napi::Value value) {
+  const Deferred deferred = pending->deferred;
+  pending_.erase(pending);
+  deferred.Resolve(value);
 }
 
 void PlansClass::deliver() {
@@ -120,6 +143,10 @@ void PlansClass::deliver() {
 
 Napi::Value PlansClass::open(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
+  if (!journal_) {
+    closedError(env).ThrowAsJavaScriptException();
+    return env.Undefined();
+  }
   const std::string problem = journal_->open();
   if (!problem.empty()) {
     Napi::Error::New(env, problem).ThrowAsJavaScriptException();
@@ -146,35 +173,34 @@ Napi::Value PlansClass::input(const Napi::CallbackInfo& info) {
   const std::optional<std::string> text = arguments.text(0);
   const auto now = momentOf(arguments, 1);
   if (!text || !now) return env.Undefined();
-  const auto deferred = deferredOf(env);
+  const std::string closed = std::string(R"({"code":"CLOSED","message":")") + kClosed + "\"}";
   plan::Batch batch;
-  const std::string refusal =
-      journal_ ? plan::takeInput(*engine_, *text, *now, batch)
-               : std::string(R"({"code":"CLOSED","message":"the plans are closed"})");
+  const std::string refusal = journal_ ? plan::takeInput(*engine_, *text, *now, batch) : closed;
   if (!refusal.empty()) {
-    deferred->Resolve(stringOf(env, refusal));
-  } else {
-    write(std::move(batch), deferred);
+    const Deferred deferred(env);
+    deferred.Resolve(stringOf(env, refusal));
+    return deferred.Promise();
   }
-  return deferred->Promise();
+  const auto pending = await(env, closed);
+  write(std::move(batch), pending);
+  return pending->deferred.Promise();
 }
 
-void PlansClass::write(plan::Batch batch, std::shared_ptr<Deferred> deferred) {
+void PlansClass::write(plan::Batch batch, PendingList::iterator pending) {
   std::vector<records::JournalLine> lines;
   lines.reserve(batch.entries.size());
   for (plan::Batch::Line& line : batch.entries) {
     lines.push_back({std::move(line.plan), std::move(line.text)});
   }
-  await();
   journal_->append(std::move(lines), batch.sync,
-                   [this, deferred = std::move(deferred), effects = std::move(batch.effects)] {
+                   [this, pending, effects = std::move(batch.effects)] {
                      const Napi::Env env = onEffect_->env();
                      for (const plan::Effect& effect : effects) {
                        if (!plan::isCurrent(*engine_, effect)) continue;
                        const Napi::HandleScope scope(env);
                        (*onEffect_)({stringOf(env, plan::effectJson(*engine_, effect))});
                      }
-                     deferred->Resolve(Napi::String::New(env, ""));
+                     resolve(pending, Napi::String::New(env, ""));
                    });
 }
 
@@ -190,14 +216,14 @@ Napi::Value PlansClass::load(const Napi::CallbackInfo& info) {
   const std::optional<std::string> id = arguments.text(0);
   const auto now = momentOf(arguments, 1);
   if (!id || !now) return env.Undefined();
-  const auto deferred = deferredOf(env);
-  await();
+  if (!journal_) return rejectClosed(env);
+  const auto pending = await(env);
   journal_->load(
-      *id, [this, env, deferred, id = *id, now = *now](const std::vector<std::string>& entries) {
+      *id, [this, env, pending, id = *id, now = *now](const std::vector<std::string>& entries) {
         const std::vector<std::string_view> views(entries.begin(), entries.end());
-        deferred->Resolve(stringOf(env, engine_->replay(id, views, now).value_or("")));
+        resolve(pending, stringOf(env, engine_->replay(id, views, now).value_or("")));
       });
-  return deferred->Promise();
+  return pending->deferred.Promise();
 }
 
 Napi::Value PlansClass::unload(const Napi::CallbackInfo& info) {
@@ -210,17 +236,17 @@ Napi::Value PlansClass::entries(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   const std::optional<std::string> id = Arguments(info, "entries(planId)").text(0);
   if (!id) return env.Undefined();
-  const auto deferred = deferredOf(env);
-  await();
-  journal_->load(*id, [env, deferred](const std::vector<std::string>& entries) {
+  if (!journal_) return rejectClosed(env);
+  const auto pending = await(env);
+  journal_->load(*id, [this, env, pending](const std::vector<std::string>& entries) {
     std::string out;
     json::Writer writer(out);
     writer.beginArray();
     for (const std::string& entry : entries) writer.raw(entry);
     writer.endArray();
-    deferred->Resolve(stringOf(env, out));
+    resolve(pending, stringOf(env, out));
   });
-  return deferred->Promise();
+  return pending->deferred.Promise();
 }
 
 Napi::Value PlansClass::describe(const Napi::CallbackInfo& info) {
@@ -231,22 +257,22 @@ Napi::Value PlansClass::describe(const Napi::CallbackInfo& info) {
   const std::optional<int64_t> changedAt = arguments.whole(2);
   const std::optional<std::string> about = arguments.text(3);
   if (!id || !ended || !changedAt || !about) return env.Undefined();
-  const auto deferred = deferredOf(env);
-  await();
+  if (!journal_) return rejectClosed(env);
+  const auto pending = await(env);
   journal_->describe({*id, *ended, *changedAt, *about},
-                     [env, deferred] { deferred->Resolve(env.Undefined()); });
-  return deferred->Promise();
+                     [this, env, pending] { resolve(pending, env.Undefined()); });
+  return pending->deferred.Promise();
 }
 
 Napi::Value PlansClass::remove(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   const std::optional<std::string> id = Arguments(info, "remove(planId)").text(0);
   if (!id) return env.Undefined();
-  const auto deferred = deferredOf(env);
+  if (!journal_) return rejectClosed(env);
   (void)engine_->forget(*id);  // it need not be loaded
-  await();
-  journal_->remove(*id, [env, deferred] { deferred->Resolve(env.Undefined()); });
-  return deferred->Promise();
+  const auto pending = await(env);
+  journal_->remove(*id, [this, env, pending] { resolve(pending, env.Undefined()); });
+  return pending->deferred.Promise();
 }
 
 Napi::Value PlansClass::state(const Napi::CallbackInfo& info) {
@@ -267,9 +293,17 @@ Napi::Value PlansClass::state(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value PlansClass::close(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
   end();
+  for (const auto& [deferred, whenClosed] : std::exchange(pending_, {})) {
+    if (whenClosed.empty()) {
+      deferred.Reject(closedError(env).Value());
+    } else {
+      deferred.Resolve(stringOf(env, whenClosed));
+    }
+  }
   if (std::exchange(held_, false)) Unref();
-  return info.Env().Undefined();
+  return env.Undefined();
 }
 
 }  // namespace tap::addon

@@ -5,6 +5,7 @@
 #include <napi.h>
 #include <uv.h>
 
+#include <list>
 #include <memory>
 #include <string>
 
@@ -33,15 +34,21 @@ class PlansClass final : public Napi::ObjectWrap<PlansClass> {
   Napi::Value state(const Napi::CallbackInfo& info);
   Napi::Value close(const Napi::CallbackInfo& info);
 
+  // A promise that the journal settles, or close().
+  struct Pending;
+  using PendingList = std::list<Pending>;
+
   // The effects go out, and the promise is resolved, once the entries are written.
-  void write(plan::Batch batch, std::shared_ptr<Napi::Promise::Deferred> deferred);
-  // Something is awaited: the loop goes on until it has happened.
-  void await();
+  void write(plan::Batch batch, PendingList::iterator pending);
+  // A new promise. While there is one, the loop goes on.
+  [[nodiscard]] PendingList::iterator await(Napi::Env env, std::string whenClosed = {});
+  void resolve(PendingList::iterator pending, Napi::Value value);
   void deliver();
   void end();
 
   Liveness liveness_;
   bool held_ = false;
+  PendingList pending_;
   std::unique_ptr<Callback> onEffect_;
   std::unique_ptr<Callback> onTrouble_;
   uv_async_t* wake_ = nullptr;  // closed and freed by the loop
