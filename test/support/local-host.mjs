@@ -1,9 +1,7 @@
 // The gateway host and its feature host in the test's own process, with a home of their own, for the time of a test:
 // the same as test-host.mjs in a tenth of the time, but for what is about processes.
 
-import fs from "node:fs";
 import path from "node:path";
-import { readDescriptor } from "../../js/base/host-files.mjs";
 import { openLog } from "../../js/base/log.mjs";
 import { gatewayEnvironment, hostEnvironment } from "../../js/base/node.mjs";
 import { gatewayFiles } from "../../js/base/paths.mjs";
@@ -13,9 +11,10 @@ import { GatewayHost } from "../../js/host/gateway-host.mjs";
 import { OutputLog } from "../../js/process/log.mjs";
 import { readUserConfig } from "../../js/projects/user-config.mjs";
 import { freePort } from "./cli.mjs";
-import { TestSession, withEnvironment } from "./harness.mjs";
+import { withEnvironment } from "./harness.mjs";
+import { HostAccess } from "./host-access.mjs";
 import { temporaryFolder } from "./temporary.mjs";
-import { waitFor, withTimeout } from "./wait.mjs";
+import { withTimeout } from "./wait.mjs";
 
 /** @typedef {import("../../js/features/list.mjs").Feature} Feature */
 /** @typedef {import("../../js/host/feature-host.mjs").FeatureHostOptions} FeatureHostOptions */
@@ -65,11 +64,7 @@ class LocalFeatureHost {
   }
 }
 
-export class LocalHost {
-  /** @type {Record<string, string | undefined>} */
-  env;
-  /** @type {import("../../js/base/paths.mjs").GatewayFiles} */
-  files;
+export class LocalHost extends HostAccess {
   /** Resolved once it has ended. @type {Promise<void>} */
   gone;
   /** @type {GatewayHost} */
@@ -94,22 +89,21 @@ export class LocalHost {
       TAP_COMMIT_MS: "60000",
       ...env,
     };
-    const files = gatewayFiles(all);
-    const host = new LocalHost(all, files, await readUserConfig(files), features);
+    const config = await readUserConfig(gatewayFiles(all));
+    const host = new LocalHost(all, config, features);
     t.after(() => host.stop());
     host.#host.start();
     return host;
   }
 
   /**
-   * @param {Record<string, string>} env @param {import("../../js/base/paths.mjs").GatewayFiles} files
-   * @param {import("../../js/projects/user-config.mjs").UserConfig} config @param {readonly Feature[]} features
+   * @param {Record<string, string>} env @param {import("../../js/projects/user-config.mjs").UserConfig} config
+   * @param {readonly Feature[]} features
    */
-  constructor(env, files, config, features) {
-    this.env = env;
-    this.files = files;
+  constructor(env, config, features) {
+    super(env);
     this.gone = new Promise((resolve) => (this.#ended = () => resolve(undefined)));
-    this.#log = openLog(files.logs, "host.log", env);
+    this.#log = openLog(this.files.logs, "host.log", env);
     const onExit = (/** @type {string} */ reason) => {
       this.#log("info", `leaving: ${reason}`);
       void this.stop({ restarting: reason.includes("newer") });
@@ -127,38 +121,8 @@ export class LocalHost {
     );
     this.#host = withEnvironment(
       limits,
-      () => new GatewayHost(files, this.#log, onExit, config, parts),
+      () => new GatewayHost(this.files, this.#log, onExit, config, parts),
     );
-  }
-
-  get descriptor() {
-    return readDescriptor(this.files.descriptor);
-  }
-
-  get log() {
-    const file = path.join(this.files.logs, "host.log");
-    return fs.existsSync(file) ? fs.readFileSync(file, "utf8") : "";
-  }
-
-  get token() {
-    return fs.existsSync(this.files.token) ? fs.readFileSync(this.files.token, "utf8") : undefined;
-  }
-
-  /** A registered session. @param {import("node:test").TestContext} t @param {object} [fields] of its registration */
-  async session(t, fields = {}) {
-    const session = new TestSession();
-    t.after(() => session.close());
-    await session.connect(this.descriptor?.link ?? "");
-    session.register({ secret: this.descriptor?.secret, ...fields });
-    await session.waitFor("welcome");
-    return session;
-  }
-
-  /** With a session, and its token published. @param {import("node:test").TestContext} t */
-  async withToken(t) {
-    const session = await this.session(t);
-    await waitFor(() => this.token, { what: "a token file" });
-    return session;
   }
 
   /** @param {{restarting?: boolean}} [how] @returns {Promise<void>} once nothing of it is left */
