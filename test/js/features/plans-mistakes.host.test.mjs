@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { waitFor } from "../../support/wait.mjs";
 import { plansRig } from "./plans-rig.mjs";
 
 const one = [{ id: "a", work: "true", expectsNoChanges: true }];
@@ -153,7 +154,11 @@ test("why a node failed has the same fields for each failure, and what changes t
   const { nodes: seen } = await ended(landing);
   const failed = seen.find((/** @type {any} */ { status }) => status === "failed").id;
   const other = failed === "left" ? "right" : "left";
-  const conflict = await why(failed, landing);
+  // What changes the same is found beside the work, and may come after the plan's end.
+  const conflict = await waitFor(async () => {
+    const found = await why(failed, landing);
+    return found.overlaps && found;
+  });
   assert.deepEqual(conflict.overlaps, [{ node: other, files: ["same.txt"] }]);
   assert.deepEqual(conflict.nodes, [failed, other]);
 });
