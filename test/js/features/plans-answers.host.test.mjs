@@ -5,6 +5,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { attemptsOf } from "../../../js/features/orchestrator/node-view.mjs";
+import { waitFor } from "../../support/wait.mjs";
 import { plansRig } from "./plans-rig.mjs";
 
 const shell = { skip: process.platform === "win32" };
@@ -180,9 +181,11 @@ test("what a node has found is told with its escapes made visible", shell, async
 });
 
 test("a plan whose repository is gone says why it failed, and can be deleted", shell, async (t) => {
-  const { repo, create, ended, ask } = await plansRig(t);
+  const { repo, create, ended, ask, control } = await plansRig(t);
   const planId = await create({ nodes: [{ id: "f", work: "echo why; exit 1" }] });
   await ended(planId);
+  // Until then git is at work in the repository.
+  await waitFor(async () => (await control.request("holds.list", {})).length === 0);
   fs.rmSync(repo, { recursive: true });
   const failed = await ask("get_copilot_node_failure_context", { planId, nodeId: "f" });
   assert.deepEqual([failed.lastLines, failed.diff], ["why", ""]);
