@@ -50,6 +50,7 @@ export class Host extends HostAccess {
     return host;
   }
 
+  /** Its own, not that of another process. @override */
   get descriptor() {
     const descriptor = super.descriptor;
     return descriptor?.pid === this.process.pid ? descriptor : undefined;
