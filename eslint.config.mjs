@@ -1,6 +1,36 @@
 import js from "@eslint/js";
 import globals from "globals";
 
+/** What a function is called: a verb and its object, in the words of programs. */
+const FUNCTION_NAMES = [
+  {
+    pattern: "/^(?!isIn$).*[a-z](Of|In)$/",
+    message: "name it by a verb and its object, such as readJournal, not journalOf or journalIn",
+  },
+  {
+    pattern: "/^(tell|say|hear|heed|mend|lend|greet)([A-Z]|$)/",
+    message: "programs send, print, receive, repair: write what it does",
+  },
+];
+/** Where a function gets its name. */
+const FUNCTIONS = [
+  (/** @type {string} */ pattern) => `FunctionDeclaration[id.name=${pattern}] > Identifier.id`,
+  (/** @type {string} */ pattern) =>
+    `VariableDeclarator[id.name=${pattern}][init.type=/Function/] > Identifier.id`,
+  (/** @type {string} */ pattern) => `MethodDefinition[key.name=${pattern}] > .key`,
+];
+
+const NAMES = [
+  "error",
+  ...FUNCTION_NAMES.flatMap(({ pattern, message }) =>
+    FUNCTIONS.map((select) => ({ selector: select(pattern), message })),
+  ),
+  {
+    selector: "VariableDeclarator > Identifier.id[name=/^(MOST|LEAST|LONGEST)_/]",
+    message: "bounds are MAX_ and MIN_",
+  },
+];
+
 export default [
   { ignores: ["build/", "build-*/", "dist/", "node_modules/", ".cache/"] },
   js.configs.recommended,
@@ -53,14 +83,20 @@ export default [
     },
   },
   {
+    files: ["js/**", "sdk/node/**", "tools/**", "extension.mjs"],
+    // Its exports are the test kit's.
+    ignores: ["js/develop/replay.mjs", "js/develop/testing.mjs"],
+    rules: { "no-restricted-syntax": NAMES },
+  },
+  {
     // stdout is the CLI's own channel in an extension process: one stray line ends it.
     files: ["js/**", "extension.mjs"],
     rules: { "no-console": "error" },
   },
   {
     // A command also runs in processes that go on after it: it returns its exit code.
-    files: ["js/command/**"],
-    ignores: ["js/command/main.mjs"],
+    files: ["js/cli/**"],
+    ignores: ["js/cli/main.mjs"],
     rules: {
       "no-restricted-properties": [
         "error",

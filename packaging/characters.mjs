@@ -12,7 +12,7 @@ import { CONFUSABLES } from "./confusables.mjs";
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..");
 const LAST = 0x10ffff;
 
-/** Bits of a character's class, as in native/base/characters.h and js/base/characters.mjs. */
+/** Bits of a character's class, as in native/base/characters.h and js/lib/visible.mjs. */
 export const BITS = { hidden: 1, unnamed: 2, pictograph: 4, joins: 8, mark: 16 };
 
 /** Scripts that are written with joiners (U+200C, U+200D). */
@@ -188,7 +188,7 @@ export function files() {
   return {
     "native/base/character_classes.h": header(CLASSES, classRows(changes)),
     "native/base/character_looks.h": header(LOOKS, lookRows(looks())),
-    "js/base/character-classes.mjs": script(changes),
+    "js/lib/character-classes.mjs": script(changes),
   };
 }
 

@@ -1,7 +1,7 @@
 // npm audit, of what is installed for users and of everything: known weaknesses of packages. A
 // registry that does not answer such questions is no failure, and is said.
 
-import { attempt, CommandFailed, root, say } from "./commands.mjs";
+import { attempt, CommandFailed, root, printLine } from "./commands.mjs";
 import { npm } from "./setup.mjs";
 
 /** @typedef {{ok: boolean, text: string}} Verdict */
@@ -32,7 +32,7 @@ export async function audit() {
       { cwd: root, quiet: true },
     );
     const { ok, text } = judgeAudit(output);
-    say(`   npm audit ${part.join(" ")}: ${text}`.replace(" :", ":"));
+    printLine(`   npm audit ${part.join(" ")}: ${text}`.replace(" :", ":"));
     known ||= !ok;
   }
   if (known) throw new CommandFailed("packages with known weaknesses: npm audit fix");

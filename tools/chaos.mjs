@@ -17,7 +17,7 @@ import os from "node:os";
 import path from "node:path";
 import process from "node:process";
 import { pathToFileURL } from "node:url";
-import { gatewayFiles } from "../js/base/paths.mjs";
+import { gatewayFiles } from "../js/lib/paths.mjs";
 import { BUSY_MS } from "./chaos/busy.mjs";
 import { FRAGMENTS } from "./chaos/fragments.mjs";
 import { GATE_MS, Ledger } from "./chaos/ledger.mjs";
@@ -27,10 +27,10 @@ import { Plans } from "./chaos/plans.mjs";
 import { clock, Pulse } from "./chaos/pulse.mjs";
 import { makeSchedule } from "./chaos/schedule.mjs";
 import { HostWatch } from "./chaos/watch.mjs";
-import { CommandFailed, say } from "./commands.mjs";
+import { CommandFailed, printLine } from "./commands.mjs";
 import { option } from "./option.mjs";
 import { setUp } from "./setup.mjs";
-import { freePort } from "../test/support/cli.mjs";
+import { findFreePort } from "../test/support/cli.mjs";
 import { describeProcess, killAll, processesOf } from "../test/support/processes.mjs";
 import { waitFor } from "../test/support/wait.mjs";
 
@@ -85,7 +85,7 @@ class Chaos {
   }
 
   async start() {
-    this.port = await freePort();
+    this.port = await findFreePort();
     const env = { ...environment(this.home, this.port), ...this.machine.start() };
     this.records = path.join(this.home, "tap");
     mkdirSync(this.records, { mode: 0o700 });
@@ -131,19 +131,19 @@ class Chaos {
       burst: () => {
         for (let i = 0; i < count; ++i) by.call(of.name, "echo");
       },
-      cancel: () => by.tell({ do: "cancel", id: this.ledger.anyOpen(by) }),
+      cancel: () => by.send({ do: "cancel", id: this.ledger.anyOpen(by) }),
       query: () => by.query(),
       plan: () => by.plan((number) => this.plans.plan(number)),
       check: () => by.check(verdict),
       killProvider: () => of.kill(),
       stopProvider: () => of.stop(ms),
-      deafProvider: () => of.tell({ do: "deaf", ms }),
+      deafProvider: () => of.send({ do: "deaf", ms }),
       killSession: () => by.kill(),
       stopSession: () => by.stop(ms),
       reloadSession: () => by.reload(),
       halfOpen: () => this.halfOpen(FRAGMENTS[count % FRAGMENTS.length], ms),
       rawStorm: () => this.storm(count, ms),
-      reconnectStorm: () => this.providers.forEach((one) => one.tell({ do: "reconnect" })),
+      reconnectStorm: () => this.providers.forEach((one) => one.send({ do: "reconnect" })),
       stopHost: () => host && this.stopHost(host, ms),
       hangHost: () => host && this.hang(host, by, of),
       busyHost: () => host && this.busy(host, by, of),
@@ -157,9 +157,9 @@ class Chaos {
       },
       noDescriptors: () => {
         if (!host) return;
-        machine.takeDescriptors(host);
+        machine.exhaustDescriptors(host);
         this.storm(count, ms);
-        this.putRight(`descriptors ${host}`, ms, () => machine.giveDescriptors(host));
+        this.putRight(`descriptors ${host}`, ms, () => machine.restoreDescriptors(host));
       },
       clockJump: () => machine.setClock((count - 20) * 3600),
     };
@@ -255,7 +255,7 @@ class Chaos {
       this.perform(step);
       if (step.at < reportAt) continue;
       reportAt += REPORT_MS;
-      this.ledger.lookForForgotten();
+      this.ledger.reportOverdue();
       this.progress(step.at);
     }
   }
@@ -264,12 +264,12 @@ class Chaos {
   progress(at) {
     const { calls, answered, failed, checks, lost } = this.ledger.counts;
     const memory = Math.round(this.watch.memoryMb);
-    say(
+    printLine(
       `   ${Math.round(at / 1000)} s: ${calls} calls, ${answered} answered, ${failed} failed, ${checks} checks, ` +
         `${lost} lost with their session; the host has ${memory} MB; ${this.ledger.problems.length} problems`,
     );
     for (const problem of this.ledger.problems.slice(this.#said, this.#said + 10)) {
-      say(`      ${problem}`);
+      printLine(`      ${problem}`);
     }
     this.#said = this.ledger.problems.length;
   }
@@ -334,26 +334,26 @@ class Chaos {
   }
 
   report() {
-    const { counts, codes, pushes, slowestMs, hearingMs, mostMs } = this.ledger;
+    const { counts, codes, pushes, slowestMs, deliveryMs: hearingMs, mostMs } = this.ledger;
     const late = Math.max(...this.sessions.map(({ lateMs }) => lateMs));
     const round = (ms) => `${Math.round(ms)} ms`;
-    say(`   done to them: ${JSON.stringify(this.done)}; the disk is ${this.machine.disk}`);
-    say(`   outcomes: ${JSON.stringify(counts)}, failures: ${JSON.stringify(codes)}`);
-    say(`   pushes that were answered: ${pushes}`);
+    printLine(`   done to them: ${JSON.stringify(this.done)}; the disk is ${this.machine.disk}`);
+    printLine(`   outcomes: ${JSON.stringify(counts)}, failures: ${JSON.stringify(codes)}`);
+    printLine(`   pushes that were answered: ${pushes}`);
     const { plans } = this;
-    say(
+    printLine(
       `   plans: ${JSON.stringify(plans.counts)}; retried since ${JSON.stringify(plans.reasons)}`,
     );
-    say(
+    printLine(
       `   while its process ran, a call took ${round(slowestMs.call)}, a check ${round(slowestMs.check)} at most`,
     );
-    say(
+    printLine(
       `   a session's process did not run for up to ${round(late)}, this one for up to ${round(this.pulse.most)}`,
     );
-    say(
+    printLine(
       `   so an order was heard after up to ${round(hearingMs)}, and settled after up to ${round(mostMs)}`,
     );
-    say(
+    printLine(
       `   hosts: ${this.watch.hosts.size}, feature hosts: ${this.watch.featureHosts.size}, from ${Math.round(this.freshMb)} to ${Math.round(this.watch.mostMb)} MB`,
     );
   }
@@ -363,7 +363,7 @@ class Chaos {
 export async function chaos(seed, minutes) {
   const options = { seed, durationMs: minutes * 60_000, sessions: SESSIONS, providers: PROVIDERS };
   const steps = makeSchedule(options);
-  say(`   seed ${seed}: ${steps.length} steps in ${minutes} min`);
+  printLine(`   seed ${seed}: ${steps.length} steps in ${minutes} min`);
   const run = new Chaos();
   try {
     await run.start();
@@ -371,13 +371,13 @@ export async function chaos(seed, minutes) {
     await run.settle();
     const problems = await run.end();
     run.report();
-    for (const problem of problems.slice(0, 50)) say(`   ${problem}`);
+    for (const problem of problems.slice(0, 50)) printLine(`   ${problem}`);
     const detail = `seed ${seed}, ${run.ledger.counts.calls} calls, ${problems.length} problems`;
     return { ok: problems.length === 0, detail };
   } catch (error) {
     run.report();
-    say(`   ${error instanceof Error ? error.message : error}`);
-    for (const problem of run.ledger.problems.slice(0, 50)) say(`   ${problem}`);
+    printLine(`   ${error instanceof Error ? error.message : error}`);
+    for (const problem of run.ledger.problems.slice(0, 50)) printLine(`   ${problem}`);
     return { ok: false, detail: `seed ${seed}` };
   } finally {
     await run.dispose();
@@ -388,11 +388,11 @@ if (import.meta.url === pathToFileURL(process.argv[1]).href) {
   try {
     await setUp({ for: "chaos" });
     const { ok, detail } = await chaos(option("seed", Date.now() % 100_000), option("minutes", 1));
-    say(`${ok ? "PASSED" : "FAILED"}: ${detail}`);
+    printLine(`${ok ? "PASSED" : "FAILED"}: ${detail}`);
     process.exitCode = ok ? 0 : 1;
   } catch (error) {
     if (!(error instanceof CommandFailed)) throw error;
-    say(error.message);
+    printLine(error.message);
     process.exitCode = 1;
   }
 }

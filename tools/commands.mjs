@@ -25,7 +25,7 @@ function print(text) {
 }
 
 /** @param {string} text */
-export function say(text) {
+export function printLine(text) {
   print(`${text}\n`);
 }
 
@@ -77,7 +77,7 @@ export async function attempt(command, args, options = {}) {
   });
   /** @type {string[]} */
   const parts = [];
-  const beat = () => say(`   … still at it after ${seconds(startedAt)}`);
+  const beat = () => printLine(`   … still at it after ${seconds(startedAt)}`);
   let heart = setInterval(beat, HEARTBEAT_MS);
   for (const pipe of [child.stdout, child.stderr]) {
     pipe.setEncoding("utf8").on("data", (/** @type {string} */ text) => {
@@ -136,9 +136,9 @@ export async function run(command, args, options = {}) {
  */
 export async function step(name, action) {
   const startedAt = performance.now();
-  say(`-- ${name} …`);
+  printLine(`-- ${name} …`);
   const value = await action();
-  say(`-- ${name}: ${seconds(startedAt)}`);
+  printLine(`-- ${name}: ${seconds(startedAt)}`);
   return value;
 }
 

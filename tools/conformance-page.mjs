@@ -4,7 +4,7 @@
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { root, say } from "./commands.mjs";
+import { root, printLine } from "./commands.mjs";
 import { conformanceRules } from "./conformance.mjs";
 import { wrap } from "./wrap.mjs";
 
@@ -46,5 +46,5 @@ export function writeConformancePage() {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  say(`docs/conformance.md: ${writeConformancePage()} rules written`);
+  printLine(`docs/conformance.md: ${writeConformancePage()} rules written`);
 }

@@ -49,7 +49,7 @@ const JS_TEST =
  * @param {string} file from the root @param {string} source @returns {Shown[]}
  * @throws {Error} if a comment stands above no test
  */
-export function shownIn(file, source) {
+export function findShown(file, source) {
   const place = file.replace(/^test\//, "").replace(/\.test\.mjs$/, "");
   const found = file.endsWith(".cc")
     ? [...source.matchAll(NATIVE_TEST)].map(([, above, suite, name]) => ({
@@ -74,7 +74,7 @@ export const shownByTests = () =>
     .sort()
     .flatMap((file) => {
       const source = read(file);
-      return source.includes("// shows:") ? shownIn(file, source) : [];
+      return source.includes("// shows:") ? findShown(file, source) : [];
     });
 
 /** The rules of the protocol, with the tests that show them. @returns {Rule[]} */
@@ -140,7 +140,7 @@ export function parseTestName(name) {
 
 /** @param {string} json as GoogleTest writes it @returns {TestResult[]} */
 export function readGoogleTest(json) {
-  const outcomeOf = (/** @type {any} */ { result, failures }) => {
+  const toOutcome = (/** @type {any} */ { result, failures }) => {
     if (result !== "COMPLETED") return "skipped";
     return failures ? "failed" : "passed";
   };
@@ -148,7 +148,7 @@ export function readGoogleTest(json) {
     suite.testsuite.map((/** @type {any} */ one) => ({
       file: "",
       title: `${suite.name}.${one.name}`,
-      outcome: outcomeOf(one),
+      outcome: toOutcome(one),
       ...(one.failures && { why: one.failures[0].failure }),
     })),
   );
@@ -175,7 +175,7 @@ export function readResults(file) {
  */
 export function unshown(rules, parts, chosen = []) {
   return rules.flatMap(({ file, rule, line, tests }) => {
-    const problems = tests.map((name) => problemOf(name, parts, chosen)).filter(Boolean);
+    const problems = tests.map((name) => findProblem(name, parts, chosen)).filter(Boolean);
     return problems.map((problem) => `${file}:${line}: ${problem} (${rule})`);
   });
 }
@@ -183,7 +183,7 @@ export function unshown(rules, parts, chosen = []) {
 const escaped = (/** @type {string} */ text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 
 /** @param {string} name @param {Map<string, TestResult[]>} parts @param {readonly string[]} chosen */
-function problemOf(name, parts, chosen) {
+function findProblem(name, parts, chosen) {
   const test = parseTestName(name);
   if (!test) return `"${name}" is no name of a test`;
   const results = parts.get(test.part);

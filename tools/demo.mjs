@@ -2,7 +2,7 @@
 // the model; the extension; a gateway host; and an example provider that starts while the CLI is
 // already at work. Exits with 0 only if the provider's answer reached the model.
 
-import "../js/base/require-node.mjs";
+import "../js/lib/require-node.mjs";
 import { spawn } from "node:child_process";
 import path from "node:path";
 import { REPO_ROOT } from "../test/support/cli.mjs";
@@ -11,7 +11,7 @@ let start = Date.now();
 let step = 0;
 
 /** @param {string} what @param {string} [detail] */
-function tell(what, detail = "") {
+function printStep(what, detail = "") {
   const seconds = ((Date.now() - start) / 1000).toFixed(1).padStart(5);
   console.log(`${seconds} s  ${String(++step).padStart(2)}. ${what}`);
   if (detail) console.log(`             ${detail}`);
@@ -34,14 +34,14 @@ try {
   process.exit();
 }
 start = Date.now(); // what was installed first is not the demo's time
-const { CopilotCli, freePort } = await import("../test/support/cli.mjs");
+const { CopilotCli, findFreePort } = await import("../test/support/cli.mjs");
 const { ScriptedModel, callTool, say, toolNames, toolResults } =
   await import("../test/support/model.mjs");
 
 const ANSWER = "Hello, Ada!";
-const port = await freePort();
+const port = await findFreePort();
 const model = await ScriptedModel.start([say("unused")]);
-tell("a scripted stand-in for the model listens", model.url);
+printStep("a scripted stand-in for the model listens", model.url);
 
 const cli = await CopilotCli.create({
   extension: REPO_ROOT,
@@ -58,7 +58,7 @@ function startProvider() {
     env: { ...process.env, COPILOT_HOME: cli.home, TAP_GATEWAY_PORT: String(port) },
     stdio: "ignore",
   });
-  tell(
+  printStep(
     "an example provider starts",
     `node examples/hello.mjs   (pid ${provider.pid}, ws://localhost:${port})`,
   );
@@ -69,17 +69,20 @@ model.script(async (/** @type {any} */ request) => {
   const tools = toolNames(request);
   const results = toolResults(request);
   if (!provider) {
-    tell("Copilot asks the model", `${tools.length} tools, tap_status among them, greet is not`);
+    printStep(
+      "Copilot asks the model",
+      `${tools.length} tools, tap_status among them, greet is not`,
+    );
     startProvider();
     return callTool("tap_status");
   }
   if (results.some((/** @type {any} */ result) => result.text.includes(ANSWER))) {
     reached = true;
-    tell("the answer reaches the model", `greet → "${ANSWER}"`);
+    printStep("the answer reaches the model", `greet → "${ANSWER}"`);
     return say(`The greeter says: ${ANSWER}`);
   }
   if (tools.includes("greet")) {
-    tell(
+    printStep(
       "the tool is in the session, in the same turn; the model calls it",
       'greet {"name":"Ada"}',
     );
@@ -89,7 +92,7 @@ model.script(async (/** @type {any} */ request) => {
 });
 
 try {
-  tell(
+  printStep(
     "the real Copilot CLI starts (at the very first start it unpacks itself: up to a minute)",
     'copilot --experimental -p "Please greet Ada."',
   );
@@ -97,7 +100,7 @@ try {
   if (result.code !== 0) fail(`the CLI ended with code ${result.code}\n${await cli.report()}`);
   else if (!reached) fail(`the provider's answer did not reach the model\n${await cli.report()}`);
   else
-    tell(
+    printStep(
       "the CLI prints the model's answer and ends",
       result.stdout.match(/The greeter says.*/)?.[0] ?? "",
     );

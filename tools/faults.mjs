@@ -5,7 +5,7 @@
 import process from "node:process";
 import { isDeepStrictEqual } from "node:util";
 import { contained, runWithFaults } from "../test/js/features/plan-faults.mjs";
-import { CommandFailed, say } from "./commands.mjs";
+import { CommandFailed, printLine } from "./commands.mjs";
 import { option } from "./option.mjs";
 import { setUp } from "./setup.mjs";
 
@@ -49,8 +49,8 @@ class Faults {
       return { problems: texts, what: kills.map((one) => one.what).join("; ") };
     }).catch((error) => ({ problems: [String(error.stack)], what: "" }));
     this.problems += problems.length;
-    if (problems.length > 0 || at % 10 === 0) say(`   ${at} ${name} (${what})`);
-    for (const problem of problems) say(`      ${problem}`);
+    if (problems.length > 0 || at % 10 === 0) printLine(`   ${at} ${name} (${what})`);
+    for (const problem of problems) printLine(`      ${problem}`);
   }
 
   /** @param {number} from @param {number} to */
@@ -73,12 +73,12 @@ try {
   await faults.start();
   const last = await faults.run(option("from", 1), option("to", Infinity));
   const { runs, kills, problems } = faults;
-  say(
+  printLine(
     `${problems ? "FAILED" : "PASSED"}: ${runs} runs, ${kills} kills, ${problems} problems; ${last - 1} writes`,
   );
   process.exitCode = problems ? 1 : 0;
 } catch (error) {
   if (!(error instanceof CommandFailed)) throw error;
-  say(error.message);
+  printLine(error.message);
   process.exitCode = 1;
 }

@@ -5,7 +5,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
-import { attempt, CommandFailed, root, say } from "./commands.mjs";
+import { attempt, CommandFailed, root, printLine } from "./commands.mjs";
 import { buildTests } from "./native.mjs";
 import { setUp } from "./setup.mjs";
 
@@ -64,13 +64,13 @@ export async function fuzzAll(program, targets, how) {
   const worker = async () => {
     for (let target = waiting.shift(); target; target = waiting.shift()) {
       const { ok, executions, output } = await fuzz(program, target, how);
-      say(
+      printLine(
         `   ${target}: ${how.seconds} s, ${executions} executions, ${ok ? "no failure" : "FAILED"}`,
       );
       total += executions;
       if (ok) continue;
       failed.push(target);
-      say(output.slice(-6000));
+      printLine(output.slice(-6000));
     }
   };
   await Promise.all(Array.from({ length: WORKERS }, worker));
@@ -82,13 +82,13 @@ async function main(target = "all", seconds = "60") {
   const known = fuzzTargets();
   const targets = target === "all" ? known : known.filter((name) => name === target);
   if (targets.length === 0 || !(Number(seconds) > 0)) {
-    say(`npm run fuzz -- <target> <seconds>; targets: all, ${known.join(", ")}`);
+    printLine(`npm run fuzz -- <target> <seconds>; targets: all, ${known.join(", ")}`);
     return 2;
   }
   await setUp({ for: "fuzz" });
   const program = await buildFuzzers();
   const { ok } = await fuzzAll(program, targets, { seconds: Number(seconds), gate: false });
-  say(
+  printLine(
     `${readdirSync(path.join(found, "failures")).length} files in ${path.join(found, "failures")}`,
   );
   return ok ? 0 : 1;
@@ -99,7 +99,7 @@ if (import.meta.url === pathToFileURL(process.argv[1]).href) {
     process.exitCode = await main(...process.argv.slice(2));
   } catch (error) {
     if (!(error instanceof CommandFailed)) throw error;
-    say(error.message);
+    printLine(error.message);
     process.exitCode = 1;
   }
 }

@@ -5,7 +5,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { root, run, say, step } from "./commands.mjs";
+import { root, run, printLine, step } from "./commands.mjs";
 import { npm, setUp } from "./setup.mjs";
 
 const OLDER = ["1.0.48", "1.0.62", "1.0.80"];
@@ -55,11 +55,11 @@ async function liveTurn(cli) {
     const rig = await startTap(scope, undefined, { cli });
     const pids = new Set();
     let helloAt = 0;
-    const look = async () => {
+    const collectPids = async () => {
       for (const { pid } of await rig.cli.extensionProcesses()) pids.add(pid);
     };
     const connect = async () => {
-      await look();
+      await collectPids();
       const { provider, sessions } = await rig.connect();
       provider.handle({ greet: { handler: () => "Hello, Ada!" } });
       const tools = [{ name: "greet", description: "Greets", parameters: { type: "object" } }];
@@ -68,7 +68,7 @@ async function liveTurn(cli) {
       return model.callTool("tap_status");
     };
     const leave = async () => {
-      await look();
+      await collectPids();
       return model.say("bye");
     };
     rig.model.script(steps([connect, onceOffered("greet"), leave]));
@@ -94,16 +94,16 @@ async function tryVersion(version) {
     for (let i = 0; i < RUNS; ++i) times.push(await liveTurn(cli));
     times.sort((a, b) => a - b);
     const ms = Math.round(times[Math.floor(RUNS / 2)]);
-    say(`${version}: works, ${ms} ms`);
+    printLine(`${version}: works, ${ms} ms`);
     return { version, ms };
   } catch (error) {
-    say(`${version}: does not work\n${error?.stack ?? error}`);
+    printLine(`${version}: does not work\n${error?.stack ?? error}`);
     return { version };
   }
 }
 
 /** @param {Row[]} rows */
-const documentOf = (rows) => `# Compatibility
+const formatDocument = (rows) => `# Compatibility
 
 \`npm run test:hosts\` runs each of these versions of the Copilot CLI and writes this page. In the middle of a turn, after the
 first model request, a provider connects. Its tool has to be offered to the model and called in the same turn, by the same
@@ -132,7 +132,7 @@ for (const version of wanted.length > 0 ? wanted : [...OLDER, pinned]) {
   rows.push(await tryVersion(version));
 }
 if (wanted.length === 0) {
-  writeFileSync(DOCUMENT, documentOf(rows));
-  say(`written: ${path.relative(root, DOCUMENT)}`);
+  writeFileSync(DOCUMENT, formatDocument(rows));
+  printLine(`written: ${path.relative(root, DOCUMENT)}`);
 }
 process.exitCode = rows.some(({ ms }) => ms === undefined) ? 1 : 0;

@@ -5,7 +5,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { findPcre2 } from "../js/install/pcre2.mjs";
-import { attempt, root, run, say } from "./commands.mjs";
+import { attempt, root, run, printLine } from "./commands.mjs";
 import { nodeHeaders } from "./sanitize.mjs";
 
 const folder = path.join(root, "build-lint");
@@ -154,7 +154,7 @@ async function jobs(files, chosen) {
   mkdirSync(folder, { recursive: true });
   const headers = nodeHeaders();
   if (!headers) {
-    say("   Node's headers are not installed: native/uv and native/addon are left out");
+    printLine("   Node's headers are not installed: native/uv and native/addon are left out");
   }
   const flags = compilerFlags(headers);
   const possible = files.filter((file) => headers || !needsNode(file));
@@ -189,7 +189,7 @@ async function jobs(files, chosen) {
  * Tells findings once, though a header's come up with every file that includes it.
  * @param {Set<string>} told @param {string} output of clang
  */
-function tellFindings(told, output) {
+function printFindings(told, output) {
   const findings = output
     .replace(/^\d+ (?:warning|error)s?( and \d+ errors?)? generated\.\n/gm, "")
     .split(/^(?=\S+:\d+:\d+: (?:error|warning):)/m);
@@ -198,7 +198,7 @@ function tellFindings(told, output) {
     const place = headline.replace(/^\//, "");
     if (told.has(place)) continue;
     told.add(place);
-    say(finding.trimEnd());
+    printLine(finding.trimEnd());
   }
 }
 
@@ -212,7 +212,7 @@ export async function clangJobs(files, failed, whole) {
   const chosen = whole ? new Set(files) : chooseFiles(files);
   const all = await jobs(files, chosen);
   const count = files.filter((file) => file.endsWith(".cc") && chosen.has(file)).length;
-  say(`   clang: ${count} sources of native/${whole ? "" : ", by tools/lint-base"}`);
+  printLine(`   clang: ${count} sources of native/${whole ? "" : ", by tools/lint-base"}`);
   /** @type {Set<string>} */
   const told = new Set();
   let done = 0;
@@ -220,10 +220,10 @@ export async function clangJobs(files, failed, whole) {
     const { ok, code, output } = await attempt(command, args, { quiet: true });
     if (!ok) {
       failed.push(`${command} ${file} (${code})`);
-      tellFindings(told, output);
+      printFindings(told, output);
     }
     done += 1;
-    if (done % 10 === 0) say(`   clang: ${done} of ${all.length}`);
+    if (done % 10 === 0) printLine(`   clang: ${done} of ${all.length}`);
     return undefined;
   });
 }

@@ -6,7 +6,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { audit } from "./audit.mjs";
-import { CommandFailed, root, run, say, step } from "./commands.mjs";
+import { CommandFailed, root, run, printLine, step } from "./commands.mjs";
 import { writeConformancePage } from "./conformance-page.mjs";
 import { clangJobs, writeBase } from "./lint-cpp.mjs";
 import { wrap } from "./wrap.mjs";
@@ -38,20 +38,20 @@ const spelled = () => [
 ];
 
 /** @param {string} file */
-const textOf = (file) => readFileSync(path.join(root, file), "utf8");
+const readText = (file) => readFileSync(path.join(root, file), "utf8");
 
 /** The output is shown if the program fails. @param {string} command @param {string[]} args */
-const quietly = (command, args) => run(command, args, { quiet: true });
+const runQuiet = (command, args) => run(command, args, { quiet: true });
 
 /** One of node_modules' programs. @param {string} file @param {string[]} args */
 const nodeTool = (file, args) =>
-  quietly(process.execPath, [path.join("node_modules", file), ...args]);
+  runQuiet(process.execPath, [path.join("node_modules", file), ...args]);
 
 // ---- cppcheck ------------------------------------------------------------------------------------
 
 /** What it finds beyond style, in all of native/. */
 const cppcheck = () =>
-  quietly("cppcheck", [
+  runQuiet("cppcheck", [
     ...["-q", "--language=c++", "--std=c++20", "-Inative", "--inline-suppr"],
     ...["--enable=warning,performance,portability", "--error-exitcode=1"],
     // A json::Value is a view: two words and a kind, passed as std::string_view is.
@@ -74,7 +74,7 @@ async function lockNamesNoRegistry() {
 
 /** As `npm run format` would write them: so it changes no page that a change has not touched. */
 async function markdownWidth() {
-  const wide = pages().filter((page) => wrap(textOf(page)) !== textOf(page));
+  const wide = pages().filter((page) => wrap(readText(page)) !== readText(page));
   if (wide.length > 0)
     throw new CommandFailed(`npm run format breaks long lines in ${wide.join(", ")}`);
 }
@@ -90,7 +90,7 @@ const checks = {
   eslint: () => nodeTool("eslint/bin/eslint.js", ["--max-warnings=0", "."]),
   "tsc js": () => nodeTool("typescript/bin/tsc", ["-p", "."]),
   "tsc test": () => nodeTool("typescript/bin/tsc", ["-p", "test"]),
-  "clang-format": () => quietly("clang-format", ["--dry-run", "-Werror", ...cppFiles()]),
+  "clang-format": () => runQuiet("clang-format", ["--dry-run", "-Werror", ...cppFiles()]),
   markdown: () =>
     nodeTool("markdownlint-cli2/markdownlint-cli2-bin.mjs", ["--no-globs", ...pages()]),
   "markdown width": markdownWidth,
@@ -128,7 +128,7 @@ export async function lint(whole) {
       return await step(name, check);
     } catch (error) {
       if (!(error instanceof CommandFailed)) throw error;
-      say(`-- ${name} FAILED: ${error.message.slice(0, 300)}`);
+      printLine(`-- ${name} FAILED: ${error.message.slice(0, 300)}`);
       failed.push(name);
       return undefined;
     }
@@ -149,7 +149,7 @@ export async function format() {
   await nodeTool("prettier/bin/prettier.cjs", ["--log-level=warn", "--write", ...scripts()]);
   await run("clang-format", ["-i", ...cppFiles()]);
   for (const page of pages()) {
-    const text = textOf(page);
+    const text = readText(page);
     if (wrap(text) !== text) writeFileSync(path.join(root, page), wrap(text));
   }
   writeConformancePage();

@@ -5,7 +5,7 @@
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { attempt, root, run, say, step } from "./commands.mjs";
+import { attempt, root, run, printLine, step } from "./commands.mjs";
 import { readGoogleTest } from "./conformance.mjs";
 
 export const nativeFolder = process.env.TAP_NATIVE_BUILD ?? path.join(root, "build-native");
@@ -67,7 +67,7 @@ async function runShard(program, report, shard, filter) {
     ...{ env, quiet: true },
     limitMs: MAX_SHARD_MS,
   });
-  say(output.trim());
+  printLine(output.trim());
   return { ok, results: existsSync(report) ? readGoogleTest(readFileSync(report, "utf8")) : [] };
 }
 

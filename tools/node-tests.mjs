@@ -3,7 +3,7 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { stripVTControlCharacters } from "node:util";
-import { attempt, root, say } from "./commands.mjs";
+import { attempt, root, printLine } from "./commands.mjs";
 import { readResults } from "./conformance.mjs";
 import { nativeFolder } from "./native.mjs";
 
@@ -133,7 +133,7 @@ export async function repeatAlone(run) {
   /** @type {string[]} */
   const passed = [];
   for (const file of run.files) {
-    say(`-- ${file} failed and runs once more, alone`);
+    printLine(`-- ${file} failed and runs once more, alone`);
     const again = resultFile(`${run.part}-again`);
     const { ok } = await startNode({ ...run, files: [file], atATime: 1 }, again);
     if (ok) passed.push(file);

@@ -4,7 +4,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { attempt, run, say, seconds, step, testFiles } from "./commands.mjs";
+import { attempt, run, printLine, seconds, step, testFiles } from "./commands.mjs";
 import { npm, setUp } from "./setup.mjs";
 
 const VERSIONS = ["22", "24"];
@@ -49,6 +49,7 @@ const { ok: currentOk } = await attempt(process.execPath, ["tools/run.mjs", "js"
 const current = { name: `${process.version} (which built the addon)`, ok: currentOk };
 const results = [{ ...current, time: seconds(startedAt) }];
 for (const version of wanted) results.push(await testOn(version));
-say("\ntest/js, with the same addon, on Node:");
-for (const { name, ok, time } of results) say(`  ${name}  ${ok ? "passed" : "FAILED"}  ${time}`);
+printLine("\ntest/js, with the same addon, on Node:");
+for (const { name, ok, time } of results)
+  printLine(`  ${name}  ${ok ? "passed" : "FAILED"}  ${time}`);
 process.exitCode = results.every(({ ok }) => ok) ? 0 : 1;

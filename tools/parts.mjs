@@ -5,7 +5,7 @@ import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { checkBudget } from "./bench/budget.mjs";
 import { chaos } from "./chaos.mjs";
-import { attempt, root, say, testFiles } from "./commands.mjs";
+import { attempt, root, printLine, testFiles } from "./commands.mjs";
 import { conformanceRules, readResults, securityRules, unshown } from "./conformance.mjs";
 import { E2E_CORE } from "./e2e-core.mjs";
 import { buildFuzzers, fuzzAll, fuzzTargets } from "./fuzz.mjs";
@@ -136,7 +136,8 @@ async function e2e(filter) {
         (one) => one.file === file && one.title.includes(title) && one.outcome !== "skipped",
       ),
   );
-  for (const { file, title } of missing) say(`tools/e2e-core.mjs: ${file} has no test "${title}"`);
+  for (const { file, title } of missing)
+    printLine(`tools/e2e-core.mjs: ${file} has no test "${title}"`);
   const ran = results.filter((one) => one.outcome !== "skipped").length;
   const detail = outcome.detail.replace(
     /^\d+ tests/,
@@ -167,7 +168,7 @@ export async function conformance(ran) {
   const rules = [...conformanceRules(), ...securityRules()];
   const results = new Map(judged.map(([part, name]) => [name, readResults(resultFile(part))]));
   const problems = unshown(rules, results, ran.includes("e2e") ? ["e2e"] : []);
-  for (const problem of problems) say(problem);
+  for (const problem of problems) printLine(problem);
   const by = judged.map(([part]) => part).join(", ");
   return { ok: problems.length === 0, detail: `${rules.length} rules and threats, by ${by}` };
 }
@@ -183,7 +184,7 @@ async function budget() {
 async function bench(flag, detail) {
   const args = [path.join("tools", "bench", "bench.mjs"), flag];
   const { ok, output } = await attempt(process.execPath, args, { quiet: true });
-  if (!ok) say(output.slice(-5000));
+  if (!ok) printLine(output.slice(-5000));
   return { ok, detail: ok ? detail : "see above" };
 }
 
@@ -264,7 +265,7 @@ export const PARTS = {
   },
   "e2e-all": {
     about: "all tests on the real CLI",
-    when: "after a change of js/session, js/extension, js/workers or the CLI's version",
+    when: "after a change of js/extension, js/agents or the CLI's version",
     seconds: 450,
     filtered: true,
     run: e2eAll,

@@ -5,7 +5,7 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { CopilotCli, freePort, REPO_ROOT } from "../test/support/cli.mjs";
+import { CopilotCli, findFreePort, REPO_ROOT } from "../test/support/cli.mjs";
 import { InTerminal, tap } from "../test/support/cli-process.mjs";
 import { callTool, say, ScriptedModel, toolResults, userTexts } from "../test/support/model.mjs";
 import { animatedSvg, plainRows } from "../test/support/screen-svg.mjs";
@@ -66,7 +66,7 @@ const AGENTS = {
   "Write the manual.": [write("manual.md", "# A calculator")],
   "Put lexer and evaluator together": [write("calculate.mjs", FIRST)],
 };
-const MEND = "sed -i 's/.reverse()//' calculate.mjs && node check.mjs";
+const FIX = "sed -i 's/.reverse()//' calculate.mjs && node check.mjs";
 
 /** Which agents answer: the picture is taken while the others think. */
 class Gates {
@@ -74,7 +74,7 @@ class Gates {
   #gates = new Map();
 
   /** @param {string} name */
-  #of(name) {
+  #find(name) {
     const known = this.#gates.get(name);
     if (known) return known;
     let open = () => {};
@@ -85,11 +85,11 @@ class Gates {
   }
 
   /** @param {string} name */
-  passed = (name) => this.#of(name).opened;
+  passed = (name) => this.#find(name).opened;
 
   /** @param {string[]} names */
   open(...names) {
-    for (const name of names) this.#of(name).open();
+    for (const name of names) this.#find(name).open();
   }
 }
 
@@ -100,7 +100,7 @@ function agentsModel(gates) {
     const task = Object.keys(AGENTS).find((one) => text.includes(one));
     if (task === undefined) return say("I do not know that.");
     const isRetry = text.includes("failed a check");
-    const commands = isRetry ? [...AGENTS[task], MEND] : AGENTS[task];
+    const commands = isRetry ? [...AGENTS[task], FIX] : AGENTS[task];
     const done = toolResults(request).length;
     if (done === commands.length) await gates.passed(isRetry ? `${task} again` : task);
     if (done >= commands.length) return say("It is done.");
@@ -140,7 +140,7 @@ const t = /** @type {any} */ ({ after: (/** @type {() => void} */ end) => ends.p
 const root = mkdtempSync(path.join(os.tmpdir(), "tap-"));
 const gates = new Gates();
 const model = await ScriptedModel.start(agentsModel(gates));
-const port = String(await freePort());
+const port = String(await findFreePort());
 const cli = await CopilotCli.create({ model });
 prepare(cli, model.url);
 const { COPILOT_AGENT_SESSION_ID: _session, NO_COLOR: _color, ...own } = process.env;

@@ -4,7 +4,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { CopilotCli, freePort, REPO_ROOT } from "../test/support/cli.mjs";
+import { CopilotCli, findFreePort, REPO_ROOT } from "../test/support/cli.mjs";
 import { ScriptedModel } from "../test/support/model.mjs";
 import { animatedSvg, plainRows } from "../test/support/screen-svg.mjs";
 import { startInteractive } from "../test/support/terminal.mjs";
@@ -33,7 +33,7 @@ async function startProvider(folder, where) {
 }
 
 /** @param {import("../test/support/terminal.mjs").Terminal} terminal from tap's first line to the input, without the folder's line */
-function timelineOf(terminal) {
+function readTimeline(terminal) {
   const lines = terminal.screenText().split("\n");
   const runs = terminal.screenRuns();
   const start = lines.findIndex((line) => line.includes(CONNECTED));
@@ -53,7 +53,7 @@ function timelineOf(terminal) {
 
 const root = mkdtempSync(path.join(os.tmpdir(), "tap-"));
 const model = await ScriptedModel.start(tutorialModel);
-const port = await freePort();
+const port = await findFreePort();
 const cli = await CopilotCli.create({
   extension: REPO_ROOT,
   model,
@@ -72,7 +72,7 @@ try {
     const own = ["$ node provider.mjs", ...walk.output.trimEnd().split("\n")];
     frames.push([
       { title: "your provider", rows: plainRows(own) },
-      { title: "copilot --experimental", rows: timelineOf(screen) },
+      { title: "copilot --experimental", rows: readTimeline(screen) },
     ]);
   };
   await begin();

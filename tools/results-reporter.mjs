@@ -5,7 +5,7 @@ import path from "node:path";
 import { root } from "./commands.mjs";
 
 /** @param {any} data of an event */
-function outcomeOf({ skip, todo }, type) {
+function toOutcome({ skip, todo }, type) {
   if (skip !== undefined || todo !== undefined) return "skipped";
   return type === "test:pass" ? "passed" : "failed";
 }
@@ -14,7 +14,7 @@ function outcomeOf({ skip, todo }, type) {
 const WHY_LENGTH = 400;
 
 /** @param {any} data of an event @returns {string} the error's message, or how the file's process ended */
-function whyOf({ details }) {
+function describeFailure({ details }) {
   const { cause, message = "", exitCode, signal } = details?.error ?? {};
   if (signal) return `the process was ended by ${signal}`;
   if (exitCode) return `the process ended with exit code ${exitCode}`;
@@ -33,8 +33,8 @@ export default async function* results(events) {
     if (data.details?.type === "suite") continue;
     const where = path.relative(root, file).split(path.sep).join("/");
     const title = [...outer, data.name].join(" > ");
-    const outcome = outcomeOf(data, type);
-    const why = outcome === "failed" ? { why: whyOf(data) } : {};
+    const outcome = toOutcome(data, type);
+    const why = outcome === "failed" ? { why: describeFailure(data) } : {};
     yield `${JSON.stringify({ file: where, title, outcome, ...why })}\n`;
   }
 }

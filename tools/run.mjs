@@ -2,8 +2,8 @@
 // `npm test -- lint js`. A word behind native, js, python, e2e or long chooses among its tests:
 // `npm test -- js gateway.calls`, `npm test -- native Hooks`.
 
-import "../js/base/require-node.mjs";
-import { begin, CommandFailed, say, seconds } from "./commands.mjs";
+import "../js/lib/require-node.mjs";
+import { begin, CommandFailed, printLine, seconds } from "./commands.mjs";
 import { readResults } from "./conformance.mjs";
 import { repeatAlone, resultFile } from "./node-tests.mjs";
 import { conformance, GATE, PARTS, RELEASE, TESTS } from "./parts.mjs";
@@ -25,16 +25,16 @@ function showHelp() {
   const all = Object.keys(PARTS);
   const total = (/** @type {string[]} */ names) =>
     names.reduce((sum, name) => sum + (PARTS[name].beside ? 0 : PARTS[name].seconds), 0);
-  say("npm test                runs js, native, python, e2e, package, conformance");
-  say("npm test -- PART …      runs these parts");
-  say("npm test -- PART WORD   runs the tests of a part with this in their names or titles");
-  say("npm run release-check   runs everything\n");
-  say(
+  printLine("npm test                runs js, native, python, e2e, package, conformance");
+  printLine("npm test -- PART …      runs these parts");
+  printLine("npm test -- PART WORD   runs the tests of a part with this in their names or titles");
+  printLine("npm run release-check   runs everything\n");
+  printLine(
     `What a change has to pass (.ci/run, about ${duration(total(GATE))} and the set-up), with usual durations on two cores:`,
   );
-  say(GATE.map(line).join("\n"));
-  say("\nOther parts, and when to run them:");
-  say(
+  printLine(GATE.map(line).join("\n"));
+  printLine("\nOther parts, and when to run them:");
+  printLine(
     all
       .filter((name) => !GATE.includes(name))
       .map(line)
@@ -44,7 +44,7 @@ function showHelp() {
 
 /** @param {string} problem @returns {never} */
 function refuse(problem) {
-  say(problem);
+  printLine(problem);
   process.exit(2);
 }
 
@@ -74,13 +74,13 @@ const flaky = [];
 /** @param {string} name @param {"passed" | "FAILED" | "flaky"} verdict @param {string} time @param {string} detail */
 function report(name, verdict, time, detail) {
   const text = `${name.padEnd(12)}${verdict.padEnd(6)}  ${time.padStart(8)}  ${detail}`;
-  say(`==== ${text}`);
+  printLine(`==== ${text}`);
   summary.set(name, { ok: verdict !== "FAILED", text, time, detail });
 }
 
 /** @param {string} name @param {() => Promise<Outcome>} work @returns {Promise<Outcome>} */
 async function perform(name, work) {
-  say(`\n==== ${name} ${"=".repeat(Math.max(4, 72 - name.length))}`);
+  printLine(`\n==== ${name} ${"=".repeat(Math.max(4, 72 - name.length))}`);
   const { outcome, time } = await measure(work);
   report(name, outcome.ok ? "passed" : "FAILED", time, outcome.detail);
   return outcome;
@@ -107,7 +107,7 @@ const beginPart = (name) =>
 
 /** @param {string} name of a part @param {import("./node-tests.mjs").NodeRun} run its files that failed */
 async function repeat(name, run) {
-  say(`\n==== ${name}, once more ${"=".repeat(Math.max(4, 60 - name.length))}`);
+  printLine(`\n==== ${name}, once more ${"=".repeat(Math.max(4, 60 - name.length))}`);
   const passed = await repeatAlone(run);
   flaky.push(...passed);
   const { time = "", detail = "" } = summary.get(name) ?? {};
@@ -144,7 +144,9 @@ function showFailures(chosen) {
     .flatMap((part) => readResults(resultFile(part)))
     .filter(({ outcome }) => outcome === "failed");
   for (const { file, title, why = "" } of failures.slice(0, MAX_SHOWN_FAILURES))
-    say(`\nfailed: ${file || "native"}: ${title}\n${why.slice(0, 400).replaceAll(/^/gm, "  ")}`);
+    printLine(
+      `\nfailed: ${file || "native"}: ${title}\n${why.slice(0, 400).replaceAll(/^/gm, "  ")}`,
+    );
 }
 
 async function main() {
@@ -158,13 +160,15 @@ async function main() {
     return { ok: true, detail: "" };
   });
   const chosen = summary.get("set-up")?.ok ? await performAll(filters) : [];
-  say(`\nsummary\n${[...summary.values()].map(({ text }) => `  ${text}`).join("\n")}`);
-  if (flaky.length > 0) say(`  flaky: ${flaky.join(", ")}`);
+  printLine(`\nsummary\n${[...summary.values()].map(({ text }) => `  ${text}`).join("\n")}`);
+  if (flaky.length > 0) printLine(`  flaky: ${flaky.join(", ")}`);
   const ok = [...summary.values()].every((one) => one.ok);
   if (!ok) showFailures(chosen);
   if (flaky.length > 0)
-    say(`\nflaky: a race to be found in\n${flaky.map((file) => `  ${file}`).join("\n")}`);
-  say(`\n${ok ? "PASSED" : "FAILED"}: ${[...filters.keys()].join(", ")} in ${seconds(startedAt)}`);
+    printLine(`\nflaky: a race to be found in\n${flaky.map((file) => `  ${file}`).join("\n")}`);
+  printLine(
+    `\n${ok ? "PASSED" : "FAILED"}: ${[...filters.keys()].join(", ")} in ${seconds(startedAt)}`,
+  );
   process.exitCode = ok ? 0 : 1;
 }
 

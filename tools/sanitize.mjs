@@ -5,7 +5,7 @@
 import { cpSync, existsSync, mkdirSync, rmSync, symlinkSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { attempt, CommandFailed, root, run, say, step, testFiles } from "./commands.mjs";
+import { attempt, CommandFailed, root, run, printLine, step, testFiles } from "./commands.mjs";
 import { DEFINES } from "../js/install/sqlite.mjs";
 import { copyAmalgamation } from "../packaging/sqlite.mjs";
 import { buildNative, nativeTests } from "./native.mjs";
@@ -89,7 +89,7 @@ export async function addonTests(facing = FACING) {
     UBSAN_OPTIONS: "print_stacktrace=1",
   };
   const { ok, output } = await attempt(process.execPath, args, { cwd: tree, env, quiet: true });
-  if (!ok) say(output.slice(-20_000));
+  if (!ok) printLine(output.slice(-20_000));
   return ok;
 }
 

@@ -6,7 +6,7 @@ import path from "node:path";
 import { buildAddon } from "../js/install/installer.mjs";
 import { findPcre2 } from "../js/install/pcre2.mjs";
 import { findSqlite } from "../js/install/sqlite.mjs";
-import { attempt, CommandFailed, root, run, say, step } from "./commands.mjs";
+import { attempt, CommandFailed, root, run, printLine, step } from "./commands.mjs";
 
 /** @param {string} command */
 const answers = async (command) => (await attempt(command, ["--version"], { quiet: true })).ok;
@@ -144,7 +144,7 @@ async function aptInstall(names) {
 }
 
 /** @param {SystemPackage[]} wanted */
-async function missingOf(wanted) {
+async function findMissing(wanted) {
   /** @type {SystemPackage[]} */
   const missing = [];
   for (const name of new Set(wanted)) if (!(await packages[name]())) missing.push(name);
@@ -157,17 +157,17 @@ async function missingOf(wanted) {
  */
 export async function ensureSystemPackages(purposes = Object.keys(needs)) {
   const wanted = purposes.flatMap((purpose) => needs[purpose]);
-  const missing = await missingOf(wanted);
+  const missing = await findMissing(wanted);
   if (missing.length === 0) return;
   if (mayInstall()) {
     await step(`installing ${missing.join(", ")} with apt-get`, () => aptInstall(missing));
-    const still = await missingOf(missing);
+    const still = await findMissing(missing);
     if (still.length === 0) return;
     throw new CommandFailed(`installed, and still not found: ${still.join(", ")}`);
   }
-  say(`Missing on this machine: ${missing.join(", ")}`);
-  say(`Debian, Ubuntu: sudo apt-get update && sudo apt-get install -y ${missing.join(" ")}`);
-  say("Elsewhere: what your system calls these packages.");
+  printLine(`Missing on this machine: ${missing.join(", ")}`);
+  printLine(`Debian, Ubuntu: sudo apt-get update && sudo apt-get install -y ${missing.join(" ")}`);
+  printLine("Elsewhere: what your system calls these packages.");
   throw new CommandFailed(`missing: ${missing.join(", ")}`);
 }
 

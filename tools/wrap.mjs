@@ -9,7 +9,7 @@ const STARTS_A_BLOCK = /^(?:[-+*>#|]|#+|\d+[.)]|[-=]+)$/;
  * Words; what stands in backquotes is not broken, and what would begin a block stays with the word before.
  * @param {string} text
  */
-function wordsOf(text) {
+function splitWords(text) {
   /** @type {string[]} */
   const words = [];
   for (const [word] of text.matchAll(/(?:(`+)(?:(?!\1).)+\1(?!`)|\S)+/g)) {
@@ -51,7 +51,7 @@ function wrapParagraph(lines) {
   const first = item ?? /^\s*(?:>\s?)*/.exec(lines[0])?.[0] ?? "";
   const rest = item ? first.replace(/[^\s>]/g, " ") : first;
   const text = lines.map((line, at) => (at === 0 ? line.slice(first.length) : line)).join(" ");
-  return fill(wordsOf(text.replace(/\s>\s/g, " ")), first, rest);
+  return fill(splitWords(text.replace(/\s>\s/g, " ")), first, rest);
 }
 
 /** @param {string} markdown @returns {string} the same with lines of at most 100 columns */

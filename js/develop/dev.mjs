@@ -3,14 +3,14 @@
 
 import fs from "node:fs";
 import readline from "node:readline";
-import { gatewayFiles } from "../base/paths.mjs";
-import { TOOLS_OF_TAP } from "../base/status-tool.mjs";
-import { Developed } from "./developed.mjs";
-import { nearest } from "./nearest.mjs";
+import { gatewayFiles } from "../lib/paths.mjs";
+import { BUILTIN_TOOL_NAMES } from "../lib/status-tool.mjs";
+import { ProviderRunner } from "./provider-runner.mjs";
+import { findNearest } from "./nearest-name.mjs";
 import { startProvider } from "./provider-process.mjs";
 import { Terminal } from "./terminal.mjs";
 import { startTap } from "./testing.mjs";
-import { argumentsOfLine } from "./tool-arguments.mjs";
+import { parseArgumentLine } from "./tool-arguments.mjs";
 
 /** @typedef {import("./testing.mjs").TestTap} TestTap */
 /** @typedef {import("./pretend-session.mjs").PretendSession} PretendSession */
@@ -32,7 +32,7 @@ const HELP = `  tools                  list the tools
 // ---- for people ----------------------------------------------------------------------------------
 
 /** Variables as a shell takes them. @param {Record<string, string>} env */
-const exports = (env) =>
+const formatExports = (env) =>
   Object.entries(env)
     .map(([name, value]) => `export ${name}='${value.replaceAll("'", "'\\''")}'`)
     .join("\n");
@@ -45,20 +45,20 @@ function splitLine(line) {
 
 /** @param {string} tool @param {string[]} known */
 function unknownTool(tool, known) {
-  const meant = nearest(tool, known);
+  const meant = findNearest(tool, known);
   const guess = meant === undefined ? "" : `; did you mean "${meant}"?`;
   return `unknown tool "${tool}"; known: ${known.join(", ")}${guess}`;
 }
 
 export class Console {
   #tap;
-  #say;
+  #print;
   #sessions = 1;
 
   /** @param {TestTap} tap @param {(text: string) => void} say */
   constructor(tap, say) {
     this.#tap = tap;
-    this.#say = say;
+    this.#print = say;
     this.#follow(tap.session);
   }
 
@@ -67,21 +67,23 @@ export class Console {
     let told = 0;
     let before = "";
     session.watch(() => {
-      for (const { type, text } of session.told.slice(told)) this.#say(`[${type}] ${text}`);
+      for (const { type, text } of session.told.slice(told)) this.#print(`[${type}] ${text}`);
       told = session.told.length;
-      const names = [...session.tools.keys()].filter((name) => !TOOLS_OF_TAP.has(name)).join(", ");
-      if (names !== before) this.#say(`[tools] ${names || "none"}`);
+      const names = [...session.tools.keys()]
+        .filter((name) => !BUILTIN_TOOL_NAMES.has(name))
+        .join(", ");
+      if (names !== before) this.#print(`[tools] ${names || "none"}`);
       before = names;
     });
   }
 
   #list() {
     for (const { name, description } of this.#tap.session.tools.values()) {
-      this.#say(`${name}: ${description}`);
+      this.#print(`${name}: ${description}`);
     }
   }
 
-  async #anotherSession() {
+  async #startSession() {
     this.#tap.session.end();
     this.#sessions += 1;
     this.#tap.session = await this.#tap.addSession(`dev-${this.#sessions}`);
@@ -92,8 +94,8 @@ export class Console {
     const [tool, args] = splitLine(rest);
     if (tool === "") throw new Error('which tool? check <tool> {"command":"ls"}');
     const { parameters } = this.#tap.session.tools.get(tool) ?? {};
-    const given = argumentsOfLine(args, parameters);
-    this.#say(JSON.stringify(await this.#tap.session.check(tool, given)));
+    const given = parseArgumentLine(args, parameters);
+    this.#print(JSON.stringify(await this.#tap.session.check(tool, given)));
   }
 
   async #restart() {
@@ -111,8 +113,8 @@ export class Console {
     const { tools } = this.#tap.session;
     const offered = tools.get(tool);
     if (!offered) throw new Error(unknownTool(tool, [...tools.keys()]));
-    const result = await this.#tap.call(tool, argumentsOfLine(rest, offered.parameters));
-    this.#say(typeof result === "string" ? result : `${result.mimeType}: ${result.text}`);
+    const result = await this.#tap.call(tool, parseArgumentLine(rest, offered.parameters));
+    this.#print(typeof result === "string" ? result : `${result.mimeType}: ${result.text}`);
   }
 
   /** @param {string} rest `set_timer label=egg` */
@@ -124,15 +126,15 @@ export class Console {
 
   /** @type {Record<string, (rest: string) => unknown>} */
   #commands = {
-    help: () => this.#say(HELP),
+    help: () => this.#print(HELP),
     call: (rest) => this.#callNamed(rest),
     tools: () => this.#list(),
-    prompt: async () => this.#say((await this.#tap.session.prompt()) || "nothing"),
+    prompt: async () => this.#print((await this.#tap.session.prompt()) || "nothing"),
     check: (rest) => this.#check(rest),
-    env: () => this.#say(exports(this.#tap.env)),
+    env: () => this.#print(formatExports(this.#tap.env)),
     idle: () => this.#tap.session.become("idle"),
     restart: () => this.#restart(),
-    end: () => this.#anotherSession(),
+    end: () => this.#startSession(),
   };
 
   /** @param {string} line @returns {Promise<void>} */
@@ -150,14 +152,14 @@ const PATIENCE_MS = 10_000;
  * Until the provider's first tool is there, or will not come.
  * @param {TestTap} tap @param {import("node:child_process").ChildProcess} provider @param {AbortSignal} ending
  */
-async function untilItServes(tap, provider, ending) {
+async function waitForTools(tap, provider, ending) {
   const over = new Promise((resolve) => {
     for (const event of ["exit", "error"]) provider.once(event, resolve);
     ending.addEventListener("abort", resolve);
   });
   const { session } = tap;
   const served = session.until(
-    () => [...session.tools.keys()].some((name) => !TOOLS_OF_TAP.has(name)),
+    () => [...session.tools.keys()].some((name) => !BUILTIN_TOOL_NAMES.has(name)),
     () => "a tool of the provider",
     PATIENCE_MS,
   );
@@ -168,7 +170,7 @@ async function untilItServes(tap, provider, ending) {
  * Does the work; by a signal it ends in good order, however many come.
  * @template T @param {(ending: AbortSignal) => Promise<T>} work
  */
-async function untilSignal(work) {
+async function runUntilSignal(work) {
   const controller = new AbortController();
   const end = () => controller.abort();
   for (const signal of SIGNALS) process.on(signal, end);
@@ -184,16 +186,16 @@ async function untilSignal(work) {
  * @param {AbortSignal} ending
  * @returns {Promise<number>} how many lines have failed
  */
-async function converse(dev, terminal, input, ending) {
+async function runLines(dev, terminal, input, ending) {
   let failed = 0;
-  const tell = (/** @type {Error} */ error) => {
+  const printError = (/** @type {Error} */ error) => {
     failed += 1;
-    terminal.say(error.message);
+    terminal.print(error.message);
   };
   const ended = new Promise((resolve) => ending.addEventListener("abort", resolve));
   for await (const line of terminal.lines(input, ending, () => dev.words)) {
     if (ending.aborted || line.trim() === "quit") break;
-    await Promise.race([dev.run(line).catch(tell), ended]);
+    await Promise.race([dev.run(line).catch(printError), ended]);
   }
   terminal.close();
   return ending.aborted ? 0 : failed;
@@ -218,20 +220,20 @@ function projectEnv({ env, session }) {
  * @returns {Promise<number>} how many of the lines have failed
  */
 export const runDev = (command, streams, { watch = false, project = false } = {}) =>
-  untilSignal(async (ending) => {
+  runUntilSignal(async (ending) => {
     const terminal = new Terminal(streams);
-    const say = (/** @type {string} */ text) => terminal.say(text);
+    const print = (/** @type {string} */ text) => terminal.print(text);
     const tap = await startTap({ session: "dev" });
-    const dev = new Console(tap, say);
+    const dev = new Console(tap, print);
     const usage = "help shows what to type; quit ends it";
     const own = command.length === 0;
-    say(own ? `start a provider with\n\n${exports(tap.env)}\n\n${usage}` : usage);
-    const start = () => startProvider({ env: project ? projectEnv(tap) : tap.env }, command, say);
-    const provider = own ? undefined : new Developed(start, say, watch);
+    print(own ? `start a provider with\n\n${formatExports(tap.env)}\n\n${usage}` : usage);
+    const start = () => startProvider({ env: project ? projectEnv(tap) : tap.env }, command, print);
+    const provider = own ? undefined : new ProviderRunner(start, print, watch);
     try {
       const isTyped = "isTTY" in streams.input && streams.input.isTTY;
-      if (provider && !isTyped) await untilItServes(tap, provider.process, ending);
-      return await converse(dev, terminal, streams.input, ending);
+      if (provider && !isTyped) await waitForTools(tap, provider.process, ending);
+      return await runLines(dev, terminal, streams.input, ending);
     } finally {
       await provider?.end();
       await tap.stop();
@@ -314,13 +316,13 @@ export class JsonLines {
     if (!request) {
       throw new Error(`do: expected one of call, cancel, ${Object.keys(REQUESTS).join(", ")}`);
     }
-    const result = await request(this.#tap, asked, this.#sessionOf(asked));
+    const result = await request(this.#tap, asked, this.#findSession(asked));
     for (const session of this.#tap.sessions) this.#follow(session);
     return result;
   }
 
   /** @param {{session?: string}} asked */
-  #sessionOf({ session: wanted }) {
+  #findSession({ session: wanted }) {
     if (wanted === undefined) return this.#tap.session;
     const session = [...this.#tap.sessions].find(({ id }) => id === wanted);
     if (!session) throw new Error(`there is no session ${wanted}`);
@@ -343,7 +345,7 @@ export class JsonLines {
 
 /** @param {Streams} streams */
 export const runJsonDev = ({ input, output }) =>
-  untilSignal(async (ending) => {
+  runUntilSignal(async (ending) => {
     const tap = await startTap();
     try {
       const served = new JsonLines(tap, (message) => output.write(`${JSON.stringify(message)}\n`));

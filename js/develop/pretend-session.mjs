@@ -1,11 +1,11 @@
 // A session of the Copilot CLI without the CLI: it registers with a gateway as an extension would, puts
 // what it gets into force at once, and leaves every step to the test or the developer of a provider.
 
-import { LinkClient, LinkEnded } from "../base/link-client.mjs";
+import { LinkConnection, LinkEnded } from "../link/client.mjs";
 
 /** @typedef {{name: string, description: string, parameters: any}} OfferedTool */
-/** @typedef {import("../base/addon.js").CallOutcome} CallOutcome */
-/** @typedef {import("../base/link-client.mjs").GatewayEvent} GatewayEvent */
+/** @typedef {import("../lib/addon.js").CallOutcome} CallOutcome */
+/** @typedef {import("../link/client.mjs").GatewayEvent} GatewayEvent */
 /** @typedef {{type: "timeline" | "inject", text: string}} Told a line, or a prompt put before the model */
 
 const PATIENCE_MS = 60_000;
@@ -37,12 +37,12 @@ export class PretendSession {
 
   /**
    * @param {string} id @param {string} cwd
-   * @param {import("../base/host-files.mjs").Descriptor} descriptor of the gateway
+   * @param {import("../lib/host-files.mjs").Descriptor} descriptor of the gateway
    */
   constructor(id, cwd, { link, secret }) {
     this.id = id;
     this.cwd = cwd;
-    this.#link = new LinkClient({
+    this.#link = new LinkConnection({
       onEvent: (event) => this.#receive(event),
       onClosed: (reason) => this.#onEnd(reason),
     });
@@ -50,7 +50,7 @@ export class PretendSession {
   }
 
   /**
-   * @param {string} id @param {string} cwd @param {import("../base/host-files.mjs").Descriptor} descriptor
+   * @param {string} id @param {string} cwd @param {import("../lib/host-files.mjs").Descriptor} descriptor
    * @returns {Promise<PretendSession>} once the gateway has given it its first tools
    */
   static async register(id, cwd, descriptor) {
@@ -87,18 +87,18 @@ export class PretendSession {
   }
 
   /** @param {Told["type"]} kind */
-  #toldAs(kind) {
+  #listTexts(kind) {
     return this.told.filter(({ type }) => type === kind).map(({ text }) => text);
   }
 
   /** Lines that the user would see. */
   get timeline() {
-    return this.#toldAs("timeline");
+    return this.#listTexts("timeline");
   }
 
   /** Prompts that were put before the model. */
   get injected() {
-    return this.#toldAs("inject");
+    return this.#listTexts("inject");
   }
 
   /** @param {GatewayEvent} message */
@@ -203,7 +203,7 @@ export class PretendSession {
    * @returns {{id: number, result: Promise<CallOutcome>}}
    */
   start(tool, args = {}, timeoutMs) {
-    return this.#link.start(tool, args, timeoutMs);
+    return this.#link.startCall(tool, args, timeoutMs);
   }
 
   /** @param {string} tool @param {object} [args] */
@@ -217,7 +217,7 @@ export class PretendSession {
   }
 
   /** @param {"check" | "prompt" | "build" | "command"} kind @param {GatewayEvent} question */
-  #ask(kind, question) {
+  #request(kind, question) {
     const id = String(++this.#lastQuestion);
     this.send({ ...question, [`${kind}Id`]: id });
     return this.until(
@@ -232,23 +232,23 @@ export class PretendSession {
    * @returns {Promise<{deny?: string, context?: string}>}
    */
   async check(tool, args) {
-    const { deny, context } = await this.#ask("check", { type: "hook.check", tool, args });
+    const { deny, context } = await this.#request("check", { type: "hook.check", tool, args });
     return { ...(deny !== undefined && { deny }), ...(context && { context }) };
   }
 
   /** @returns {Promise<string>} what goes with a prompt of the user */
   async prompt() {
-    return (await this.#ask("prompt", { type: "prompt.submitted" })).context;
+    return (await this.#request("prompt", { type: "prompt.submitted" })).context;
   }
 
   /** @param {string} section @param {string} current @returns {Promise<string | undefined>} its new text */
   async build(section, current) {
-    return (await this.#ask("build", { type: "section.build", section, current })).content;
+    return (await this.#request("build", { type: "section.build", section, current })).content;
   }
 
   /** @param {string} name of a slash command @param {string} [args] @returns {Promise<string>} what it shows */
   async command(name, args = "") {
-    return (await this.#ask("command", { type: "command.run", name, arguments: args })).text;
+    return (await this.#request("command", { type: "command.run", name, arguments: args })).text;
   }
 
   /** @param {"idle" | "busy" | "user-prompt"} activity */

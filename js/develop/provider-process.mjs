@@ -11,7 +11,7 @@ import { guard, ownGroup, release, signalGroup } from "../process/group.mjs";
 const FAREWELL_MS = 3_000;
 /** After SIGKILL: a group of zombies that nobody reaps is not waited for. */
 const BURIAL_MS = 1_000;
-const LOOK_MS = 20;
+const POLL_MS = 20;
 const SIGNALS = /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP"]);
 
 /** Groups of which something is left: the number of one that is gone may be that of another. @type {Set<number>} */
@@ -47,10 +47,10 @@ export function startProvider(tap, [program, ...args], say, output = "inherit") 
 }
 
 /** Whether nothing of a group is left by then. @param {number} pid @param {number} ms @returns {Promise<boolean>} */
-async function gone(pid, ms) {
+async function waitForEnd(pid, ms) {
   for (const until = performance.now() + ms; performance.now() < until;) {
     if (!groups.has(pid) || !signalGroup(pid, 0)) return true;
-    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
   return false;
 }
@@ -64,9 +64,9 @@ export async function endProvider(child) {
   for (const signal of SIGNALS) process.on(signal, carryOn);
   try {
     signalGroup(pid, "SIGTERM");
-    if (!(await gone(pid, FAREWELL_MS))) {
+    if (!(await waitForEnd(pid, FAREWELL_MS))) {
       signalGroup(pid, "SIGKILL");
-      await gone(pid, BURIAL_MS);
+      await waitForEnd(pid, BURIAL_MS);
     }
   } finally {
     for (const signal of SIGNALS) process.off(signal, carryOn);

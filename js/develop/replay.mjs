@@ -2,8 +2,8 @@
 // (docs/recordings.md).
 
 import { isDeepStrictEqual } from "node:util";
-import { messageOf } from "../base/errors.mjs";
-import { REMOVED } from "../base/redact.mjs";
+import { errorMessage } from "../lib/values.mjs";
+import { REMOVED } from "../lib/redact.mjs";
 
 /** @typedef {import("./trace.mjs").TraceEvent} TraceEvent */
 /** @typedef {import("./testing.mjs").TestTap} TestTap */
@@ -18,7 +18,7 @@ import { REMOVED } from "../base/redact.mjs";
 export const COMPARISONS = ["equal", "shape", "outcome"];
 
 /** @param {any} answer a tool.result @returns {{data?: unknown, code?: string, file?: boolean}} */
-function outcomeOf(answer) {
+function toOutcome(answer) {
   if (answer.error !== undefined || answer.errorCode !== undefined) {
     return { code: String(answer.errorCode ?? "INTERNAL") };
   }
@@ -44,7 +44,7 @@ export function callsOf(events, { provider } = {}) {
     const answer = answers.get(message.id)?.message;
     if (!answer) return [];
     const { tool, args = {} } = message;
-    return [{ provider: event.provider, tool, args, ...outcomeOf(answer) }];
+    return [{ provider: event.provider, tool, args, ...toOutcome(answer) }];
   });
 }
 
@@ -52,16 +52,16 @@ export function callsOf(events, { provider } = {}) {
 const isRedacted = (value) => JSON.stringify(value ?? null).includes(REMOVED);
 
 /** The types of a value in place of what is in it; of an array, those of its elements. @param {any} value @returns {any} */
-function shapeOf(value) {
+function toShape(value) {
   if (value === REMOVED) return "string";
   if (Array.isArray(value)) {
-    return [...new Set(value.map((item) => JSON.stringify(shapeOf(item))))].sort();
+    return [...new Set(value.map((item) => JSON.stringify(toShape(item))))].sort();
   }
   if (typeof value !== "object" || value === null) return value === null ? "null" : typeof value;
   return Object.fromEntries(
     Object.keys(value)
       .sort()
-      .map((name) => [name, shapeOf(value[name])]),
+      .map((name) => [name, toShape(value[name])]),
   );
 }
 
@@ -108,15 +108,20 @@ const short = (value) => {
 function compareOutcome(call, now, compare) {
   if (call.code !== undefined || now.code !== undefined) {
     const ok = call.code === now.code;
-    const said = (/** @type {string | undefined} */ code) =>
+    const describeCode = (/** @type {string | undefined} */ code) =>
       code ? `failed with ${code}` : "succeeded";
-    return { ok, detail: ok ? said(now.code) : `it ${said(call.code)}, and now ${said(now.code)}` };
+    return {
+      ok,
+      detail: ok
+        ? describeCode(now.code)
+        : `it ${describeCode(call.code)}, and now ${describeCode(now.code)}`,
+    };
   }
   if (compare === "outcome" || call.file) return { ok: true, detail: "succeeded" };
   const before = comparable(call.data);
   const data = comparable(now.read);
   const same =
-    compare === "shape" ? isDeepStrictEqual(shapeOf(before), shapeOf(data)) : isSame(before, data);
+    compare === "shape" ? isDeepStrictEqual(toShape(before), toShape(data)) : isSame(before, data);
   if (same) return { ok: true, detail: "the same" };
   return { ok: false, detail: `was ${short(before)}, is ${short(data)}` };
 }
@@ -146,7 +151,7 @@ async function replayOne(tap, call, compare) {
   try {
     await tap.tool(call.tool);
   } catch (error) {
-    return { call, ok: false, detail: messageOf(error) };
+    return { call, ok: false, detail: errorMessage(error) };
   }
   /** @type {{read?: unknown, code?: string}} */
   const now = await tap.call(call.tool, call.args).then(

@@ -1,7 +1,7 @@
 // Input and output for a person. In a terminal it has a prompt, which stays below the output.
 
 import readline from "node:readline";
-import { visibleLines } from "../base/visible.mjs";
+import { visibleLines } from "../lib/visible.mjs";
 
 /** @typedef {{input: NodeJS.ReadableStream, output: NodeJS.WritableStream}} Streams */
 
@@ -19,7 +19,7 @@ export class Terminal {
   }
 
   /** @param {string} text */
-  say(text) {
+  print(text) {
     if (this.#asks) {
       readline.cursorTo(this.#output, 0);
       readline.clearScreenDown(this.#output);

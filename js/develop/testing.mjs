@@ -7,10 +7,10 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { freePort } from "../base/free-port.mjs";
-import { readDescriptor } from "../base/host-files.mjs";
-import { hostEnvironment } from "../base/node.mjs";
-import { gatewayFiles, programFolder } from "../base/paths.mjs";
+import { findFreePort } from "../lib/free-port.mjs";
+import { readDescriptor } from "../lib/host-files.mjs";
+import { hostEnvironment } from "../lib/node.mjs";
+import { gatewayFiles, programFolder } from "../lib/paths.mjs";
 import { PretendSession } from "./pretend-session.mjs";
 
 const START_MS = 60_000;
@@ -87,7 +87,7 @@ export class TestTap {
   /** @returns {Promise<void>} once providers can connect */
   async startGateway() {
     for (let attempt = 1; ; ++attempt) {
-      if (this.sessions.size === 0) this.port = await freePort();
+      if (this.sessions.size === 0) this.port = await findFreePort();
       if (await this.#startHost()) return;
       if (attempt === ATTEMPTS) throw new Error(`no gateway started:\n${this.#hostOutput}`);
     }
@@ -96,10 +96,14 @@ export class TestTap {
   /** @returns {Promise<boolean>} whether it is up: the port may have been taken meanwhile */
   async #startHost() {
     if (this.#stopped) throw new Error("this test gateway has been stopped");
-    const host = spawn(process.execPath, [path.join(programFolder, "js", "host", "host.mjs")], {
-      env: { ...hostEnvironment(process.env), ...TIMERS, ...this.#hostEnv, ...this.env },
-      stdio: ["ignore", "pipe", "pipe"],
-    });
+    const host = spawn(
+      process.execPath,
+      [path.join(programFolder, "js", "gateway-host", "main.mjs")],
+      {
+        env: { ...hostEnvironment(process.env), ...TIMERS, ...this.#hostEnv, ...this.env },
+        stdio: ["ignore", "pipe", "pipe"],
+      },
+    );
     this.#host = host;
     for (const stream of [host.stdout, host.stderr]) {
       stream.setEncoding("utf8").on("data", (text) => (this.#hostOutput += text));

@@ -2,14 +2,14 @@
 // tool's schema. `copilot-tap call` and `dev` take the same.
 
 const EXAMPLE = `arguments must be a JSON object, e.g. '{"city":"Bern"}', or key=value pairs, e.g. city=Bern`;
-const MOST_SHOWN = 60;
+const MAX_SHOWN = 60;
 
 /** The typed text is not an object of arguments. */
 export class BadArguments extends Error {}
 
 /** @param {string} text */
-const shown = (text) =>
-  JSON.stringify(text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text);
+const quoteText = (text) =>
+  JSON.stringify(text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text);
 
 /** @param {string} text @returns {Record<string, unknown>} @throws {BadArguments} */
 export function parseObject(text) {
@@ -20,25 +20,25 @@ export function parseObject(text) {
     throw new BadArguments(`${EXAMPLE}: ${/** @type {Error} */ (error).message}`);
   }
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
-  throw new BadArguments(`${EXAMPLE}; got ${shown(text)}`);
+  throw new BadArguments(`${EXAMPLE}; got ${quoteText(text)}`);
 }
 
 /** The types of JSON that a schema has; none: any. @param {any} schema @returns {string[]} */
-function typesOf(schema) {
+function listTypes(schema) {
   if (typeof schema !== "object" || schema === null) return [];
   if (schema.type) return [schema.type].flat();
-  const ways = (schema.anyOf ?? schema.oneOf ?? []).map(typesOf);
+  const ways = (schema.anyOf ?? schema.oneOf ?? []).map(listTypes);
   return ways.some((/** @type {string[]} */ way) => way.length === 0) ? [] : ways.flat();
 }
 
 /** @param {any} value of JSON */
-function typeOf(value) {
+function getJsonType(value) {
   if (value === null) return "null";
   return Array.isArray(value) ? "array" : typeof value;
 }
 
 /** @param {string} text @returns {{value?: unknown}} without a value: no JSON */
-function parsed(text) {
+function tryParse(text) {
   try {
     return { value: JSON.parse(text) };
   } catch {
@@ -56,37 +56,37 @@ const WANTED = /** @type {Record<string, string>} */ ({
 });
 
 /** @param {string} key @param {string} text @param {any} schema of it, where there is one */
-function valueOf(key, text, schema) {
+function parseValue(key, text, schema) {
   const choices = schema?.enum ?? (schema && "const" in schema ? [schema.const] : undefined);
   const chosen = choices?.find((/** @type {unknown} */ one) => String(one) === text);
   if (chosen !== undefined) return chosen;
-  const types = typesOf(schema);
-  const { value } = parsed(text);
+  const types = listTypes(schema);
+  const { value } = tryParse(text);
   const isWhole = Number.isInteger(value);
-  const fits = types.some((type) => type === typeOf(value) || (type === "integer" && isWhole));
+  const fits = types.some((type) => type === getJsonType(value) || (type === "integer" && isWhole));
   if (value !== undefined && (types.length === 0 || fits)) {
     // A JSON string keeps its quotes, unless the parameter's type is unknown.
     if (typeof value !== "string" || types.length === 0) return value;
   }
   if (types.length === 0 || types.includes("string")) return text;
   const wanted = [...new Set(types.map((type) => WANTED[type] ?? type))].join(" or ");
-  throw new BadArguments(`${key} must be ${wanted}, not ${shown(text)}`);
+  throw new BadArguments(`${key} must be ${wanted}, not ${quoteText(text)}`);
 }
 
 /**
  * @param {string[]} words each key=value @param {any} [parameters] the tool's schema
  * @returns {Record<string, unknown>} @throws {BadArguments}
  */
-export function fromPairs(words, parameters) {
+export function parsePairs(words, parameters) {
   /** @type {Map<string, unknown>} */
   const args = new Map();
   const properties = parameters?.properties ?? {};
   for (const word of words) {
     const [, key, text] = /^([^=\s{["']+)=(.*)$/s.exec(word) ?? [];
-    if (key === undefined) throw new BadArguments(`${EXAMPLE}; got ${shown(word)}`);
+    if (key === undefined) throw new BadArguments(`${EXAMPLE}; got ${quoteText(word)}`);
     if (args.has(key)) throw new BadArguments(`${key} is given twice`);
     const schema = Object.hasOwn(properties, key) ? properties[key] : undefined;
-    args.set(key, valueOf(key, text, schema));
+    args.set(key, parseValue(key, text, schema));
   }
   return Object.fromEntries(args);
 }
@@ -99,9 +99,9 @@ export const arePairs = (words) => words.length > 0 && !/^\s*[[{"]/.test(words[0
  * @param {any} [parameters] the tool's schema
  * @returns {Record<string, unknown>} @throws {BadArguments}
  */
-export function argumentsOf(words, parameters) {
+export function parseArguments(words, parameters) {
   if (words.length === 0) return {};
-  return arePairs(words) ? fromPairs(words, parameters) : parseObject(words.join(" "));
+  return arePairs(words) ? parsePairs(words, parameters) : parseObject(words.join(" "));
 }
 
 /** A line in words, as a shell takes it: quotes hold blanks together. @param {string} line @throws {BadArguments} */
@@ -118,7 +118,7 @@ export function splitWords(line) {
       continue;
     }
     const text = plain ?? single ?? double?.replace(/\\(["\\])/g, "$1") ?? escaped;
-    if (text === undefined) throw new BadArguments(`a ${piece} is not closed: ${shown(line)}`);
+    if (text === undefined) throw new BadArguments(`a ${piece} is not closed: ${quoteText(line)}`);
     word += text;
     isWord = true;
   }
@@ -126,9 +126,9 @@ export function splitWords(line) {
 }
 
 /** The arguments that a line has after the tool's name. @param {string} rest @param {any} [parameters] @throws {BadArguments} */
-export function argumentsOfLine(rest, parameters) {
+export function parseArgumentLine(rest, parameters) {
   const text = rest.trim();
   return /^['"]?[[{]/.test(text)
-    ? argumentsOf([text.replace(/^'(.*)'$/s, "$1")])
-    : argumentsOf(splitWords(text), parameters);
+    ? parseArguments([text.replace(/^'(.*)'$/s, "$1")])
+    : parseArguments(splitWords(text), parameters);
 }

@@ -2,9 +2,9 @@
 // The first line says what it is; each other is one event of a provider's connection.
 
 import fs from "node:fs";
-import { redact, REMOVED } from "../base/redact.mjs";
+import { redact, REMOVED } from "../lib/redact.mjs";
 
-/** @typedef {import("../base/control.mjs").TraceFrame} TraceFrame */
+/** @typedef {import("../link/control.mjs").TraceFrame} TraceFrame */
 /**
  * `message`: the parsed message; `text`: the message if it is not JSON, or why a connection was closed.
  * @typedef {{at: number, connection: number, provider: string, kind: TraceFrame["kind"], message?: any, text?: string}} TraceEvent
@@ -50,7 +50,7 @@ export class TraceFilter {
   }
 
   /** A connection that was there before. @param {number} connection @param {string} provider @param {string[]} sessions */
-  know(connection, provider, sessions) {
+  addConnection(connection, provider, sessions) {
     const { provider: name, session } = this.#wanted;
     const fits =
       (name === undefined || provider === name) &&
@@ -59,39 +59,40 @@ export class TraceFilter {
   }
 
   /** @param {TraceEvent} event @returns {TraceEvent[]} those that are to be recorded now */
-  take(event) {
+  select(event) {
     const { provider, session } = this.#wanted;
     if (provider === undefined && session === undefined) return [event];
     const connection = this.#connection(event);
     if (event.kind === "closed") this.#connections.delete(event.connection);
     if (event.kind === "received" && event.message?.type === "hello") {
-      return this.#meet(event, connection.before);
+      return this.#identify(event, connection.before);
     }
-    if (connection.fits) return session === undefined || this.#isOf(event, session) ? [event] : [];
-    if (event.provider === "" && connection.before.length < MOST_BEFORE) {
+    if (connection.fits)
+      return session === undefined || this.#belongsTo(event, session) ? [event] : [];
+    if (event.provider === "" && connection.before.length < MAX_BEFORE) {
       connection.before.push(event);
     }
     return [];
   }
 
   /** It says who it is. @param {TraceEvent} hello @param {TraceEvent[]} before what it has said until then */
-  #meet(hello, before) {
+  #identify(hello, before) {
     const { name, session } = hello.message;
     const any = session === undefined || session === "all";
-    this.know(hello.connection, String(name), [
+    this.addConnection(hello.connection, String(name), [
       any ? (this.#wanted.session ?? "") : String(session),
     ]);
     return this.#connections.get(hello.connection)?.fits ? [...before, hello] : [];
   }
 
   /** A message that names no session may be about any. @param {TraceEvent} event @param {string} session */
-  #isOf({ message }, session) {
+  #belongsTo({ message }, session) {
     if (ANSWERS.has(message?.type)) return !this.#foreign.has(message.id);
     if (typeof message?.sessionId !== "string" || message.sessionId === session) return true;
     if (message.type === "tool.call") {
       this.#foreign.add(message.id);
       const [oldest] = this.#foreign;
-      if (this.#foreign.size > MOST_FOREIGN) this.#foreign.delete(oldest);
+      if (this.#foreign.size > MAX_FOREIGN) this.#foreign.delete(oldest);
     }
     return false;
   }
@@ -105,12 +106,12 @@ export class TraceFilter {
 }
 
 /** More than that nobody says before hello. */
-const MOST_BEFORE = 20;
+const MAX_BEFORE = 20;
 
 /** Messages that answer a call; the call says which tool and session they belong to. */
 const ANSWERS = new Set(["tool.result", "tool.progress"]);
 /** Calls of other sessions that may still be answered; more than any limit lets be open. */
-const MOST_FOREIGN = 10_000;
+const MAX_FOREIGN = 10_000;
 
 /**
  * @param {string} file

@@ -1,14 +1,14 @@
 // Checks of the gateway: its port, the files by which it is found, whether it answers, and whether it lets
 // a provider in.
 
-import { tapCommand } from "../base/command-line.mjs";
-import { connectedProviders } from "../base/inspection.mjs";
-import { isNodeNewEnough, LEAST_NODE } from "../base/node-version.mjs";
-import { version as ours } from "../base/paths.mjs";
-import { quoted } from "../base/visible.mjs";
+import { tapCommand } from "../lib/tap-command.mjs";
+import { connectedProviders } from "../lib/inspection.mjs";
+import { isNodeNewEnough, MIN_NODE } from "../lib/node-version.mjs";
+import { version as ours } from "../lib/paths.mjs";
+import { quoteWord } from "../lib/visible.mjs";
 import { finding } from "./findings.mjs";
 
-/** @typedef {import("./place.mjs").Place} Place */
+/** @typedef {import("./facts.mjs").Facts} Facts */
 /** @typedef {import("./checks.mjs").Check} Check */
 
 const START =
@@ -18,11 +18,11 @@ const START =
  * Ends a process; 1 is the system's own or a container's, and nobody is told to end that.
  * @param {number | undefined} pid @param {string} [how] as kill takes it
  */
-const killing = (pid, how = "") =>
+const killCommand = (pid, how = "") =>
   pid === undefined || pid === 1 ? undefined : `kill ${how}${pid}`;
 
-/** @param {Place} place */
-function nobody({ descriptor, others: [other], files, start }) {
+/** @param {Facts} place */
+function findAbsence({ descriptor, others: [other], files, start }) {
   if (other) {
     return finding("GATEWAY_OTHER_PORT", {
       problem: `The gateway of this home, pid ${other.pid}, has port ${other.port}; this terminal uses ${files.port}.`,
@@ -49,7 +49,7 @@ function nobody({ descriptor, others: [other], files, start }) {
 
 /**
  * For a port that another program holds. Only its user can decide whether that program may be stopped.
- * @param {Place} place
+ * @param {Facts} place
  */
 function anotherPort({ port: { holder, free } }) {
   return {
@@ -58,7 +58,7 @@ function anotherPort({ port: { holder, free } }) {
   };
 }
 
-/** @param {Place} place */
+/** @param {Facts} place */
 function port(place) {
   const {
     port: { asked, holder },
@@ -69,7 +69,7 @@ function port(place) {
   const who = holder ? `${holder.name} (pid ${holder.pid})` : "a program that this user cannot see";
   switch (asked) {
     case "nobody":
-      return nobody(place);
+      return findAbsence(place);
     case "foreign":
       return finding("PORT_FOREIGN", {
         problem: `Port ${files.port} is taken by ${who}, which is not tap.`,
@@ -85,7 +85,7 @@ function port(place) {
         return finding("GATEWAY_HUNG", {
           problem: `The gateway, pid ${descriptor.pid}, has port ${files.port} and does not answer.`,
           fix: "End it; the sessions then start another one.",
-          command: killing(descriptor.pid, "-9 "),
+          command: killCommand(descriptor.pid, "-9 "),
         });
       }
       return finding("PORT_SILENT", {
@@ -103,12 +103,12 @@ function port(place) {
   }
 }
 
-/** @param {Place} place */
+/** @param {Facts} place */
 function descriptor({ descriptor: found, files, port: { holder } }) {
   const file = files.descriptor;
   const who = holder ? ` (${holder.name}, pid ${holder.pid})` : "";
   const end = "Stop what has the port: a session then starts a gateway that can be found.";
-  const stop = killing(holder?.pid);
+  const stop = killCommand(holder?.pid);
   switch (found.state) {
     case "missing":
       return finding("DESCRIPTOR_MISSING", {
@@ -120,13 +120,13 @@ function descriptor({ descriptor: found, files, port: { holder } }) {
       return finding("DESCRIPTOR_UNSAFE", {
         problem: `${file} is not a regular file of yours that only you can write, so tap does not trust it.`,
         fix: "Make it accessible to your user only.",
-        command: `chmod 600 ${quoted(file)}`,
+        command: `chmod 600 ${quoteWord(file)}`,
       });
     case "unsafe-link":
       return finding("LINK_UNSAFE", {
         problem: `The folder of the sessions' socket ${found.link} is open to others, so it is not used.`,
         fix: "Make the folder accessible to your user only.",
-        command: `chmod 700 ${quoted(found.link.replace(/[\\/][^\\/]*$/, ""))}`,
+        command: `chmod 700 ${quoteWord(found.link.replace(/[\\/][^\\/]*$/, ""))}`,
       });
     case "unreadable":
       return finding("DESCRIPTOR_UNREADABLE", {
@@ -144,10 +144,10 @@ function descriptor({ descriptor: found, files, port: { holder } }) {
   }
 }
 
-/** @param {Place} place */
+/** @param {Facts} place */
 function answer({ descriptor: found, inspection, trouble, files, port: { holder } }) {
   // The process that holds the port, not the pid in the descriptor, which may mean another process here.
-  const command = killing(holder?.pid);
+  const command = killCommand(holder?.pid);
   if (found.state === "good" && !found.linked) {
     return finding("LINK_MISSING", {
       problem: `The sessions' socket ${found.link} has been removed, so no session can reach the gateway.`,
@@ -163,7 +163,7 @@ function answer({ descriptor: found, inspection, trouble, files, port: { holder 
   });
 }
 
-/** @param {Place} place */
+/** @param {Facts} place */
 function version({ inspection, extension: { copies } }) {
   const installed = copies.find(({ project }) => !project)?.version ?? ours;
   if (!inspection || inspection.version === installed) return undefined;
@@ -173,17 +173,17 @@ function version({ inspection, extension: { copies } }) {
   });
 }
 
-/** Its own, which need not be that of the shell here. @param {Place} place */
+/** Its own, which need not be that of the shell here. @param {Facts} place */
 function gatewayNode({ inspection }) {
   const running = inspection?.node;
   if (!running || isNodeNewEnough(running)) return undefined;
   return finding("GATEWAY_NODE_TOO_OLD", {
-    problem: `The gateway, pid ${inspection.pid}, runs on Node.js ${running}; it needs ${LEAST_NODE} or later.`,
+    problem: `The gateway, pid ${inspection.pid}, runs on Node.js ${running}; it needs ${MIN_NODE} or later.`,
     fix: "Install a later Node.js, or set TAP_NODE to one, where you start copilot; then end the gateway, and the sessions start another.",
   });
 }
 
-/** @param {Place} place */
+/** @param {Facts} place */
 function draining({ inspection, env }) {
   if (!inspection?.draining) return undefined;
   return finding("GATEWAY_DRAINING", {
@@ -195,13 +195,13 @@ function draining({ inspection, env }) {
 
 // ---- what a provider needs ---------------------------------------------------------------------------
 
-/** @param {Place} place */
+/** @param {Facts} place */
 function token({ token: { state, mode }, files, env, descriptor: found }) {
   const file = files.token;
   const pid = found.state === "good" ? found.pid : undefined;
   const again = {
     fix: "Delete it; the gateway rewrites the file within seconds, if it can write there.",
-    command: `${state === "no-file" ? "rm -rf" : "rm"} ${quoted(file)}`,
+    command: `${state === "no-file" ? "rm -rf" : "rm"} ${quoteWord(file)}`,
   };
   switch (state) {
     case "missing":
@@ -221,20 +221,20 @@ function token({ token: { state, mode }, files, env, descriptor: found }) {
     case "open":
       return finding("TOKEN_OPEN", {
         problem: `${file} has mode ${mode}: others on this machine can read the token with which providers connect.`,
-        fix: `Close it; end the gateway (${killing(pid) ?? "its pid"}) where somebody may have read it.`,
-        command: `chmod 600 ${quoted(file)}`,
+        fix: `Close it; end the gateway (${killCommand(pid) ?? "its pid"}) where somebody may have read it.`,
+        command: `chmod 600 ${quoteWord(file)}`,
       });
   }
 }
 
-/** @param {Place} place */
+/** @param {Facts} place */
 function admission({ auth, givenAuth, files, inspection }) {
   if (auth && !auth.accepted) {
-    if (auth.code !== "AUTH_FAILED") return closed(auth, inspection);
+    if (auth.code !== "AUTH_FAILED") return connectionRefused(auth, inspection);
     return finding("TOKEN_WRONG", {
       problem: `The gateway does not accept the token in ${files.token}: ${auth.message}`,
       fix: "Delete the file; the gateway rewrites it within seconds. Use one port for each COPILOT_HOME.",
-      command: `rm ${quoted(files.token)}`,
+      command: `rm ${quoteWord(files.token)}`,
     });
   }
   if (!givenAuth || givenAuth.accepted) return undefined;
@@ -245,8 +245,8 @@ function admission({ auth, givenAuth, files, inspection }) {
   });
 }
 
-/** @param {{message: string}} auth @param {Place["inspection"]} inspection */
-function closed({ message }, inspection) {
+/** @param {{message: string}} auth @param {Facts["inspection"]} inspection */
+function connectionRefused({ message }, inspection) {
   const most = inspection?.limits.find(({ env }) => env === "TAP_MAX_CONNECTIONS")?.value;
   const open = inspection && connectedProviders(inspection).length;
   return finding("CONNECTION_REFUSED", {
@@ -256,7 +256,7 @@ function closed({ message }, inspection) {
 }
 
 /** @type {Check[]} */
-export const FINDABLE = [
+export const GATEWAY_CHECKS = [
   {
     id: "port",
     title: "port is the gateway's",
@@ -281,7 +281,7 @@ export const FINDABLE = [
 ];
 
 /** @type {Check[]} */
-export const ADMITTING = [
+export const ACCESS_CHECKS = [
   { id: "token", title: "token file", run: token, seen: ({ files }) => files.token },
   { id: "admission", title: "provider access", run: admission },
 ];

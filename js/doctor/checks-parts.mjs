@@ -1,23 +1,23 @@
 // Checks of the parts of the gateway's host: the user's own config, the feature host, features, holds, and the record
 // store. None of them keeps a provider's tools from the model.
 
-import { tapCommand } from "../base/command-line.mjs";
-import { quoted } from "../base/visible.mjs";
-import { bytes, counted } from "../views/wording.mjs";
+import { tapCommand } from "../lib/tap-command.mjs";
+import { quoteWord } from "../lib/visible.mjs";
+import { bytes, formatCount } from "../views/wording.mjs";
 import { finding } from "./findings.mjs";
 
-/** @typedef {import("./place.mjs").Place} Place */
+/** @typedef {import("./facts.mjs").Facts} Facts */
 /** @typedef {import("./checks.mjs").Check} Check */
-/** @typedef {import("../base/host-parts.mjs").HostParts} HostParts */
+/** @typedef {import("../lib/inspection.mjs").HostParts} HostParts */
 /** @typedef {HostParts["features"][number]} Report */
 /** @typedef {HostParts["records"]} RecordsState */
 
 /** Of what others say, in characters. */
-const MOST_TEXT = 500;
+const MAX_TEXT = 500;
 /** Problems of features that one finding names. */
-const MOST_NAMED = 3;
+const MAX_NAMED = 3;
 
-/** @param {Place} place */
+/** @param {Facts} place */
 function userConfig({ userConfig: { file, problems, unsafe } }) {
   const [first, ...others] = problems;
   if (first === undefined) return undefined;
@@ -25,10 +25,10 @@ function userConfig({ userConfig: { file, problems, unsafe } }) {
     return finding("USER_CONFIG_UNSAFE", {
       problem: `${file} is not a regular file of yours that only you can write, so tap ignores all of it.`,
       fix: "Read it, because somebody else may have changed it. Then make it accessible to your user only; tap then applies it within two seconds.",
-      command: `chmod 600 ${quoted(file)}`,
+      command: `chmod 600 ${quoteWord(file)}`,
     });
   }
-  const more = others.length > 0 ? ` (and ${counted(others.length, "more mistake")})` : "";
+  const more = others.length > 0 ? ` (and ${formatCount(others.length, "more mistake")})` : "";
   return finding("USER_CONFIG_INVALID", {
     problem: `Your own config has a mistake, so tap does not apply it: ${first}${more}`,
     fix: "Correct it. A running gateway applies the corrected file within two seconds.",
@@ -37,7 +37,7 @@ function userConfig({ userConfig: { file, problems, unsafe } }) {
 
 // ---- features ----------------------------------------------------------------------------------------
 
-/** @param {Place} place */
+/** @param {Facts} place */
 function featureHost({ parts, files, env }) {
   if (!parts) return undefined;
   const { state, trouble, restarts = 0 } = parts.featureHost;
@@ -57,7 +57,7 @@ function featureHost({ parts, files, env }) {
 }
 
 /** What of an enabled feature is not as it should be. @param {Report} report @returns {string[]} */
-function troublesOf({ id, enabled, runtime, tools, hooks, denied, skipped, diagnostics }) {
+function listTroubles({ id, enabled, runtime, tools, hooks, denied, skipped, diagnostics }) {
   if (!enabled) return [];
   // The project's check and the timeline tell of entries that wait for consent.
   const left = skipped.filter(({ what }) => what !== "the entry");
@@ -71,25 +71,25 @@ function troublesOf({ id, enabled, runtime, tools, hooks, denied, skipped, diagn
   ];
 }
 
-/** @param {Place} place */
+/** @param {Facts} place */
 function features({ parts, env }) {
   // That the feature host does not run is a finding of its own, and each of its features has it as a diagnostic.
   const { trouble } = parts?.featureHost ?? {};
   const troubles = (parts?.features ?? [])
-    .flatMap(troublesOf)
+    .flatMap(listTroubles)
     .filter((text) => !trouble || !text.endsWith(trouble));
   if (troubles.length === 0) return undefined;
-  const named = troubles.slice(0, MOST_NAMED).join("; ");
-  const left = troubles.length - MOST_NAMED;
+  const named = troubles.slice(0, MAX_NAMED).join("; ");
+  const left = troubles.length - MAX_NAMED;
   const more = left > 0 ? `; and ${left} more` : "";
   return finding("FEATURE_TROUBLE", {
-    problem: `Features have problems: ${named.slice(0, MOST_TEXT)}${more}`,
+    problem: `Features have problems: ${named.slice(0, MAX_TEXT)}${more}`,
     fix: "Read the reports of the features. One that you do not need can be disabled.",
     command: tapCommand(["features", "report"], env),
   });
 }
 
-/** @param {Place} place */
+/** @param {Facts} place */
 function holds({ parts, files, env }) {
   if (!parts) return undefined;
   const { ignoredHolds: ignored, holds: there, features: reports } = parts;
@@ -98,7 +98,7 @@ function holds({ parts, files, env }) {
     return finding("HOLDS_UNREADABLE", {
       problem: `${file} cannot be used: ${ignored.problem}. The work of features that it names does not continue.`,
       fix: "Delete it. The features write it again when they have such work.",
-      command: `rm -rf ${quoted(file)}`,
+      command: `rm -rf ${quoteWord(file)}`,
     });
   }
   if (ignored?.unwritten !== undefined) {
@@ -122,7 +122,7 @@ function holds({ parts, files, env }) {
   return finding("HOLDS_ORPHANED", {
     problem: `${file} has holds that tap ignores, because it has no such feature, or the feature may not hold (${names}).`,
     fix: "Delete the file. The features write it again when they have work that continues without a session.",
-    command: `rm ${quoted(file)}`,
+    command: `rm ${quoteWord(file)}`,
   });
 }
 
@@ -133,25 +133,25 @@ const RECORDS_HOME = "Move COPILOT_HOME to a folder on a local disk, and restart
 /** @param {RecordsState} state @param {NodeJS.ProcessEnv} env @returns {import("./findings.mjs").Finding} */
 function storeTrouble({ file, trouble }, env) {
   const { code = "", text = "" } = trouble ?? {};
-  const problem = text.slice(0, MOST_TEXT);
+  const problem = text.slice(0, MAX_TEXT);
   switch (code) {
     case "full":
       return finding("RECORDS_DISK_FULL", {
         problem,
         fix: "Free space on that disk; tap then continues within 5 s.",
-        command: `df -h ${quoted(file.replace(/[\\/][^\\/]*$/, ""))}`,
+        command: `df -h ${quoteWord(file.replace(/[\\/][^\\/]*$/, ""))}`,
       });
     case "nearly-full":
       return finding("RECORDS_DISK_LOW", {
         problem,
         fix: "Free space on that disk; tap then continues.",
-        command: `df -h ${quoted(file.replace(/[\\/][^\\/]*$/, ""))}`,
+        command: `df -h ${quoteWord(file.replace(/[\\/][^\\/]*$/, ""))}`,
       });
     case "read-only":
       return finding("RECORDS_READ_ONLY", {
         problem,
         fix: "Make the file and its folder writable for your user; tap then continues within 5 s.",
-        command: `ls -ld ${quoted(file)}`,
+        command: `ls -ld ${quoteWord(file)}`,
       });
     case "newer":
       return finding("RECORDS_NEWER", {
@@ -169,7 +169,7 @@ function storeTrouble({ file, trouble }, env) {
   }
 }
 
-/** @param {Place} place */
+/** @param {Facts} place */
 function records({ parts, env }) {
   if (!parts) return undefined;
   const { records: state } = parts;
@@ -177,13 +177,13 @@ function records({ parts, env }) {
   const damaged = state.diagnostics.findLast(({ code }) => code === "corrupt");
   if (!damaged) return undefined;
   return finding("RECORDS_SET_ASIDE", {
-    problem: damaged.text.slice(0, MOST_TEXT),
+    problem: damaged.text.slice(0, MAX_TEXT),
     fix: "Look at the disk if it happens again. Older records are in the renamed file; delete it if you do not need them.",
-    command: `ls -l ${quoted(state.file)}.corrupt-*`,
+    command: `ls -l ${quoteWord(state.file)}.corrupt-*`,
   });
 }
 
-/** @param {Place} place */
+/** @param {Facts} place */
 function dropped({ parts }) {
   const lost = Object.entries(parts?.records.dropped ?? {});
   if (!parts || lost.length === 0) return undefined;
@@ -197,7 +197,7 @@ function dropped({ parts }) {
   });
 }
 
-/** A library that is too old is no trouble: its journal is slower and as durable. @param {Place} place */
+/** A library that is too old is no trouble: its journal is slower and as durable. @param {Facts} place */
 function journal({ parts }) {
   switch (parts?.records.rollbackReason) {
     case "file-system":
@@ -217,7 +217,7 @@ function journal({ parts }) {
   }
 }
 
-/** @param {Place} place */
+/** @param {Facts} place */
 function journalSeen({ parts }) {
   const { journal: kind, rollbackReason, sqlite } = parts?.records ?? {};
   if (kind === "wal") return `write-ahead log, SQLite ${sqlite}`;
@@ -225,15 +225,15 @@ function journalSeen({ parts }) {
   return `rollback journal: a write-ahead log is not safe with SQLite ${sqlite}, which this build uses`;
 }
 
-/** @param {Place} place */
+/** @param {Facts} place */
 function recordsSeen({ parts }) {
   if (!parts) return "";
   const { recording, rows, bytes: size } = parts.records;
   const what = recording === "notify" ? "texts for the model only, " : "";
-  return `${what}${counted(rows, "record")}, ${bytes(size)}`;
+  return `${what}${formatCount(rows, "record")}, ${bytes(size)}`;
 }
 
-/** @param {Place} place */
+/** @param {Facts} place */
 const featureHostSeen = ({ parts }) => {
   if (!parts) return "";
   const { state, pid } = parts.featureHost;
@@ -257,7 +257,7 @@ export const PARTS = [
     id: "features",
     title: "features",
     run: features,
-    seen: ({ parts }) => counted(parts?.features.length ?? 0, "feature"),
+    seen: ({ parts }) => formatCount(parts?.features.length ?? 0, "feature"),
   },
   {
     id: "holds",

@@ -2,17 +2,17 @@
 
 import fs from "node:fs";
 import path from "node:path";
-import { tapCommand } from "../base/command-line.mjs";
-import { inLine, quoted } from "../base/visible.mjs";
-import { bytes, counted } from "../views/wording.mjs";
+import { tapCommand } from "../lib/tap-command.mjs";
+import { inLine, quoteWord } from "../lib/visible.mjs";
+import { bytes, formatCount } from "../views/wording.mjs";
 import { finding } from "./findings.mjs";
 
-/** @typedef {import("./place.mjs").Place} Place */
+/** @typedef {import("./facts.mjs").Facts} Facts */
 /** @typedef {import("./checks.mjs").Check} Check */
 
 /** Of git: it merges without a checkout. */
 const GIT_WANTED = [2, 38];
-const MOST_NAMED = 3;
+const MAX_NAMED = 3;
 
 const WHY = {
   landing: "its result could not be landed",
@@ -27,7 +27,7 @@ const ADVICE = {
   limit: ["show", " It goes on by itself."],
 };
 
-/** @param {Place} place */
+/** @param {Facts} place */
 function git({ git: { version, error, late } }) {
   if (version === undefined) {
     const why = error
@@ -50,7 +50,7 @@ function git({ git: { version, error, late } }) {
   });
 }
 
-/** @param {Place} place */
+/** @param {Facts} place */
 function workers({ plans }) {
   const { cli, sdk } = plans?.cli ?? {};
   const gone = [cli, sdk && (sdk.endsWith(".js") ? sdk : path.join(sdk, "index.js"))].find(
@@ -63,7 +63,7 @@ function workers({ plans }) {
   });
 }
 
-/** @param {Place} place */
+/** @param {Facts} place */
 function waiting({ plans, env }) {
   if (!plans) return undefined;
   if (plans.trouble) {
@@ -75,9 +75,9 @@ function waiting({ plans, env }) {
   const [first] = plans.waiting;
   if (!first) return undefined;
   const named = plans.waiting
-    .slice(0, MOST_NAMED)
+    .slice(0, MAX_NAMED)
     .map(({ planId, name, why }) => `${planId} (${inLine(name)}): ${WHY[why]}`);
-  const left = plans.waiting.length - MOST_NAMED;
+  const left = plans.waiting.length - MAX_NAMED;
   const more = left > 0 ? `; and ${left} more` : "";
   const [action, advice] = ADVICE[first.why];
   return finding("PLANS_WAIT", {
@@ -87,26 +87,26 @@ function waiting({ plans, env }) {
   });
 }
 
-/** @param {Place} place */
+/** @param {Facts} place */
 function orphans({ plans, env }) {
   const found = plans?.repositories.filter((one) => one.orphans > 0) ?? [];
   if (found.length === 0) return undefined;
-  const named = found.slice(0, MOST_NAMED).map(({ repo, orphans: count }) => `${count} in ${repo}`);
+  const named = found.slice(0, MAX_NAMED).map(({ repo, orphans: count }) => `${count} in ${repo}`);
   return finding("PLAN_ORPHANS", {
     problem: `Folders in .worktrees belong to no plan: ${named.join("; ")}.`,
     fix: "copilot-tap plan clean lists them, asks, saves their content and removes them.",
-    command: `cd ${quoted(found[0].repo)} && ${tapCommand(["plan", "clean"], env)}`,
+    command: `cd ${quoteWord(found[0].repo)} && ${tapCommand(["plan", "clean"], env)}`,
   });
 }
 
-/** @param {Place} place */
+/** @param {Facts} place */
 function worktreesSeen({ plans }) {
   const all = plans?.repositories ?? [];
   const count = all.reduce((sum, { worktrees }) => sum + worktrees, 0);
   if (count === 0) return "none";
   const size = bytes(all.reduce((sum, one) => sum + one.bytes, 0));
   const more = all.some(({ complete }) => complete === false) ? "more than " : "";
-  return `${counted(count, "worktree")}, ${more}${size}`;
+  return `${formatCount(count, "worktree")}, ${more}${size}`;
 }
 
 /** @type {Check[]} */
@@ -126,7 +126,7 @@ export const PLANS = [
     id: "plans",
     title: "plans",
     run: waiting,
-    seen: ({ plans }) => (plans ? counted(plans.plans, "plan") : "nothing has needed them"),
+    seen: ({ plans }) => (plans ? formatCount(plans.plans, "plan") : "nothing has needed them"),
   },
   { id: "plan-worktrees", title: "worktrees of plans", run: orphans, seen: worktreesSeen },
 ];

@@ -1,29 +1,29 @@
 // Checks of the gateway's content: the selected session, its project's providers, the providers that are
 // connected, and the tool that is asked about.
 
-import { connectedProviders } from "../base/inspection.mjs";
-import { tapCommand } from "../base/command-line.mjs";
-import { allowCommand } from "../projects/consent.mjs";
+import { allowCommand } from "../config/consent.mjs";
+import { connectedProviders } from "../lib/inspection.mjs";
+import { tapCommand } from "../lib/tap-command.mjs";
 import { shortId } from "../views/wording.mjs";
 import { finding } from "./findings.mjs";
 
-/** @typedef {import("./place.mjs").Place} Place */
+/** @typedef {import("./facts.mjs").Facts} Facts */
 /** @typedef {import("./checks.mjs").Check} Check */
-/** @typedef {import("../base/control.mjs").InspectedProvider} Provider */
-/** @typedef {import("../base/control.mjs").InspectedBinding} Binding */
+/** @typedef {import("../link/control.mjs").InspectedProvider} Provider */
+/** @typedef {import("../link/control.mjs").InspectedBinding} Binding */
 
 /** Some models take 128 in all, the CLI's own included; the gateway warns here, too. */
 const MANY_TOOLS = 120;
 /** Of what others say, in characters. */
-const MOST_TEXT = 500;
+const MAX_TEXT = 500;
 
 /** @param {string} text */
 const inQuotes = (text) => `"${text}"`;
 
-/** @param {Place} place */
-const named = ({ session }) => inQuotes(session?.label || session?.id || "");
+/** @param {Facts} place */
+const formatSession = ({ session }) => inQuotes(session?.label || session?.id || "");
 
-/** @param {Place} place */
+/** @param {Facts} place */
 function session({ inspection, session: meant }) {
   if (!meant) {
     return finding("NO_SESSION", {
@@ -40,7 +40,7 @@ function session({ inspection, session: meant }) {
   });
 }
 
-/** @param {Place} place */
+/** @param {Facts} place */
 function sync(place) {
   const { session: meant, inspection } = place;
   const leftOut = inspection?.providers.some(({ bindings }) =>
@@ -49,54 +49,54 @@ function sync(place) {
   // Where the tools that the CLI has named are left out, the others are in force.
   if (meant?.syncFailure && !leftOut) {
     return finding("SYNC_FAILED", {
-      problem: `The CLI has not accepted the tools of session ${named(place)}: ${meant.syncFailure.slice(0, MOST_TEXT)}`,
+      problem: `The CLI has not accepted the tools of session ${formatSession(place)}: ${meant.syncFailure.slice(0, MAX_TEXT)}`,
       fix: "Rename the tool that the message names. If it names none, type /clear in the CLI.",
     });
   }
   if (!meant || meant.settled) return undefined;
   return finding("SYNC_PENDING", {
-    problem: `Session ${named(place)} does not have the last change of its tools yet.`,
+    problem: `Session ${formatSession(place)} does not have the last change of its tools yet.`,
     fix: "Wait a second, and run the doctor again. A reload waits until the session is idle.",
     command: tapCommand(["doctor"], place.env),
   });
 }
 
-/** @param {Place} place */
+/** @param {Facts} place */
 function hooks(place) {
   const { session: meant } = place;
   if (!meant?.hooksWanted || meant.hooks === "in-force") return undefined;
   if (meant.hooks === "denied") {
     return finding("HOOKS_DENIED", {
-      problem: `You have denied tap its hooks in session ${named(place)}: tools work, rules and context of providers do not.`,
+      problem: `You have denied tap its hooks in session ${formatSession(place)}: tools work, rules and context of providers do not.`,
       fix: 'Type /clear, and choose "always allow" when the CLI asks.',
     });
   }
   if (meant.hooks === "pending") {
     return finding("HOOKS_PENDING", {
-      problem: `The CLI is asking you whether tap may use hooks in session ${named(place)}: until you answer, rules and context of providers do not work.`,
+      problem: `The CLI is asking you whether tap may use hooks in session ${formatSession(place)}: until you answer, rules and context of providers do not work.`,
       fix: 'Answer the question about "elevated permissions" in the terminal of the CLI.',
     });
   }
   return finding("HOOKS_UNAVAILABLE", {
-    problem: `The hooks of session ${named(place)} could not be activated: rules and context of providers do not work.`,
+    problem: `The hooks of session ${formatSession(place)} could not be activated: rules and context of providers do not work.`,
     fix: "Restart the CLI; an update of the CLI may help.",
   });
 }
 
-/** @param {Place} place */
+/** @param {Facts} place */
 function count(place) {
   const { session: meant } = place;
   if (!meant || meant.tools < MANY_TOOLS) return undefined;
   return finding("TOO_MANY_TOOLS", {
-    problem: `Session ${named(place)} has ${meant.tools} tools of providers; some models accept at most 128 in all, including those of the CLI.`,
+    problem: `Session ${formatSession(place)} has ${meant.tools} tools of providers; some models accept at most 128 in all, including those of the CLI.`,
     fix: "End providers that are not needed, or let them offer fewer tools.",
   });
 }
 
-/** Whether somebody offers the tool that is asked about. @param {Place} place */
+/** Whether somebody offers the tool that is asked about. @param {Facts} place */
 const isOffered = (place) => place.tool !== undefined && owners(place).length > 0;
 
-/** @param {Place} place */
+/** @param {Facts} place */
 function project(place) {
   const { project: config, env, tool } = place;
   if (!config) return undefined;
@@ -124,14 +124,14 @@ function project(place) {
       command: allowCommand(file, env),
     });
   }
-  return place.linked ? ended(providers, severity) : undefined;
+  return place.linked ? findEndedProvider(providers, severity) : undefined;
 }
 
 /**
- * @param {NonNullable<Place["project"]>["providers"]} providers
+ * @param {NonNullable<Facts["project"]>["providers"]} providers
  * @param {import("./findings.mjs").Severity} severity
  */
-function ended(providers, severity) {
+function findEndedProvider(providers, severity) {
   const failed = providers.find(({ note }) => note.startsWith("given up: "));
   if (failed) {
     return finding("PROVIDER_GIVEN_UP", {
@@ -151,25 +151,25 @@ function ended(providers, severity) {
 
 // ---- providers ---------------------------------------------------------------------------------------
 
-/** Those of others: not the gateway's own. @param {Place} place @returns {Provider[]} */
-const connected = ({ inspection }) => (inspection ? connectedProviders(inspection) : []);
+/** Those of others: not the gateway's own. @param {Facts} place @returns {Provider[]} */
+const listConnected = ({ inspection }) => (inspection ? connectedProviders(inspection) : []);
 
-/** Whether it is bound to the session that is meant. @param {Place} place @param {Provider} provider */
+/** Whether it is bound to the session that is meant. @param {Facts} place @param {Provider} provider */
 const isHere = ({ session: meant }, { bindings }) =>
   bindings.some(({ session: id }) => id === meant?.id);
 
-/** @param {Place} place */
-const shown = (place) =>
-  connected(place)
+/** @param {Facts} place */
+const formatProviders = (place) =>
+  listConnected(place)
     .map((provider) => provider.name + (isHere(place, provider) ? "" : " (in another session)"))
     .slice(0, 5)
     .join(", ");
 
 /** @param {Provider} provider */
-export const nameOf = ({ name, connection }) =>
+export const formatProvider = ({ name, connection }) =>
   name ? inQuotes(name) : `connection ${connection}`;
 
-/** The last refusal while a provider connected or updated its tools. @param {Place} place @param {string} [name] */
+/** The last refusal while a provider connected or updated its tools. @param {Facts} place @param {string} [name] */
 const lastRefusal = ({ refusals }, name) =>
   refusals.findLast(
     ({ what, provider }) =>
@@ -177,7 +177,7 @@ const lastRefusal = ({ refusals }, name) =>
   );
 
 /** @param {NonNullable<ReturnType<typeof lastRefusal>>} refused @param {import("./findings.mjs").Severity} severity */
-const refusedAt = ({ at, what, provider, code, message }, severity) =>
+const providerRefused = ({ at, what, provider, code, message }, severity) =>
   finding("PROVIDER_REFUSED", {
     severity,
     problem: `The gateway has refused the ${what} of ${provider ? inQuotes(provider) : "a provider"}, at ${new Date(at).toISOString()}: ${code}, ${message}`,
@@ -186,10 +186,10 @@ const refusedAt = ({ at, what, provider, code, message }, severity) =>
 
 /**
  * A connection that offers nothing: why.
- * @param {Place} place @param {import("./findings.mjs").Severity} severity
+ * @param {Facts} place @param {import("./findings.mjs").Severity} severity
  */
-function idle(place, severity) {
-  const unbound = connected(place).find(({ bindings }) => bindings.length === 0);
+function findIdleProvider(place, severity) {
+  const unbound = listConnected(place).find(({ bindings }) => bindings.length === 0);
   if (!unbound) return undefined;
   if (unbound.trust === "none") {
     return finding("PROVIDER_UNAUTHENTICATED", {
@@ -199,17 +199,17 @@ function idle(place, severity) {
     });
   }
   const refused = lastRefusal(place, unbound.name);
-  if (refused) return refusedAt(refused, "error");
+  if (refused) return providerRefused(refused, "error");
   return finding("PROVIDER_UNBOUND", {
     severity,
-    problem: `Provider ${nameOf(unbound)} is connected but not bound to a session, because it has not sent hello.`,
+    problem: `Provider ${formatProvider(unbound)} is connected but not bound to a session, because it has not sent hello.`,
     fix: "The provider has to send hello with its tools; the SDKs do that.",
   });
 }
 
-/** @param {Place} place */
+/** @param {Facts} place */
 function providers(place) {
-  const there = connected(place);
+  const there = listConnected(place);
   if (there.length === 0) {
     return finding("NO_PROVIDER", {
       problem: "No provider is connected.",
@@ -218,15 +218,15 @@ function providers(place) {
   }
   for (const provider of there) {
     const [first] = provider.bindings.filter(({ session: id }) => id === place.session?.id);
-    if (first?.refused.length) return notTaken(provider, first.refused[0]);
+    if (first?.refused.length) return toolRefused(provider, first.refused[0]);
   }
-  return idle(place, "warning");
+  return findIdleProvider(place, "warning");
 }
 
 /** @param {Provider} provider @param {string} name */
-const notTaken = (provider, name) =>
+const toolRefused = (provider, name) =>
   finding("TOOL_REFUSED", {
-    problem: `The CLI does not accept the tool ${inQuotes(name)} of provider ${nameOf(provider)}: the CLI or another extension has a tool of that name.`,
+    problem: `The CLI does not accept the tool ${inQuotes(name)} of provider ${formatProvider(provider)}: the CLI or another extension has a tool of that name.`,
     fix: "Rename the tool, and restart the provider.",
   });
 
@@ -235,7 +235,7 @@ const notTaken = (provider, name) =>
 /** @param {Binding} binding @param {string | undefined} tool */
 const offers = ({ tools }, tool) => tools.some(({ name }) => name === tool);
 
-/** @param {Place} place @returns {{provider: Provider, binding: Binding}[]} in whatever session */
+/** @param {Facts} place @returns {{provider: Provider, binding: Binding}[]} in whatever session */
 const owners = (place) =>
   (place.inspection?.providers ?? []).flatMap((provider) =>
     provider.bindings
@@ -243,17 +243,17 @@ const owners = (place) =>
       .map((binding) => ({ provider, binding })),
   );
 
-/** @param {Place} place */
+/** @param {Facts} place */
 const ownerHere = (place) =>
   owners(place).find(({ binding }) => binding.session === place.session?.id);
 
-/** A provider that was turned away because of the tool's name. @param {Place} place */
+/** A provider that was turned away because of the tool's name. @param {Facts} place */
 const conflict = ({ refusals, tool }) =>
   refusals.findLast(
     ({ code, message }) => code === "TOOL_CONFLICT" && message.startsWith(`"${tool}" `),
   );
 
-/** @param {Place} place */
+/** @param {Facts} place */
 function toolName({ tool: name = "" }) {
   if (/^[a-zA-Z0-9_-]{1,64}$/.test(name)) return undefined;
   return finding("TOOL_NAME_INVALID", {
@@ -262,11 +262,11 @@ function toolName({ tool: name = "" }) {
   });
 }
 
-/** @param {Place} place */
+/** @param {Facts} place */
 function tool(place) {
   const { tool: asked = "" } = place;
   const here = ownerHere(place);
-  if (here?.binding.refused.includes(asked)) return notTaken(here.provider, asked);
+  if (here?.binding.refused.includes(asked)) return toolRefused(here.provider, asked);
   const isElsewhere = !here && isOffered(place);
   const turnedAway = conflict(place);
   if (turnedAway && !isElsewhere && turnedAway.provider !== here?.provider.name) {
@@ -278,22 +278,22 @@ function tool(place) {
       fix: "Rename the tool in that provider, and restart it.",
     });
   }
-  return closed(place) ?? (here ? undefined : absent(place));
+  return findClosedGroup(place) ?? (here ? undefined : explainAbsence(place));
 }
 
-/** A tool of tap itself, in a group that nobody has opened in this session. @param {Place} place */
-function closed(place) {
+/** A tool of tap itself, in a group that nobody has opened in this session. @param {Facts} place */
+function findClosedGroup(place) {
   const { parts, session: meant, tool: asked = "" } = place;
   const group = parts?.groups?.find(({ tools }) => tools.includes(asked));
   if (!group || meant?.groups.some(({ name, on }) => name === group.name && on)) return undefined;
   return finding("TOOL_GROUP_CLOSED", {
-    problem: `${inQuotes(asked)} is in the tool group ${inQuotes(group.name)}, which is not open in session ${named(place)}: the model does not see it.`,
+    problem: `${inQuotes(asked)} is in the tool group ${inQuotes(group.name)}, which is not open in session ${formatSession(place)}: the model does not see it.`,
     fix: `Type /tap-tools ${group.name} in that session. The model can open the group itself, with tap_tools; "toolGroups" in your config opens it in every session.`,
   });
 }
 
-/** @param {Place} place */
-function absent(place) {
+/** @param {Facts} place */
+function explainAbsence(place) {
   const elsewhere = owners(place)[0];
   if (elsewhere) {
     const { session: id } = elsewhere.binding;
@@ -305,15 +305,15 @@ function absent(place) {
         : ["", ""];
     const { name } = elsewhere.provider;
     return finding("TOOL_ELSEWHERE", {
-      problem: `Provider ${nameOf(elsewhere.provider)} has bound ${inQuotes(place.tool ?? "")} to session ${inQuotes(label)}${its}, not to ${named(place)}${meant}.`,
+      problem: `Provider ${formatProvider(elsewhere.provider)} has bound ${inQuotes(place.tool ?? "")} to session ${inQuotes(label)}${its}, not to ${formatSession(place)}${meant}.`,
       fix: `Type /tap-use ${name} in the session that should have it, or use the command below. To serve every session, let the provider bind to "all".`,
       command: tapCommand(["use", name, "--session", place.session?.id ?? ""], place.env),
     });
   }
-  const undecided = idle(place, "error");
+  const undecided = findIdleProvider(place, "error");
   if (undecided) return undecided;
-  const there = connected(place);
-  if (there.length === 0) return nobody(place);
+  const there = listConnected(place);
+  if (there.length === 0) return noProvider(place);
   const offered = there.flatMap(({ name, bindings }) =>
     bindings.flatMap(
       ({ tools }) => `${name} (${tools.map((each) => each.name).join(", ") || "none"})`,
@@ -325,10 +325,10 @@ function absent(place) {
   });
 }
 
-/** @param {Place} place */
-function nobody(place) {
+/** @param {Facts} place */
+function noProvider(place) {
   const refused = lastRefusal(place);
-  if (refused) return refusedAt(refused, "error");
+  if (refused) return providerRefused(refused, "error");
   return finding("NO_PROVIDER", {
     severity: "error",
     problem: `No provider is connected, so nobody offers ${inQuotes(place.tool ?? "")}.`,
@@ -337,7 +337,7 @@ function nobody(place) {
 }
 
 /** @type {Check} */
-export const SESSION = {
+export const SESSION_CHECK = {
   id: "session",
   title: "session",
   run: session,
@@ -345,7 +345,7 @@ export const SESSION = {
 };
 
 /** @type {Check[]} */
-export const OFFERED = [
+export const TOOL_CHECKS = [
   { id: "tool-name", title: "tool's name", run: toolName, only: "tool" },
   { id: "sync", title: "last synchronisation", run: sync },
   { id: "hooks", title: "hooks", run: hooks },
@@ -366,7 +366,7 @@ export const OFFERED = [
     title: "providers",
     run: providers,
     only: "all",
-    seen: shown,
+    seen: formatProviders,
   },
   {
     id: "tool",
@@ -376,3 +376,45 @@ export const OFFERED = [
     seen: (at) => `${at.tool}, of provider ${ownerHere(at)?.provider.name}`,
   },
 ];
+
+// Check of who keeps the model waiting: a provider with a call that it has not answered.
+
+const LONG_WAIT_MS = 5000;
+/** The gateway looks once a second while a ping has no answer. */
+const POLL_MS = 1000;
+
+/**
+ * After so long a wait, a ping has been sent and has had its time: the timer for it may have started just
+ * before the call, so it is due twice.
+ * @param {Facts["inspection"]} inspection
+ */
+function pingJudgedMs(inspection) {
+  const ping = inspection?.limits.find(({ name }) => name === "provider-ping-ms")?.value;
+  return 2 * (ping ?? LONG_WAIT_MS) + 2 * POLL_MS;
+}
+
+/** @param {Facts} place */
+function waiting({ inspection }) {
+  const late = (inspection?.providers ?? [])
+    .filter(({ waitedMs }) => waitedMs >= LONG_WAIT_MS)
+    .sort((a, b) => (b.noPongMs ?? 0) - (a.noPongMs ?? 0) || b.waitedMs - a.waitedMs)[0];
+  if (!late) return undefined;
+  const seconds = Math.floor(late.waitedMs / 1000);
+  const name = formatProvider(late);
+  if (late.noPongMs !== undefined) {
+    return finding("PROVIDER_HANGS", {
+      problem: `Provider ${name} has not answered a call for ${seconds} s, nor a ping: its process is stopped or hangs.`,
+      fix: "Restart it, or if it was stopped, continue it with kill -CONT and its pid. Until then the model waits, at most until the call's timeout.",
+    });
+  }
+  const known = late.waitedMs >= pingJudgedMs(inspection);
+  return finding("PROVIDER_SLOW", {
+    problem: `Provider ${name} has not answered a call for ${seconds} s. ${known ? "It answers pings, so its process is alive." : "The gateway does not know yet whether it answers pings."}`,
+    fix: known
+      ? "Wait for it, press Esc in the CLI, or look into what the provider waits for."
+      : "Wait for it, or run the doctor again in some seconds: it then says whether the provider hangs.",
+  });
+}
+
+/** @type {import("./checks.mjs").Check} */
+export const WAITING_CHECK = { id: "waiting", title: "providers answer", run: waiting };

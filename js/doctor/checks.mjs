@@ -1,21 +1,20 @@
 // The checks, in the order in which a call depends on what they look at. What comes after the first that
 // has failed depends on it, and is not guessed at.
 
-import { ADMITTING, FINDABLE } from "./checks-gateway.mjs";
-import { INSTALLED } from "./checks-installed.mjs";
+import { ACCESS_CHECKS, GATEWAY_CHECKS } from "./checks-gateway.mjs";
+import { INSTALLATION_CHECKS } from "./checks-installation.mjs";
 import { OWN_CONFIG, PARTS } from "./checks-parts.mjs";
 import { GIT, PLANS } from "./checks-plans.mjs";
-import { OFFERED, SESSION } from "./checks-session.mjs";
-import { WAITING } from "./checks-waiting.mjs";
+import { TOOL_CHECKS, SESSION_CHECK, WAITING_CHECK } from "./checks-session.mjs";
 
-/** @typedef {import("./place.mjs").Place} Place */
+/** @typedef {import("./facts.mjs").Facts} Facts */
 /** @typedef {import("./findings.mjs").Finding} Finding */
 /**
  * @typedef {object} Check
  * @property {string} id stable, for programs
  * @property {string} title
- * @property {(place: Place) => Finding | undefined} run
- * @property {(place: Place) => string} [seen] what was seen where all is well
+ * @property {(place: Facts) => Finding | undefined} run
+ * @property {(place: Facts) => string} [seen] what was seen where all is well
  * @property {"tool" | "all"} [only] where a tool is asked about, or where none is
  *
  * @typedef {"passed" | "warning" | "failed" | "skipped"} Status `skipped`: it depends on one that has failed
@@ -24,19 +23,19 @@ import { WAITING } from "./checks-waiting.mjs";
 
 /** @type {Check[]} */
 export const CHECKS = [
-  ...INSTALLED,
+  ...INSTALLATION_CHECKS,
   ...GIT,
   ...OWN_CONFIG,
-  ...FINDABLE,
+  ...GATEWAY_CHECKS,
   ...PARTS,
   ...PLANS,
-  SESSION,
-  WAITING,
-  ...ADMITTING,
-  ...OFFERED,
+  SESSION_CHECK,
+  WAITING_CHECK,
+  ...ACCESS_CHECKS,
+  ...TOOL_CHECKS,
 ];
 
-/** @param {Place} place @returns {Result[]} of each check */
+/** @param {Facts} place @returns {Result[]} of each check */
 export function examine(place) {
   let failed = false;
   const asked = place.tool === undefined ? "all" : "tool";

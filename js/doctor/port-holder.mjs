@@ -4,7 +4,7 @@
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { ask } from "./bounded.mjs";
+import { runProgram } from "./bounded-io.mjs";
 
 /** @typedef {{pid: number, name: string}} Holder */
 /** @typedef {{address: string, pids: number[]}} Listener */
@@ -14,7 +14,7 @@ const LSOF_MS = 2000;
 const ADDRESSES = ["127.0.0.1", "0.0.0.0", "::", "::1"];
 
 /** A table of /proc has each 32 bits of an address as this machine's memory has them. @param {string} hex */
-function addressOf(hex) {
+function parseAddress(hex) {
   const bytes = (hex.match(/.{8}/g) ?? []).flatMap((word) => {
     const four = Buffer.from(word, "hex");
     return [...(os.endianness() === "LE" ? four.reverse() : four)];
@@ -33,22 +33,22 @@ function addressOf(hex) {
  * @param {string} table as /proc/net/tcp and tcp6 have it @param {number} port
  * @returns {{address: string, inode: string}[]}
  */
-export function listening(table, port) {
+export function parseListeners(table, port) {
   const wanted = port.toString(16).toUpperCase().padStart(4, "0");
   return table.split("\n").flatMap((line) => {
     const [, local = "", , state, , , , , , inode] = line.trim().split(/\s+/);
     const [hex, at] = local.split(":");
-    return state === "0A" && at === wanted ? [{ address: addressOf(hex), inode }] : [];
+    return state === "0A" && at === wanted ? [{ address: parseAddress(hex), inode }] : [];
   });
 }
 
 /** The sockets of a process, as far as this user can see them. @param {string} pid @returns {Set<string>} */
-function socketsOf(pid) {
+function listSockets(pid) {
   const folder = `/proc/${pid}/fd`;
   const found = new Set();
   try {
     for (const fd of fs.readdirSync(folder)) {
-      const inode = /^socket:\[(\d+)\]$/.exec(linkOf(path.join(folder, fd)))?.[1];
+      const inode = /^socket:\[(\d+)\]$/.exec(readLink(path.join(folder, fd)))?.[1];
       if (inode !== undefined) found.add(inode);
     }
   } catch {
@@ -58,7 +58,7 @@ function socketsOf(pid) {
 }
 
 /** @param {string} file */
-function linkOf(file) {
+function readLink(file) {
   try {
     return fs.readlinkSync(file);
   } catch {
@@ -67,7 +67,7 @@ function linkOf(file) {
 }
 
 /** @param {string} file */
-function textOf(file) {
+function readText(file) {
   try {
     return fs.readFileSync(file, "utf8").trim();
   } catch {
@@ -78,11 +78,11 @@ function textOf(file) {
 /** @param {number} port @returns {Listener[]} */
 function listenersOnLinux(port) {
   const found = ["/proc/net/tcp", "/proc/net/tcp6"].flatMap((file) =>
-    listening(textOf(file), port),
+    parseListeners(readText(file), port),
   );
   if (found.length === 0) return [];
   const pids = fs.readdirSync("/proc").filter((name) => /^\d+$/.test(name));
-  const processes = pids.map((pid) => ({ pid: Number(pid), sockets: socketsOf(pid) }));
+  const processes = pids.map((pid) => ({ pid: Number(pid), sockets: listSockets(pid) }));
   return found.map(({ address, inode }) => ({
     address,
     pids: processes.filter(({ sockets }) => sockets.has(inode)).map(({ pid }) => pid),
@@ -93,7 +93,7 @@ function listenersOnLinux(port) {
  * @param {string} text what lsof -Fpcn has printed: p and c once for a process, n for each socket of it
  * @returns {{listeners: Listener[], names: Map<number, string>}}
  */
-export function readLsof(text) {
+export function parseLsof(text) {
   /** @type {Listener[]} */
   const listeners = [];
   const names = new Map();
@@ -114,7 +114,7 @@ export function readLsof(text) {
  * @param {Listener[]} listeners @param {number} [gateway] its pid, as its descriptor names it
  * @returns {number | undefined} undefined: nobody, or none that this user can see
  */
-export function holderAmong(listeners, gateway) {
+export function chooseHolder(listeners, gateway) {
   const near = listeners.filter(({ address }) => ADDRESSES.includes(address));
   if (gateway !== undefined && near.some(({ pids }) => pids.includes(gateway))) return gateway;
   const taken = ADDRESSES.find((each) => near.some(({ address }) => address === each));
@@ -126,15 +126,15 @@ export function holderAmong(listeners, gateway) {
  * @param {number} port @param {number} [gateway] its pid, as its descriptor names it
  * @returns {Promise<Holder | undefined>} as far as this user can see it
  */
-export async function holderOf(port, gateway) {
+export async function findHolder(port, gateway) {
   if (process.platform === "win32") return undefined;
   if (process.platform === "linux") {
-    const pid = holderAmong(listenersOnLinux(port), gateway);
-    return pid === undefined ? undefined : { pid, name: textOf(`/proc/${pid}/comm`) };
+    const pid = chooseHolder(listenersOnLinux(port), gateway);
+    return pid === undefined ? undefined : { pid, name: readText(`/proc/${pid}/comm`) };
   }
   const args = ["-nP", `-iTCP:${port}`, "-sTCP:LISTEN", "-Fpcn"];
-  const { out } = await ask("lsof", args, { ms: LSOF_MS });
-  const { listeners, names } = readLsof(out);
-  const pid = holderAmong(listeners, gateway);
+  const { out } = await runProgram("lsof", args, { ms: LSOF_MS });
+  const { listeners, names } = parseLsof(out);
+  const pid = chooseHolder(listeners, gateway);
   return pid === undefined ? undefined : { pid, name: names.get(pid) ?? "" };
 }

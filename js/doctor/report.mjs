@@ -1,7 +1,7 @@
 // The report for people: the findings and their fixes; with `verbose` also a line for each check.
 
 import { bad, faint, good, strong, warning } from "../views/output.mjs";
-import { counted, wrapped } from "../views/wording.mjs";
+import { formatCount, wrapWords } from "../views/wording.mjs";
 
 /** @typedef {import("../views/output.mjs").Output} Output */
 /** @typedef {import("./checks.mjs").Result} Result */
@@ -11,18 +11,18 @@ const MARKS = {
   failed: bad("✗"),
 };
 const INDENT = "  ";
-const LEAST_WIDTH = 30;
+const MIN_WIDTH = 30;
 
 /** @param {Output} output @param {Result} result */
 function showFinding(output, { status, finding }) {
   if (!finding || (status !== "failed" && status !== "warning")) return;
-  const width = Math.max(LEAST_WIDTH, output.width - INDENT.length);
-  const [first, ...others] = wrapped(finding.problem, width);
-  output.say(MARKS[status], " ", strong(first));
-  for (const line of others) output.say(INDENT, strong(line));
-  for (const line of wrapped(`Fix: ${finding.fix}`, width)) output.say(INDENT, line);
-  if (finding.command !== undefined) output.say(INDENT, INDENT, strong(finding.command));
-  output.say(INDENT, faint(finding.code));
+  const width = Math.max(MIN_WIDTH, output.width - INDENT.length);
+  const [first, ...others] = wrapWords(finding.problem, width);
+  output.print(MARKS[status], " ", strong(first));
+  for (const line of others) output.print(INDENT, strong(line));
+  for (const line of wrapWords(`Fix: ${finding.fix}`, width)) output.print(INDENT, line);
+  if (finding.command !== undefined) output.print(INDENT, INDENT, strong(finding.command));
+  output.print(INDENT, faint(finding.code));
 }
 
 /** @param {Output} output @param {Result[]} results @param {boolean} verbose */
@@ -32,11 +32,11 @@ function showPassed(output, results, verbose) {
     if (passed.length === 0) return;
     const session = passed.find(({ id }) => id === "session")?.seen;
     const where = session ? [faint(`  session ${session}`)] : [];
-    output.say(good("✓"), ` ${counted(passed.length, "check")}`, ...where);
+    output.print(good("✓"), ` ${formatCount(passed.length, "check")}`, ...where);
     return;
   }
   for (const { title, seen } of passed) {
-    output.say(good("✓"), ` ${title}`, ...(seen ? [faint(`  ${seen}`)] : []));
+    output.print(good("✓"), ` ${title}`, ...(seen ? [faint(`  ${seen}`)] : []));
   }
 }
 
@@ -46,7 +46,7 @@ function verdict(results, tool) {
     return "Fix this first, then run `copilot-tap doctor` again.";
   }
   const warnings = results.filter(({ status }) => status === "warning").length;
-  if (warnings > 0) return `Tools work. ${counted(warnings, "warning")}.`;
+  if (warnings > 0) return `Tools work. ${formatCount(warnings, "warning")}.`;
   return tool === undefined ? "All is well." : `All is well: the model has ${tool}.`;
 }
 
@@ -59,5 +59,5 @@ export function show(output, results, { tool, verbose = false }) {
     for (const result of results) if (result.status === wanted) showFinding(output, result);
   }
   showPassed(output, results, verbose);
-  output.say(verdict(results, tool));
+  output.print(verdict(results, tool));
 }

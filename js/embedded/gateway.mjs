@@ -2,13 +2,13 @@
 // same process. Detached is a way to run it, not another implementation.
 
 import { randomBytes } from "node:crypto";
-import { addon } from "../base/addon.mjs";
-import { LinkClient } from "../base/link-client.mjs";
-import { version } from "../base/paths.mjs";
-import { SessionRunner } from "../session/runner.mjs";
-import { ResidentFeatures } from "../host/resident.mjs";
+import { addon } from "../lib/addon.mjs";
+import { LinkConnection } from "../link/client.mjs";
+import { version } from "../lib/paths.mjs";
+import { SessionRunner } from "../extension/session-runner.mjs";
+import { ResidentFeatures } from "../gateway-host/resident-features.mjs";
 
-export { inProcess } from "../host/in-process.mjs";
+export { inProcess } from "../gateway-host/in-process.mjs";
 
 /**
  * @typedef {object} EmbeddedOptions
@@ -21,7 +21,7 @@ export { inProcess } from "../host/in-process.mjs";
  * @typedef {object} AttachOptions
  * @property {string} [label] what providers see in `sessions`; the folder's name by default
  * @property {string} [cwd] this process's by default
- * @property {import("../session/copilot-session.mjs").SessionTool[]} [tools] your own, kept beside those of
+ * @property {import("../extension/copilot-session.mjs").SessionTool[]} [tools] your own, kept beside those of
  *   the providers; the session's tools are replaced as a whole
  */
 
@@ -66,7 +66,7 @@ export class EmbeddedGateway {
    * @returns {Promise<{detach: (reason?: string) => void}>} once it is registered: providers can bind to it
    */
   async attachSession(session, options = {}) {
-    const link = new LinkClient({ onEvent: (event) => runner.receive(event) });
+    const link = new LinkConnection({ onEvent: (event) => runner.receive(event) });
     const runner = new SessionRunner(link, {
       id: session.sessionId,
       cwd: options.cwd ?? process.cwd(),
@@ -79,7 +79,7 @@ export class EmbeddedGateway {
     await runner.install();
     await link.connect(this.#gateway);
     await link.register(runner.registration());
-    runner.introduceAgain();
+    runner.resendState();
     const detach = (reason = "the session was detached") => {
       if (!this.#detachers.delete(detach)) return;
       runner.release();
@@ -90,7 +90,7 @@ export class EmbeddedGateway {
     return { detach };
   }
 
-  /** For `inProcess`. @param {import("../base/addon.js").LocalProviderHandlers} handlers */
+  /** For `inProcess`. @param {import("../lib/addon.js").LocalProviderHandlers} handlers */
   openProvider(handlers) {
     return this.#gateway.openProvider(handlers);
   }

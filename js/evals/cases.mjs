@@ -1,8 +1,8 @@
 // A file of cases: YAML text in, cases or problems with their lines out.
 
 import { isAlias, isMap as isMapNode, isSeq, LineCounter, parseDocument } from "yaml";
-import { messageOf } from "../base/errors.mjs";
-import { nameOutside } from "./workspace-path.mjs";
+import { errorMessage } from "../lib/values.mjs";
+import { findPathProblem } from "./workspace-path.mjs";
 import * as field from "./fields.mjs";
 
 /** @typedef {import("./fields.mjs").Path} Path */
@@ -36,26 +36,26 @@ import * as field from "./fields.mjs";
  * @property {{pass: Example[], fail: Example[]}} examples
  */
 
-export const MOST_BYTES = 8 * 1024 * 1024;
-const MOST_CASES = 20_000;
-const MOST_ALIASES = 100;
-const MOST_PROBLEMS = 20;
-const MOST_TEXT = 64 * 1024;
+export const MAX_BYTES = 8 * 1024 * 1024;
+const MAX_CASES = 20_000;
+const MAX_ALIASES = 100;
+const MAX_PROBLEMS = 20;
+const MAX_TEXT = 64 * 1024;
 const DEFAULT_TIMEOUT_MS = 120_000;
-const MOST_TIMEOUT_MS = 3_600_000;
+const MAX_TIMEOUT_MS = 3_600_000;
 const NAME = /^[\p{L}\p{N}](?:[\p{L}\p{N} ._:-]{0,78}[\p{L}\p{N}])?$/u;
 
 // ---- the fields -----------------------------------------------------------------------------------
 
 const short = field.text(1024);
-const long = field.text(MOST_TEXT);
+const long = field.text(MAX_TEXT);
 /** What becomes an argument of a program: together with a transcript, 128 KB at most. */
-const asked = field.text(8192);
+const promptText = field.text(8192);
 
 /** @type {field.Reader<string>} */
 const insidePath = (value, path, report) => {
   const name = short(value, path, report);
-  const problem = name === undefined ? undefined : nameOutside(name);
+  const problem = name === undefined ? undefined : findPathProblem(name);
   return problem === undefined ? name : void report(path, problem);
 };
 
@@ -156,8 +156,8 @@ const caseFields = field.map(
   "a case",
   {
     name: caseName,
-    prompt: asked,
-    timeout: field.duration(MOST_TIMEOUT_MS),
+    prompt: promptText,
+    timeout: field.duration(MAX_TIMEOUT_MS),
     setup: field.map("a setup", {
       files: (value, path, report) => {
         const files = field.named(long)(value, path, report) ?? {};
@@ -166,13 +166,13 @@ const caseFields = field.map(
       },
       git: field.yesOrNo,
       commands: field.list(long),
-      timeout: field.duration(MOST_TIMEOUT_MS),
+      timeout: field.duration(MAX_TIMEOUT_MS),
     }),
     must_call: field.list(call),
     must_not_call: field.list(call),
     observations: field.list(textWanted("an observation", { tool: short })),
     prohibited_claims: field.list(textWanted("a claim", {})),
-    rubric: asked,
+    rubric: promptText,
     assertions: field.list(assertion),
     examples: field.map("examples", { pass: field.list(example), fail: field.list(example) }),
   },
@@ -200,7 +200,7 @@ const wholeFile = field.map("a file of cases", { cases: field.list(evalCase) }, 
 // ---- the text -------------------------------------------------------------------------------------
 
 /** The part of a map or list, and where it begins. @param {any} node @param {string | number} part */
-function partOf(node, part) {
+function findPart(node, part) {
   if (isMapNode(node)) {
     const pair = node.items.find(({ key }) => String(/** @type {any} */ (key)?.value) === part);
     return { node: pair?.value, begin: /** @type {any} */ (pair?.key)?.range?.[0] };
@@ -210,11 +210,11 @@ function partOf(node, part) {
 }
 
 /** Where that part of the document begins. @param {any} document @param {Path} path @returns {number} */
-function offsetOf(document, path) {
+function findOffset(document, path) {
   let node = document.contents;
   let offset = node?.range?.[0] ?? 0;
   for (const part of path) {
-    const found = partOf(isAlias(node) ? node.resolve(document) : node, part);
+    const found = findPart(isAlias(node) ? node.resolve(document) : node, part);
     node = found.node;
     offset = found.begin ?? offset;
   }
@@ -239,7 +239,7 @@ export function readCases(source) {
   /** @type {Problem[]} */
   const problems = [];
   const add = (/** @type {number} */ offset, /** @type {string} */ message) => {
-    if (problems.length >= MOST_PROBLEMS) return;
+    if (problems.length >= MAX_PROBLEMS) return;
     const { line, col } = lines.linePos(offset);
     problems.push({ line, column: col, text: message });
   };
@@ -249,15 +249,15 @@ export function readCases(source) {
     const document = parseDocument(source, { lineCounter: lines, prettyErrors: false });
     for (const { pos, message } of document.errors) add(pos[0], message);
     if (problems.length > 0) return { cases, problems };
-    const value = document.toJS({ maxAliasCount: MOST_ALIASES });
+    const value = document.toJS({ maxAliasCount: MAX_ALIASES });
     const report = (/** @type {Path} */ path, /** @type {string} */ message) =>
-      add(offsetOf(document, path), message);
+      add(findOffset(document, path), message);
     cases = wholeFile(value, [], report)?.cases ?? [];
     if (problems.length === 0) checkNames(cases, (at, message) => report(["cases", at], message));
-    if (cases.length > MOST_CASES) report(["cases"], `at most ${MOST_CASES} cases`);
+    if (cases.length > MAX_CASES) report(["cases"], `at most ${MAX_CASES} cases`);
   } catch (error) {
     const deep = error instanceof RangeError;
-    add(0, deep ? "it is nested too deeply" : messageOf(error));
+    add(0, deep ? "it is nested too deeply" : errorMessage(error));
   }
   return { cases: problems.length > 0 ? [] : cases, problems };
 }

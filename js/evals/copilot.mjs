@@ -11,8 +11,8 @@ export class RunFailed extends Error {
 }
 
 /** @param {Scratch} scratch @param {TranscriptReader} reader @param {string} what */
-function failure(scratch, reader, what) {
-  const reasons = [...new Set([...reader.errors, scratch.said])].filter(Boolean);
+function createFailure(scratch, reader, what) {
+  const reasons = [...new Set([...reader.errors, scratch.logTail])].filter(Boolean);
   return new RunFailed([what, ...reasons].join(": "));
 }
 
@@ -33,21 +33,25 @@ export async function runPrompt({ cli, args, prompt, scratch, timeout, ending })
     log: scratch.log,
     onOutput: (text) => reader.feed(text),
   });
-  const end = await program.within(timeout, ending);
+  const end = await program.waitFor(timeout, ending);
   await program.end();
-  if (end === "interrupted") throw interruption();
+  if (end === "interrupted") throw createInterruption();
   if (end === "late") {
-    throw failure(scratch, reader, `the CLI did not end within ${timeout / 1000} s`);
+    throw createFailure(scratch, reader, `the CLI did not end within ${timeout / 1000} s`);
   }
   if (end.error) throw new RunFailed(`${cli} does not start: ${end.error.message}`);
   if (end.code !== 0 || !reader.ended || reader.errors.length > 0) {
     const how = end.signal ? `was ended by ${end.signal}` : `ended with exit code ${end.code}`;
-    throw failure(scratch, reader, `the CLI ${how}${reader.ended ? "" : " before it was done"}`);
+    throw createFailure(
+      scratch,
+      reader,
+      `the CLI ${how}${reader.ended ? "" : " before it was done"}`,
+    );
   }
   return { ...reader.read(), usage: reader.usage };
 }
 
-export function interruption() {
+export function createInterruption() {
   const failed = new RunFailed("interrupted");
   failed.interrupted = true;
   return failed;

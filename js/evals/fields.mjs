@@ -6,10 +6,10 @@
 /** @template T @typedef {(value: unknown, path: Path, report: Report) => T | undefined} Reader */
 
 const UNITS = { s: 1000, m: 60_000, h: 3_600_000 };
-const MOST_PATTERN = 4096;
+const MAX_PATTERN = 4096;
 
 /** @param {unknown} value */
-function kindOf(value) {
+function describeKind(value) {
   if (value === null || value === undefined) return "nothing";
   if (Array.isArray(value)) return "a list";
   return typeof value === "object" ? "a map" : `the ${typeof value} ${JSON.stringify(value)}`;
@@ -22,7 +22,7 @@ export const isMap = (value) =>
 /** @param {number} most characters @returns {Reader<string>} */
 export const text = (most) => (value, path, report) => {
   if (typeof value !== "string" || value.trim() === "") {
-    return void report(path, `expected a text, found ${kindOf(value)}`);
+    return void report(path, `expected a text, found ${describeKind(value)}`);
   }
   if (value.length > most) return void report(path, `a text of at most ${most} characters`);
   return value;
@@ -32,13 +32,13 @@ export const text = (most) => (value, path, report) => {
 export const yesOrNo = (value, path, report) =>
   typeof value === "boolean"
     ? value
-    : void report(path, `expected true or false, found ${kindOf(value)}`);
+    : void report(path, `expected true or false, found ${describeKind(value)}`);
 
 /** @param {number} least @returns {Reader<number>} */
 export const wholeNumber = (least) => (value, path, report) =>
   Number.isSafeInteger(value) && Number(value) >= least
     ? Number(value)
-    : void report(path, `expected a whole number from ${least} on, found ${kindOf(value)}`);
+    : void report(path, `expected a whole number from ${least} on, found ${describeKind(value)}`);
 
 /** In ms. @param {number} mostMs @returns {Reader<number>} */
 export const duration = (mostMs) => (value, path, report) => {
@@ -48,13 +48,13 @@ export const duration = (mostMs) => (value, path, report) => {
   const most = `from 1s to ${mostMs / 60_000}m`;
   return void report(
     path,
-    `expected a duration such as 30s or 5m, ${most}; found ${kindOf(value)}`,
+    `expected a duration such as 30s or 5m, ${most}; found ${describeKind(value)}`,
   );
 };
 
 /** A regular expression of JavaScript. @param {string} flags @returns {Reader<RegExp>} */
 export const pattern = (flags) => (value, path, report) => {
-  const source = text(MOST_PATTERN)(value, path, report);
+  const source = text(MAX_PATTERN)(value, path, report);
   if (source === undefined) return undefined;
   try {
     return new RegExp(source, flags);
@@ -65,7 +65,8 @@ export const pattern = (flags) => (value, path, report) => {
 
 /** @template T @param {Reader<T>} item @returns {Reader<T[]>} */
 export const list = (item) => (value, path, report) => {
-  if (!Array.isArray(value)) return void report(path, `expected a list, found ${kindOf(value)}`);
+  if (!Array.isArray(value))
+    return void report(path, `expected a list, found ${describeKind(value)}`);
   return value.flatMap((one, at) => {
     const read = item(one, [...path, at], report);
     return read === undefined ? [] : [read];
@@ -74,7 +75,7 @@ export const list = (item) => (value, path, report) => {
 
 /** Any names, each with such a value. @template T @param {Reader<T>} item @returns {Reader<Record<string, T>>} */
 export const named = (item) => (value, path, report) => {
-  if (!isMap(value)) return void report(path, `expected a map, found ${kindOf(value)}`);
+  if (!isMap(value)) return void report(path, `expected a map, found ${describeKind(value)}`);
   /** @type {Record<string, T>} */
   const found = Object.create(null);
   for (const [name, one] of Object.entries(value)) {
@@ -96,7 +97,7 @@ export const anything = (value) => value;
 export const map =
   (what, fields, required = []) =>
   (value, path, report) => {
-    if (!isMap(value)) return void report(path, `expected ${what}, found ${kindOf(value)}`);
+    if (!isMap(value)) return void report(path, `expected ${what}, found ${describeKind(value)}`);
     /** @type {Record<string, unknown>} */
     const found = {};
     for (const [name, one] of Object.entries(value)) {

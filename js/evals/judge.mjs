@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import vm from "node:vm";
 import { isMap } from "./fields.mjs";
-import { transcriptOf } from "./transcript.mjs";
+import { createTranscript } from "./transcript.mjs";
 
 /** @typedef {import("./cases.mjs").Case} Case */
 /** @typedef {import("./cases.mjs").Example} Example */
@@ -14,13 +14,13 @@ import { transcriptOf } from "./transcript.mjs";
 /** @typedef {import("./transcript.mjs").Call} Call */
 /**
  * What was looked up for an assertion, in the place of the same number.
- * @typedef {{problem?: string, count?: number, file?: {exists: boolean, text: string, sha256: string}}} Found
+ * @typedef {{problem?: string, count?: number, file?: {exists: boolean, text: string, sha256: string}}} AssertionFacts
  */
-/** @typedef {{transcript: Transcript, found: Found[]}} Evidence */
+/** @typedef {{transcript: Transcript, found: AssertionFacts[]}} Evidence */
 /** `why`: what was there instead; empty where it passed. @typedef {{check: string, passed: boolean, why: string}} Check */
 
 const MATCH_MS = 1000;
-const SHOWN = 200;
+const MAX_SHOWN = 200;
 
 // ---- matching -------------------------------------------------------------------------------------
 
@@ -42,11 +42,11 @@ function matches(pattern, text) {
 }
 
 /** @param {string} text */
-const plain = (text) => text.toLowerCase().replace(/\s+/g, " ").trim();
+const normalizeText = (text) => text.toLowerCase().replace(/\s+/g, " ").trim();
 
 /** @param {TextWanted} wanted @param {string} text */
 const hasText = ({ text: wanted, match }, text) =>
-  match ? matches(match, text) : plain(text).includes(plain(wanted ?? ""));
+  match ? matches(match, text) : normalizeText(text).includes(normalizeText(wanted ?? ""));
 
 /** Maps may have further fields. @param {unknown} wanted @param {unknown} value @returns {boolean} */
 function fits(wanted, value) {
@@ -66,9 +66,9 @@ const isCall = ({ tool, arguments: args = {} }, call) =>
   call.tool === tool && fits(args, call.arguments);
 
 /** @param {unknown} value */
-const shown = (value) => {
+const formatValue = (value) => {
   const text = typeof value === "string" ? value : JSON.stringify(value);
-  return text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text;
+  return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
 };
 
 // ---- the checks -----------------------------------------------------------------------------------
@@ -76,22 +76,22 @@ const shown = (value) => {
 /** @param {CallWanted} wanted */
 const callWords = ({ tool, arguments: args }) =>
   args
-    ? `${tool} ${shown(JSON.stringify(args, (_name, one) => (one instanceof RegExp ? String(one) : one)))}`
+    ? `${tool} ${formatValue(JSON.stringify(args, (_name, one) => (one instanceof RegExp ? String(one) : one)))}`
     : tool;
 
 /** @param {Call[]} calls */
 const callsMade = (calls) =>
   calls.length === 0
     ? "no tool was called"
-    : `called: ${shown(calls.map(({ tool, failed }) => (failed ? `${tool} (failed)` : tool)).join(", "))}`;
+    : `called: ${formatValue(calls.map(({ tool, failed }) => (failed ? `${tool} (failed)` : tool)).join(", "))}`;
 
 /** @param {TextWanted} wanted */
 const textWords = ({ tool, text, match }) =>
-  `${tool ? `${tool}: ` : ""}${match ? `/${match.source}/` : `"${shown(text)}"`}`;
+  `${tool ? `${tool}: ` : ""}${match ? `/${match.source}/` : `"${formatValue(text)}"`}`;
 
 /** @param {Assertion} assertion */
 function assertionWords({ record, file, transcript }) {
-  if (record) return `record ${record.collection} ${shown(record.where)}`;
+  if (record) return `record ${record.collection} ${formatValue(record.where)}`;
   if (file) return `file ${file.path}`;
   return `transcript /${transcript?.match.source}/`;
 }
@@ -102,14 +102,14 @@ function countWords({ min, max }) {
   return max === Infinity ? `at least ${min}` : `${min} to ${max}`;
 }
 
-/** @param {import("./cases.mjs").FileWanted} wanted @param {NonNullable<Found["file"]>} file @returns {string} what is wrong */
+/** @param {import("./cases.mjs").FileWanted} wanted @param {NonNullable<AssertionFacts["file"]>} file @returns {string} what is wrong */
 function fileTrouble({ exists, match, sha256 }, file) {
   if (file.exists !== exists) return exists ? "it does not exist" : "it exists";
   if (match && !matches(match, file.text)) return `/${match.source}/ is not in it`;
   return sha256 && sha256 !== file.sha256 ? `its SHA-256 is ${file.sha256}` : "";
 }
 
-/** @param {Assertion} assertion @param {Found} found @param {Transcript} transcript @returns {string} what is wrong */
+/** @param {Assertion} assertion @param {AssertionFacts} found @param {Transcript} transcript @returns {string} what is wrong */
 function assertionTrouble({ record, file, transcript: wanted }, found, { text }) {
   if (found.problem) return found.problem;
   if (record) {
@@ -124,7 +124,7 @@ function assertionTrouble({ record, file, transcript: wanted }, found, { text })
 }
 
 /** @param {string} check @param {() => string} trouble @returns {Check} */
-function checked(check, trouble) {
+function runCheck(check, trouble) {
   let why;
   try {
     why = trouble();
@@ -142,30 +142,30 @@ export function judge(wanted, { transcript, found }) {
   const { calls, said } = transcript;
   return [
     ...wanted.must_call.map((one) =>
-      checked(`must_call ${callWords(one)}`, () =>
+      runCheck(`must_call ${callWords(one)}`, () =>
         calls.some((call) => !call.failed && isCall(one, call)) ? "" : callsMade(calls),
       ),
     ),
     ...wanted.must_not_call.map((one) =>
-      checked(`must_not_call ${callWords(one)}`, () => {
+      runCheck(`must_not_call ${callWords(one)}`, () => {
         const call = calls.find((each) => isCall(one, each));
-        return call ? `called with ${shown(call.arguments)}` : "";
+        return call ? `called with ${formatValue(call.arguments)}` : "";
       }),
     ),
     ...wanted.observations.map((one) =>
-      checked(`observations ${textWords(one)}`, () => {
+      runCheck(`observations ${textWords(one)}`, () => {
         const about = calls.filter(({ tool }) => one.tool === undefined || one.tool === tool);
         return about.some(({ result }) => hasText(one, result)) ? "" : "no tool result has it";
       }),
     ),
     ...wanted.prohibited_claims.map((one) =>
-      checked(`prohibited_claims ${textWords(one)}`, () => {
+      runCheck(`prohibited_claims ${textWords(one)}`, () => {
         const claim = said.find((text) => hasText(one, text));
-        return claim === undefined ? "" : `said: ${shown(claim)}`;
+        return claim === undefined ? "" : `said: ${formatValue(claim)}`;
       }),
     ),
     ...wanted.assertions.map((one, at) =>
-      checked(assertionWords(one), () => assertionTrouble(one, found[at] ?? {}, transcript)),
+      runCheck(assertionWords(one), () => assertionTrouble(one, found[at] ?? {}, transcript)),
     ),
   ];
 }
@@ -186,20 +186,20 @@ function holds(wanted, value) {
 }
 
 /** A column, or a field of the body, also a deeper one. @param {Record<string, any>} record @param {string} name */
-const fieldOf = (record, name) =>
+const readField = (record, name) =>
   name in record
     ? record[name]
     : name
         .split(".")
         .reduce((value, part) => value?.[part], /** @type {any} */ (record.body ?? {}));
 
-/** @param {Example} example @param {Assertion} assertion @returns {Found} */
-function lookInExample({ files = {}, records = [] }, { record, file }) {
+/** @param {Example} example @param {Assertion} assertion @returns {AssertionFacts} */
+function findInExample({ files = {}, records = [] }, { record, file }) {
   if (record) {
     const fitting = records.filter(
       (one) =>
         one.collection === record.collection &&
-        Object.entries(record.where).every(([name, wanted]) => holds(wanted, fieldOf(one, name))),
+        Object.entries(record.where).every(([name, wanted]) => holds(wanted, readField(one, name))),
     );
     return { count: fitting.length };
   }
@@ -210,7 +210,7 @@ function lookInExample({ files = {}, records = [] }, { record, file }) {
 }
 
 /** @param {Case} wanted @param {Example} example @returns {Evidence} */
-function evidenceOf(wanted, example) {
+function createEvidence(wanted, example) {
   const calls = (example.calls ?? []).map(
     ({ tool, arguments: args = {}, result = "", failed = false }) => ({
       ...{ tool, arguments: args, result, failed },
@@ -218,8 +218,8 @@ function evidenceOf(wanted, example) {
   );
   const said = example.answer === undefined ? [] : [example.answer];
   return {
-    transcript: transcriptOf({ prompt: wanted.prompt, calls, said }),
-    found: wanted.assertions.map((assertion) => lookInExample(example, assertion)),
+    transcript: createTranscript({ prompt: wanted.prompt, calls, said }),
+    found: wanted.assertions.map((assertion) => findInExample(example, assertion)),
   };
 }
 
@@ -229,7 +229,7 @@ function evidenceOf(wanted, example) {
  */
 export function examplesTrouble(wanted) {
   const failing = (/** @type {Example} */ example) =>
-    judge(wanted, evidenceOf(wanted, example)).filter(({ passed }) => !passed);
+    judge(wanted, createEvidence(wanted, example)).filter(({ passed }) => !passed);
   return [
     ...wanted.examples.pass.flatMap((example, at) =>
       failing(example).map(({ check, why }) => `pass example ${at + 1} fails: ${check}: ${why}`),

@@ -1,7 +1,7 @@
 // A program with all that it starts: a process group that ends when it is to, or with this process.
 
 import { spawn } from "node:child_process";
-import { sleep } from "../base/patience.mjs";
+import { sleep } from "../lib/timers.mjs";
 import { guard, ownGroup, release, signalGroup } from "../process/group.mjs";
 
 /** From SIGTERM to SIGKILL. */
@@ -47,7 +47,7 @@ export class Program {
    * Its end, or what comes first: the time is up, or the user has interrupted.
    * @param {number} ms @param {AbortSignal} ending @returns {Promise<End | "late" | "interrupted">}
    */
-  async within(ms, ending) {
+  async waitFor(ms, ending) {
     /** @type {(why: "late" | "interrupted") => void} */
     let stop = () => {};
     /** @type {Promise<"late" | "interrupted">} */

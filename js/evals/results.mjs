@@ -2,11 +2,11 @@
 
 import fs from "node:fs";
 import path from "node:path";
-import { makePrivateFolder, writePrivate } from "../base/host-files.mjs";
-import { redact } from "../base/redact.mjs";
-import { shortened, visible } from "../base/visible.mjs";
+import { makePrivateFolder, writePrivate } from "../lib/host-files.mjs";
+import { redact } from "../lib/redact.mjs";
+import { shortenText, visible } from "../lib/visible.mjs";
 
-/** @typedef {import("./run-case.mjs").CaseResult} CaseResult */
+/** @typedef {import("./case-runner.mjs").CaseResult} CaseResult */
 /** @typedef {"passed" | "failed" | "error" | "broken"} Status */
 /**
  * @typedef {object} Results
@@ -20,11 +20,11 @@ import { shortened, visible } from "../base/visible.mjs";
  * @property {CaseResult[]} cases
  */
 
-const MOST_ROWS = 100;
-const MOST_DETAILS = 20;
-const MOST_LINE = 400;
-const KEPT_RESULTS = 20;
-const KEPT_VERDICTS = 500;
+const MAX_ROWS = 100;
+const MAX_DETAILS = 20;
+const MAX_LINE = 400;
+const MAX_RESULTS = 20;
+const MAX_VERDICTS = 500;
 
 /** @param {string} home @returns {{folder: string, verdicts: string}} where results are without another place */
 export function resultsPlace(home) {
@@ -59,51 +59,51 @@ export function writeResults(results, home, output) {
   makePrivateFolder(folder);
   const file = path.join(folder, `${results.startedAt.replaceAll(":", "-")}.json`);
   writePrivate(file, text);
-  keepNewest(folder, KEPT_RESULTS);
-  keepNewest(verdicts, KEPT_VERDICTS);
+  keepNewest(folder, MAX_RESULTS);
+  keepNewest(verdicts, MAX_VERDICTS);
   return file;
 }
 
 /** Of a record's body; all of it is in the file. */
-const MOST_REASONS = 3;
-const MOST_REASON = 200;
-const MOST_BYTES = 4096;
+const MAX_REASONS = 3;
+const MAX_REASON = 200;
+const MAX_BYTES = 4096;
 
 /** A control character, six bytes in JSON, counts as what is shown of it. @param {string} text */
-const recorded = (text) => shortened(visible(text), MOST_REASON);
+const toRecordText = (text) => shortenText(visible(text), MAX_REASON);
 
 /** @param {unknown} body */
-const bytesOf = (body) => Buffer.byteLength(JSON.stringify(body));
+const countBytes = (body) => Buffer.byteLength(JSON.stringify(body));
 
 /**
  * What is recorded of a run: a body for each case.
  * @param {Results} results @returns {Record<string, unknown>[]} without secrets, and of at most 4 KB
  */
-export const recordsOf = ({ startedAt, file, tap, cases }) =>
+export const toRecords = ({ startedAt, file, tap, cases }) =>
   cases.map(({ name, status, ms, problems, checks, calls }) => {
     const failed = checks.filter(({ passed }) => !passed);
     const reasons = [...problems, ...failed.map(({ check, why }) => `${check}: ${why}`)];
     // Secrets first: a part of one is not recognized.
-    const clean = redact({ name, file, reasons: reasons.slice(0, MOST_REASONS) });
+    const clean = redact({ name, file, reasons: reasons.slice(0, MAX_REASONS) });
     const body = {
-      ...{ case: recorded(clean.name), status, ms, run: startedAt, tap },
-      file: recorded(clean.file),
+      ...{ case: toRecordText(clean.name), status, ms, run: startedAt, tap },
+      file: toRecordText(clean.file),
       ...{ checks: checks.length, failed: failed.length, calls: calls.length },
-      reasons: clean.reasons.map(recorded),
+      reasons: clean.reasons.map(toRecordText),
     };
-    while (bytesOf(body) > MOST_BYTES && body.reasons.length > 0) body.reasons.pop();
+    while (countBytes(body) > MAX_BYTES && body.reasons.length > 0) body.reasons.pop();
     return body;
   });
 
 /** @param {CaseResult[]} cases @returns {Record<Status, number>} */
-export function countsOf(cases) {
+export function countByStatus(cases) {
   const counts = { passed: 0, failed: 0, error: 0, broken: 0 };
   for (const { status } of cases) counts[status] += 1;
   return counts;
 }
 
 /** A text of the model or a tool cannot be Markdown. @param {string} text */
-const asCode = (text) => `\`${shortened(text, MOST_LINE).replaceAll("`", "'")}\``;
+const toCode = (text) => `\`${shortenText(text, MAX_LINE).replaceAll("`", "'")}\``;
 
 /** @param {CaseResult} result @returns {string[]} */
 function details({ name, status, problems, checks }) {
@@ -112,14 +112,14 @@ function details({ name, status, problems, checks }) {
     "",
     `## ${name}: ${status}`,
     "",
-    ...problems.map((problem) => `- ${asCode(problem)}`),
-    ...failed.map(({ check, why }) => `- ${asCode(check)}: ${asCode(why)}`),
+    ...problems.map((problem) => `- ${toCode(problem)}`),
+    ...failed.map(({ check, why }) => `- ${toCode(check)}: ${toCode(why)}`),
   ];
 }
 
 /** @param {Results} results @param {string} file that has all of it @returns {string[]} lines of Markdown */
 export function reportLines({ cases, counts, ms }, file) {
-  const rows = cases.slice(0, MOST_ROWS);
+  const rows = cases.slice(0, MAX_ROWS);
   const bad = cases.filter(({ status }) => status !== "passed");
   const others = Object.entries(counts).filter(
     ([status, count]) => status !== "passed" && count > 0,
@@ -133,8 +133,8 @@ export function reportLines({ cases, counts, ms }, file) {
     "| --- | --- | --- |",
     ...rows.map(({ name, status, ms: time }) => `| ${name} | ${status} | ${seconds(time)} |`),
     ...(rows.length < cases.length ? [`| ${cases.length - rows.length} more | | |`] : []),
-    ...bad.slice(0, MOST_DETAILS).flatMap(details),
-    ...(bad.length > MOST_DETAILS ? ["", `${bad.length - MOST_DETAILS} more did not pass.`] : []),
+    ...bad.slice(0, MAX_DETAILS).flatMap(details),
+    ...(bad.length > MAX_DETAILS ? ["", `${bad.length - MAX_DETAILS} more did not pass.`] : []),
     "",
     `All results: ${file}`,
   ];

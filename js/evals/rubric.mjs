@@ -3,8 +3,8 @@
 import { createHash, randomBytes } from "node:crypto";
 import fs from "node:fs";
 import path from "node:path";
-import { readIfThere, writePrivate } from "../base/host-files.mjs";
-import { messageOf } from "../base/errors.mjs";
+import { readIfThere, writePrivate } from "../lib/host-files.mjs";
+import { errorMessage } from "../lib/values.mjs";
 import { RunFailed, runPrompt } from "./copilot.mjs";
 import { Scratch } from "./scratch.mjs";
 
@@ -15,15 +15,15 @@ import { Scratch } from "./scratch.mjs";
 const QUESTION_VERSION = 1;
 const TIMEOUT_MS = 120_000;
 /** A command line takes 128 KB. */
-const MOST_TRANSCRIPT = 24_000;
-const MOST_REASON = 500;
+const MAX_TRANSCRIPT = 24_000;
+const MAX_REASON = 500;
 const NO_TOOLS = ["--available-tools=none"];
 
 /** Its beginning and its end. @param {string} text */
-function middleCut(text) {
-  if (text.length <= MOST_TRANSCRIPT) return text;
-  const half = MOST_TRANSCRIPT / 2;
-  return `${text.slice(0, half)}\n[… ${text.length - MOST_TRANSCRIPT} characters are left out …]\n${text.slice(-half)}`;
+function cutMiddle(text) {
+  if (text.length <= MAX_TRANSCRIPT) return text;
+  const half = MAX_TRANSCRIPT / 2;
+  return `${text.slice(0, half)}\n[… ${text.length - MAX_TRANSCRIPT} characters are left out …]\n${text.slice(-half)}`;
 }
 
 /** The transcript cannot end its fence, which has random digits. @param {string} rubric @param {string} transcript */
@@ -40,19 +40,19 @@ function question(rubric, transcript) {
 }
 
 /** @param {string} answer @returns {Verdict | undefined} */
-function verdictIn(answer) {
+function parseVerdict(answer) {
   try {
     const text = answer.slice(answer.indexOf("{"), answer.lastIndexOf("}") + 1);
     const { verdict, reason } = JSON.parse(text);
     if (verdict !== "pass" && verdict !== "fail") return undefined;
-    return { verdict, reason: String(reason ?? "").slice(0, MOST_REASON) };
+    return { verdict, reason: String(reason ?? "").slice(0, MAX_REASON) };
   } catch {
     return undefined;
   }
 }
 
 /** @param {Verdict} verdict @returns {Check} */
-const asCheck = ({ verdict, reason }) => ({
+const toCheck = ({ verdict, reason }) => ({
   check: "rubric",
   passed: verdict === "pass",
   why: verdict === "pass" ? "" : `the judge says: ${reason}`,
@@ -65,27 +65,31 @@ const asCheck = ({ verdict, reason }) => ({
  * @param {string} asked.rubric @param {import("./transcript.mjs").Transcript} asked.transcript
  * @returns {Promise<Check>}
  */
-export async function askJudge({ cli, env, model, cache, ending, rubric, transcript }) {
-  const text = middleCut(transcript.text);
+export async function queryJudge({ cli, env, model, cache, ending, rubric, transcript }) {
+  const text = cutMiddle(transcript.text);
   const judgeName = model ?? env.COPILOT_MODEL ?? "";
   const asked = JSON.stringify([QUESTION_VERSION, judgeName, rubric, text]);
   const file = path.join(cache, `${createHash("sha256").update(asked).digest("hex")}.json`);
-  const known = verdictIn(readIfThere(file) ?? "");
-  if (known) return asCheck(known);
+  const known = parseVerdict(readIfThere(file) ?? "");
+  if (known) return toCheck(known);
   const scratch = await Scratch.create(env);
   try {
     const args = [...NO_TOOLS, ...(model ? ["--model", model] : [])];
     const prompt = question(rubric, text);
     const run = { cli, args, prompt, scratch, timeout: TIMEOUT_MS, ending };
     const answer = (await runPrompt(run)).said.at(-1) ?? "";
-    const verdict = verdictIn(answer);
-    if (!verdict) throw new Error(`its answer is not a verdict: ${answer.slice(0, MOST_REASON)}`);
+    const verdict = parseVerdict(answer);
+    if (!verdict) throw new Error(`its answer is not a verdict: ${answer.slice(0, MAX_REASON)}`);
     fs.mkdirSync(cache, { recursive: true, mode: 0o700 });
     writePrivate(file, JSON.stringify(verdict));
-    return asCheck(verdict);
+    return toCheck(verdict);
   } catch (error) {
     if (error instanceof RunFailed && error.interrupted) throw error;
-    return { check: "rubric", passed: false, why: `the judge did not judge: ${messageOf(error)}` };
+    return {
+      check: "rubric",
+      passed: false,
+      why: `the judge did not judge: ${errorMessage(error)}`,
+    };
   } finally {
     await scratch.dispose();
   }

@@ -4,20 +4,20 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
-import { freePort } from "../base/free-port.mjs";
-import { readDescriptor } from "../base/host-files.mjs";
-import { gatewayFiles, programFolder } from "../base/paths.mjs";
-import { sleep } from "../base/patience.mjs";
+import { findFreePort } from "../lib/free-port.mjs";
+import { readDescriptor } from "../lib/host-files.mjs";
+import { gatewayFiles, programFolder } from "../lib/paths.mjs";
+import { sleep } from "../lib/timers.mjs";
 
 /** The CLI's own of a surrounding session, and settings of a gateway that is not this one. */
-const LEFT_OUT =
+const EXCLUDED_VARIABLES =
   /^(TAP_(?!NODE$).*|COPILOT_HOME|COPILOT_ALLOW_ALL|COPILOT_AGENT_SESSION_ID|COPILOT_CLI.*|COPILOT_SDK_PATH|COPILOT_EXTENSION_PARENT_PID|SESSION_ID|EXTENSION_PATH)$/;
 /** Longer than the questions about records take; the gateway is ended then. */
 const GRACE_MS = "15000";
 const TERM_MS = 3000;
 const KILL_MS = 3000;
 const POLL_MS = 50;
-const MOST_LOG = 2000;
+const MAX_LOG = 2000;
 
 /** @param {number} pid @param {NodeJS.Signals} signal */
 function signalProcess(pid, signal) {
@@ -55,7 +55,7 @@ export class Scratch {
     fs.mkdirSync(this.home);
     fs.mkdirSync(this.workspace);
     this.log = fs.openSync(path.join(this.folder, "log"), "a+", 0o600);
-    const kept = Object.entries(env).filter(([name]) => !LEFT_OUT.test(name));
+    const kept = Object.entries(env).filter(([name]) => !EXCLUDED_VARIABLES.test(name));
     this.env = {
       ...Object.fromEntries(kept),
       COPILOT_HOME: this.home,
@@ -67,7 +67,7 @@ export class Scratch {
 
   /** @param {NodeJS.ProcessEnv} env */
   static async create(env) {
-    return new Scratch(env, await freePort());
+    return new Scratch(env, await findFreePort());
   }
 
   /** This tap, as the CLI finds it. */
@@ -83,9 +83,9 @@ export class Scratch {
   }
 
   /** The end of what programs wrote. */
-  get said() {
+  get logTail() {
     const size = fs.fstatSync(this.log).size;
-    const buffer = Buffer.alloc(Math.min(size, MOST_LOG));
+    const buffer = Buffer.alloc(Math.min(size, MAX_LOG));
     fs.readSync(this.log, buffer, 0, buffer.length, size - buffer.length);
     return buffer.toString("utf8").trim();
   }

@@ -6,13 +6,13 @@
  * @typedef {{calls: Call[], said: string[], text: string}} Transcript
  */
 
-const MOST_TEXT = 256 * 1024;
-const MOST_LINE = 16 * 1024 * 1024;
-const MOST_ENTRIES = 10_000;
-const MOST_ERRORS = 5;
+const MAX_TEXT = 256 * 1024;
+const MAX_LINE = 16 * 1024 * 1024;
+const MAX_ENTRIES = 10_000;
+const MAX_ERRORS = 5;
 
 /** @param {unknown} text */
-const bounded = (text) => String(text ?? "").slice(0, MOST_TEXT);
+const truncate = (text) => String(text ?? "").slice(0, MAX_TEXT);
 
 /** @param {Call} call */
 const callText = ({ tool, arguments: args, result, failed }) =>
@@ -22,7 +22,7 @@ const callText = ({ tool, arguments: args, result, failed }) =>
  * The same from its parts, for a run and for an example.
  * @param {{prompt?: string, calls: Call[], said: string[]}} parts @returns {Transcript}
  */
-export function transcriptOf({ prompt = "", calls, said }) {
+export function createTranscript({ prompt = "", calls, said }) {
   const texts = [
     `user: ${prompt}`,
     ...calls.map(callText),
@@ -48,8 +48,8 @@ export class TranscriptReader {
   feed(text) {
     const lines = (this.#rest + text).split("\n");
     this.#rest = lines.pop() ?? "";
-    if (this.#rest.length > MOST_LINE) {
-      this.#error(`the CLI wrote a line of more than ${MOST_LINE} characters`);
+    if (this.#rest.length > MAX_LINE) {
+      this.#error(`the CLI wrote a line of more than ${MAX_LINE} characters`);
       this.#rest = "";
     }
     for (const line of lines) this.#line(line);
@@ -68,14 +68,14 @@ export class TranscriptReader {
 
   /** @param {{type: string, data?: any, exitCode?: number, usage?: unknown}} event */
   #event({ type, data = {}, exitCode, usage }) {
-    if (type === "user.message") this.#add({ who: "user", text: bounded(data.content) });
+    if (type === "user.message") this.#add({ who: "user", text: truncate(data.content) });
     if (type === "assistant.message" && data.content) {
-      this.#add({ who: "assistant", text: bounded(data.content) });
+      this.#add({ who: "assistant", text: truncate(data.content) });
     }
     if (type === "tool.execution_start") this.#start(data);
     if (type === "tool.execution_complete") this.#complete(data);
-    if (type === "session.error") this.#error(bounded(data.message));
-    if (type === "abort") this.#error(`the run was aborted: ${bounded(data.reason)}`);
+    if (type === "session.error") this.#error(truncate(data.message));
+    if (type === "abort") this.#error(`the run was aborted: ${truncate(data.reason)}`);
     if (type === "result") {
       this.ended = exitCode === 0;
       this.usage = usage;
@@ -84,20 +84,20 @@ export class TranscriptReader {
 
   /** @param {Call | {who: "user" | "assistant", text: string}} entry */
   #add(entry) {
-    if (this.#entries.length < MOST_ENTRIES) this.#entries.push(entry);
-    else this.#error(`the run has more than ${MOST_ENTRIES} messages and calls`);
+    if (this.#entries.length < MAX_ENTRIES) this.#entries.push(entry);
+    else this.#error(`the run has more than ${MAX_ENTRIES} messages and calls`);
   }
 
   /** The first few say enough. @param {string} text */
   #error(text) {
-    if (this.errors.length < MOST_ERRORS && !this.errors.includes(text)) this.errors.push(text);
+    if (this.errors.length < MAX_ERRORS && !this.errors.includes(text)) this.errors.push(text);
   }
 
   /** @param {any} data */
   #start({ toolCallId, toolName, arguments: args }) {
     const call = { tool: String(toolName), arguments: args ?? {}, result: "", failed: true };
     this.#add(call);
-    if (this.#calls.size < MOST_ENTRIES) this.#calls.set(toolCallId, call);
+    if (this.#calls.size < MAX_ENTRIES) this.#calls.set(toolCallId, call);
   }
 
   /** @param {any} data */
@@ -105,7 +105,7 @@ export class TranscriptReader {
     const call = this.#calls.get(toolCallId);
     if (!call) return;
     call.failed = success !== true;
-    call.result = bounded(success ? result?.content : error?.message);
+    call.result = truncate(success ? result?.content : error?.message);
   }
 
   /** @returns {Transcript} */

@@ -3,7 +3,7 @@
 import path from "node:path";
 
 /** @param {string} name as the file of cases has it @returns {string | undefined} why it is refused */
-export function nameOutside(name) {
+export function findPathProblem(name) {
   const parts = name.split(/[/\\]/);
   if (path.posix.isAbsolute(name) || path.win32.isAbsolute(name) || parts.includes("..")) {
     return `"${name}" is not a path inside the workspace`;

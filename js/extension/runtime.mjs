@@ -2,15 +2,15 @@
 // to the gateway, and shuts it down properly. If the CLI imports the extension again in the same process, it
 // finds this runtime and joins again.
 
-import { sleep } from "../base/patience.mjs";
-import { GatewayLink } from "../session/gateway-link.mjs";
-import { limitsIn } from "../base/limits.mjs";
-import { openLog } from "../base/log.mjs";
-import { wholeNumber } from "../base/numbers.mjs";
-import { gatewayFiles } from "../base/paths.mjs";
-import { sessionEnvironment } from "../session/environment.mjs";
-import { SessionRunner } from "../session/runner.mjs";
-import { SlashCommands } from "../session/slash-commands.mjs";
+import { sleep } from "../lib/timers.mjs";
+import { GatewayLink } from "./gateway-link.mjs";
+import { readLimits } from "../lib/limits.mjs";
+import { openLog } from "../lib/log.mjs";
+import { parseWholeNumber } from "../lib/values.mjs";
+import { gatewayFiles } from "../lib/paths.mjs";
+import { sessionEnvironment } from "./session-info.mjs";
+import { SessionRunner } from "./session-runner.mjs";
+import { SlashCommands } from "./slash-commands.mjs";
 
 /** After SIGTERM the CLI gives about a second, five where it reloads us. */
 const DRAIN_MS = 4000;
@@ -25,15 +25,15 @@ function syncPreference(env = process.env) {
   return wanted === "live" || wanted === "reload" ? wanted : "auto";
 }
 
-/** Once for each session. @param {import("../session/gateway-link.mjs").GatewayEvent} welcome */
+/** Once for each session. @param {import("./gateway-link.mjs").GatewayEvent} welcome */
 const readyLine = ({ version, port }) => `tap ${version} ready, port ${port} (/tap)`;
 
 /**
  * A gateway in this process. It is loaded only here: hardly any machine lacks a Node.js for the host.
- * @param {import("../base/paths.mjs").GatewayFiles} files @param {import("../base/log.mjs").Log} log
+ * @param {import("../lib/paths.mjs").GatewayFiles} files @param {import("../lib/log.mjs").Log} log
  */
 async function startFallback(files, log) {
-  const { GatewayHost } = await import("../host/gateway-host.mjs");
+  const { GatewayHost } = await import("../gateway-host/gateway-host.mjs");
   const host = await GatewayHost.create(files, log, () => {});
   host.start();
   return host;
@@ -54,7 +54,7 @@ export class Runtime {
   constructor(env = process.env) {
     const files = gatewayFiles(env);
     this.#log = openLog(files.logs, "extension.log");
-    for (const { wrong, value, unit } of limitsIn(env)) {
+    for (const { wrong, value, unit } of readLimits(env)) {
       if (wrong) this.#log("warning", `${wrong}; using ${value} ${unit}`);
     }
     this.#link = new GatewayLink({
@@ -62,11 +62,11 @@ export class Runtime {
       log: this.#log,
       register: () => this.#session.registration(),
       onEvent: (event) => {
-        if (event.type === "command.result") this.#commands.finished(/** @type {any} */ (event));
+        if (event.type === "command.result") this.#commands.showResult(/** @type {any} */ (event));
         else this.#session.receive(event);
       },
       onWelcome: (welcome) => {
-        this.#session.introduceAgain();
+        this.#session.resendState();
         if (!welcome.known && env.TAP_QUIET !== "1") this.#show(readyLine(welcome));
       },
       onLost: () => {
@@ -82,7 +82,7 @@ export class Runtime {
     this.#session = new SessionRunner(this.#link, {
       id: env.SESSION_ID ?? "",
       cwd: process.cwd(),
-      cliPid: wholeNumber(env.COPILOT_EXTENSION_PARENT_PID, 1, 2 ** 32) ?? process.ppid,
+      cliPid: parseWholeNumber(env.COPILOT_EXTENSION_PARENT_PID, 1, 2 ** 32) ?? process.ppid,
       environment: sessionEnvironment(env, process.execPath),
       sync: syncPreference(env),
       log: this.#log,

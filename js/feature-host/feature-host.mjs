@@ -1,45 +1,45 @@
 // The features of this process: each has a provider of its own over the link, its services, and its installation. They
 // are installed and removed while everything else goes on.
 
-import { messageOf } from "../base/errors.mjs";
+import { errorMessage } from "../lib/values.mjs";
 import { provider } from "../../sdk/node/provider.mjs";
-import { conditionsOf } from "../registry/conditions.mjs";
-import { Installation } from "../registry/installation.mjs";
-import { preflightKnown } from "../registry/preflight.mjs";
-import { providerName } from "../registry/provider-name.mjs";
+import { evaluateConditions } from "./policy.mjs";
+import { Installation } from "./installation.mjs";
+import { preflightTrusted } from "./preflight.mjs";
+import { providerName } from "./descriptor.mjs";
 import { LinkTransport } from "../../sdk/node/link.mjs";
-import { failureOf } from "./failures.mjs";
-import { servicesOf } from "./services.mjs";
-import { Watch } from "./watch.mjs";
+import { toCallError } from "./results.mjs";
+import { createImplementations } from "./services.mjs";
+import { EventLoopMonitor } from "./event-loop-monitor.mjs";
 
 /** @typedef {import("../features/list.mjs").Feature} Feature */
-/** @typedef {import("../registry/preflight.mjs").Checked} Checked */
+/** @typedef {import("./preflight.mjs").PreflightResult} PreflightResult */
 /** @typedef {import("./gateway-requests.mjs").GatewayRequests} GatewayRequests */
 /**
- * @typedef {object} Greeting the first line that the gateway host writes
+ * @typedef {object} StartMessage the first line that the gateway host writes
  * @property {string} link path of the gateway's link
  * @property {string} token of this process
  * @property {string} home <COPILOT_HOME>
  * @property {Record<string, boolean>} features by id: false disables one
- * @property {import("../registry/conditions.mjs").Telemetry & {since: number}} telemetry `since`: Unix ms; no other
+ * @property {import("./policy.mjs").Telemetry & {since: number}} telemetry `since`: Unix ms; no other
  *   feature host has exported the spans that are recorded from then on
  * @property {readonly string[]} [gated] what goals gate
  *
  * What the user's config says of features now.
- * @typedef {{features: Record<string, boolean>, recorded: boolean, gated?: readonly string[]}} Applied
- * @typedef {{installation: Installation, shape: string, close: (reason: string) => Promise<void>}} Running
+ * @typedef {{features: Record<string, boolean>, recorded: boolean, gated?: readonly string[]}} FeatureConfig
+ * @typedef {{installation: Installation, shape: string, close: (reason: string) => Promise<void>}} RunningFeature
  *   `shape`: what of it depends on the config
  */
 
 const REPORT_MS = 20;
 /** For the provider of a feature to be bound; nobody waits longer for it. */
 const CONNECT_MS = 2000;
-const MOST_LINE = 100;
+const MAX_LINE = 100;
 
 /** Of a prompt: the CLI shows all of it a line below. @param {string} text */
-const lineOf = (text) => {
+const formatFirstLine = (text) => {
   const [line] = text.split("\n", 1);
-  const short = line.slice(0, MOST_LINE).replace(/[\uD800-\uDBFF]$/, "");
+  const short = line.slice(0, MAX_LINE).replace(/[\uD800-\uDBFF]$/, "");
   return short === text ? text : `${short} …`;
 };
 
@@ -58,13 +58,13 @@ function watchSessions(own, { onStarted, onIdle, onBusy, onEnded }) {
   if (onEnded) own.on("session.end", ({ session }) => onEnded(session));
 }
 
-/** @param {Checked} checked */
-function shapeOf({ descriptor: { hooks = [], tasks = [] }, decision: { enabled } }) {
+/** @param {PreflightResult} checked */
+function formatShape({ descriptor: { hooks = [], tasks = [] }, decision: { enabled } }) {
   return JSON.stringify(enabled && [hooks, tasks]);
 }
 
 /** @param {Promise<unknown>} done @param {number} ms @returns {Promise<void>} once it is done, or so much later */
-function within(done, ms) {
+function waitAtMost(done, ms) {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, ms);
     void done.then(() => {
@@ -75,33 +75,33 @@ function within(done, ms) {
 }
 
 export class FeatureHost {
-  #greeting;
+  #startMessage;
   #requests;
   #features;
   #env;
-  #watch;
-  /** @type {Map<string, Running>} */
+  #monitor;
+  /** @type {Map<string, RunningFeature>} */
   #running = new Map();
   /** One change after another. @type {Promise<void>} */
   #changes = Promise.resolve();
   /** @type {NodeJS.Timeout | undefined} */
   #reporting;
   #ready = false;
-  /** @type {Applied} */
-  #wanted;
+  /** @type {FeatureConfig} */
+  #nextConfig;
 
   /**
-   * @param {Greeting} greeting @param {GatewayRequests} requests @param {readonly Feature[]} features
+   * @param {StartMessage} greeting @param {GatewayRequests} requests @param {readonly Feature[]} features
    * @param {NodeJS.ProcessEnv} env of this process
    */
   constructor(greeting, requests, features, env) {
-    this.#greeting = greeting;
+    this.#startMessage = greeting;
     this.#env = env;
     const { features: enabled, telemetry, gated } = greeting;
-    this.#wanted = { features: enabled, recorded: telemetry.recorded, gated };
+    this.#nextConfig = { features: enabled, recorded: telemetry.recorded, gated };
     this.#requests = requests;
     this.#features = features.filter(({ descriptor }) => descriptor.host !== "gateway");
-    this.#watch = new Watch((id, ms) => {
+    this.#monitor = new EventLoopMonitor((id, ms) => {
       const text = `it blocked the event loop for ${ms} ms`;
       this.#running.get(id)?.installation.diagnostics.add(text);
     });
@@ -109,7 +109,7 @@ export class FeatureHost {
 
   /** @returns {Promise<void>} once the features are installed */
   start() {
-    return this.apply(this.#wanted).then(() => {
+    return this.apply(this.#nextConfig).then(() => {
       this.#ready = true;
       this.#report();
     });
@@ -118,24 +118,24 @@ export class FeatureHost {
   /**
    * Installs what is enabled and not there, removes what is there and not enabled, and installs again what has other
    * hooks or tasks now.
-   * @param {Applied} config @returns {Promise<void>}
+   * @param {FeatureConfig} config @returns {Promise<void>}
    */
   apply(config) {
-    this.#wanted = config; // what was wanted before and has not begun is out of date
-    this.#changes = this.#changes.then(() => this.#apply(this.#wanted)).catch(() => {});
+    this.#nextConfig = config; // what was wanted before and has not begun is out of date
+    this.#changes = this.#changes.then(() => this.#apply(this.#nextConfig)).catch(() => {});
     return this.#changes;
   }
 
-  /** @param {Applied} config */
+  /** @param {FeatureConfig} config */
   async #apply({ features, recorded, gated }) {
-    const telemetry = { ...this.#greeting.telemetry, recorded };
+    const telemetry = { ...this.#startMessage.telemetry, recorded };
     const candidates = this.#features.map(({ descriptor }) => ({
       descriptor,
       origin: "tap itself",
     }));
-    const conditions = conditionsOf(telemetry, gated);
-    const changed = preflightKnown(candidates, { features, conditions }).filter(
-      (checked) => this.#running.get(checked.descriptor.id)?.shape !== shapeOf(checked),
+    const conditions = evaluateConditions(telemetry, gated);
+    const changed = preflightTrusted(candidates, { features, conditions }).filter(
+      (checked) => this.#running.get(checked.descriptor.id)?.shape !== formatShape(checked),
     );
     await Promise.all(
       changed.map(async (checked) => {
@@ -145,7 +145,7 @@ export class FeatureHost {
         await former?.close(enabled ? "your config has changed" : "the feature was disabled");
         const since = former ? Date.now() : telemetry.since;
         const { running, started } = this.#install(checked, { ...telemetry, since });
-        running.installation.diagnostics.continue(former?.installation.diagnostics.list());
+        running.installation.diagnostics.prepend(former?.installation.diagnostics.list());
         this.#running.set(id, running);
         await started;
       }),
@@ -154,17 +154,17 @@ export class FeatureHost {
   }
 
   /**
-   * @param {Checked} checked @param {Greeting["telemetry"]} telemetry
-   * @returns {{running: Running, started: Promise<unknown>}}
+   * @param {PreflightResult} checked @param {StartMessage["telemetry"]} telemetry
+   * @returns {{running: RunningFeature, started: Promise<unknown>}}
    */
   #install(checked, telemetry) {
     const { id } = checked.descriptor;
-    const { link, token, home } = this.#greeting;
-    const { implementations, files, endProcesses } = servicesOf(
+    const { link, token, home } = this.#startMessage;
+    const { implementations, files, endProcesses } = createImplementations(
       id,
       { home, telemetry, env: this.#env },
       this.#requests,
-      (work) => this.#watch.leave(work),
+      (work) => this.#monitor.leave(work),
     );
     const own = provider(providerName(id), {
       session: "all",
@@ -185,12 +185,17 @@ export class FeatureHost {
         model: (text, { level, session, traceparent }) =>
           push("notify", text, { level: "inject", metadata: { level }, session, traceparent }),
         prompt: (text, session, traceparent) =>
-          push("prompt", lineOf(text), { level: "inject", prompt: text, session, traceparent }),
+          push("prompt", formatFirstLine(text), {
+            level: "inject",
+            prompt: text,
+            session,
+            traceparent,
+          }),
       },
       implementations,
       overflow: async (text, { session, tool }) => files.keep(text, tool, session),
-      failure: failureOf,
-      enter: (work) => this.#watch.enter(id, work),
+      failure: toCallError,
+      enter: (work) => this.#monitor.enter(id, work),
       endProcesses,
       onDiagnostic: () => this.#report(),
     });
@@ -199,11 +204,11 @@ export class FeatureHost {
       const closed = own.close(reason); // its calls end at once
       await installation.stop(reason);
       await closed;
-      const timers = this.#watch.clearTimers(id);
+      const timers = this.#monitor.clearTimers(id);
       if (timers > 0) installation.diagnostics.add(`it left ${timers} timers running: ended`);
     };
     const started = installation
-      .start(() => this.#installOf(id))
+      .start(() => this.#findInstall(id))
       .then(() => {
         const { tools, hooks, channels } = installation.report();
         const says = tools.length + hooks.length + channels.length > 0;
@@ -211,13 +216,13 @@ export class FeatureHost {
         void connected.then(bound);
         this.#report();
         // Whoever is told that the features are there finds their tools.
-        return within(connected, CONNECT_MS);
+        return waitAtMost(connected, CONNECT_MS);
       });
-    return { running: { installation, shape: shapeOf(checked), close }, started };
+    return { running: { installation, shape: formatShape(checked), close }, started };
   }
 
   /** @param {string} id */
-  #installOf(id) {
+  #findInstall(id) {
     const feature = this.#features.find(({ descriptor }) => descriptor.id === id);
     return /** @type {Feature} */ (feature).install;
   }
@@ -226,9 +231,9 @@ export class FeatureHost {
    * Something was thrown that nobody has caught.
    * @param {unknown} error @returns {boolean} whether it was a feature's, whose report says so
    */
-  failed(error) {
-    const running = this.#running.get(this.#watch.owner() ?? "");
-    running?.installation.diagnostics.add(`it threw what nobody catches: ${messageOf(error)}`);
+  handleUncaught(error) {
+    const running = this.#running.get(this.#monitor.owner() ?? "");
+    running?.installation.diagnostics.add(`it threw what nobody catches: ${errorMessage(error)}`);
     return running !== undefined;
   }
 
@@ -266,6 +271,6 @@ export class FeatureHost {
     clearTimeout(this.#reporting);
     this.#ready = false;
     await Promise.all([...this.#running.values()].map(({ close }) => close(reason)));
-    this.#watch.stop();
+    this.#monitor.stop();
   }
 }

@@ -7,9 +7,9 @@ import { watch } from "chokidar";
 import picomatch from "picomatch";
 
 /** Never looked into. */
-const LEFT_OUT = new Set([".git", "node_modules"]);
+const IGNORED_FOLDERS = new Set([".git", "node_modules"]);
 /** Folders and files of one watch: each costs the system a handle. */
-export const MOST_WATCHED = 10_000;
+export const MAX_WATCHED = 10_000;
 
 /**
  * @typedef {object} FileWatch
@@ -20,10 +20,10 @@ export const MOST_WATCHED = 10_000;
  */
 
 /** Whether a path is a folder or something in it; "": the workspace. @param {string} way @param {string} folder */
-const isIn = (way, folder) => folder === "" || way === folder || way.startsWith(`${folder}/`);
+const isInside = (way, folder) => folder === "" || way === folder || way.startsWith(`${folder}/`);
 
 /** What is between the folder and a path, with /. @param {string} root @param {string} file */
-const wayTo = (root, file) => path.relative(root, file).split(path.sep).join("/");
+const relativePath = (root, file) => path.relative(root, file).split(path.sep).join("/");
 
 /**
  * @param {FileWatch} options
@@ -34,13 +34,15 @@ export async function watchFiles({ folder, globs, onChange, onFailed }) {
   const wanted = globs.filter((glob) => !glob.startsWith("!"));
   const ignore = globs.filter((glob) => glob.startsWith("!")).map((glob) => glob.slice(1));
   const fits = picomatch(wanted, { dot: true, ignore });
-  const ways = wanted.map((glob) => wayTo(root, path.resolve(root, picomatch.scan(glob).base)));
+  const ways = wanted.map((glob) =>
+    relativePath(root, path.resolve(root, picomatch.scan(glob).base)),
+  );
   const bases = [...new Set(ways)];
-  if (bases.some((base) => isIn(base, ".."))) {
+  if (bases.some((base) => isInside(base, ".."))) {
     throw new RangeError("onChange: expected globs within the workspace");
   }
   /** The folder of a glob may come later, or go and come back. @param {string} way */
-  const leads = (way) => bases.some((base) => isIn(way, base) || isIn(base, way));
+  const leads = (way) => bases.some((base) => isInside(way, base) || isInside(base, way));
   /** @type {Set<string>} */
   const watched = new Set();
   let failed = false;
@@ -58,19 +60,20 @@ export async function watchFiles({ folder, globs, onChange, onFailed }) {
     ignoreInitial: true,
     followSymlinks: false,
     ignored: (file, stats) => {
-      const way = wayTo(root, file);
-      if (failed || !leads(way) || way.split("/").some((part) => LEFT_OUT.has(part))) return true;
+      const way = relativePath(root, file);
+      if (failed || !leads(way) || way.split("/").some((part) => IGNORED_FOLDERS.has(part)))
+        return true;
       if (stats?.isFile() && !fits(way)) return true;
       watched.add(way);
-      if (watched.size > MOST_WATCHED) {
-        setImmediate(fail, `more than ${MOST_WATCHED} files and folders: choose narrower globs`);
+      if (watched.size > MAX_WATCHED) {
+        setImmediate(fail, `more than ${MAX_WATCHED} files and folders: choose narrower globs`);
       }
-      return watched.size > MOST_WATCHED;
+      return watched.size > MAX_WATCHED;
     },
   });
   watcher.on("error", (error) => fail(error instanceof Error ? error.message : String(error)));
   watcher.on("all", (event, file) => {
-    const way = wayTo(root, file);
+    const way = relativePath(root, file);
     if (event !== "addDir" && event !== "unlinkDir" && fits(way)) onChange(way);
   });
   watcher.once("ready", settle);

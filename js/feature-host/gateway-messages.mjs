@@ -1,7 +1,7 @@
 // What the gateway host writes to this feature host, a line at a time: the first says where the gateway is, each
 // further line is a message.
 
-import { messageOf } from "../base/errors.mjs";
+import { errorMessage } from "../lib/values.mjs";
 import { FeatureHost } from "./feature-host.mjs";
 import { GatewayRequests } from "./gateway-requests.mjs";
 
@@ -29,14 +29,15 @@ export class GatewayMessages {
   /** @param {string} line */
   receive(line) {
     const message = JSON.parse(line);
-    if (this.#host) return void this.#obey(message).catch((error) => this.#log(messageOf(error)));
+    if (this.#host)
+      return void this.#handle(message).catch((error) => this.#log(errorMessage(error)));
     this.#requests = new GatewayRequests(message);
     this.#host = new FeatureHost(message, this.#requests, this.#features, this.#env);
     void this.#host.start();
   }
 
   /** @param {any} message */
-  async #obey(message) {
+  async #handle(message) {
     switch (message.type) {
       case "apply":
         return this.#host?.apply(message);
@@ -54,7 +55,7 @@ export class GatewayMessages {
     const left = new AbortController();
     this.#commands.set(message.number, left);
     const ran = this.#host?.command(message, left.signal);
-    const text = await ran?.catch((error) => `tap: ${messageOf(error)}`);
+    const text = await ran?.catch((error) => `tap: ${errorMessage(error)}`);
     this.#commands.delete(message.number);
     await this.#answer(message.number, text);
   }
@@ -65,8 +66,8 @@ export class GatewayMessages {
   }
 
   /** Something was thrown that nobody has caught. @param {unknown} error @returns {boolean} whether it was a feature's */
-  failed(error) {
-    return this.#host?.failed(error) ?? false;
+  handleUncaught(error) {
+    return this.#host?.handleUncaught(error) ?? false;
   }
 
   /** @param {string} reason @returns {Promise<void>} once nothing of the features is left */

@@ -4,7 +4,7 @@
 import { LinkSocket } from "../../sdk/node/link.mjs";
 
 /** The host gives up after 30 s. */
-const MOST_MS = 35_000;
+const MAX_MS = 35_000;
 
 /** The gateway's host has refused a request or has failed at it, or cannot be reached (DISCONNECTED). */
 export class RequestFailed extends Error {
@@ -15,13 +15,13 @@ export class RequestFailed extends Error {
   }
 }
 
-/** @typedef {{resolve: (result: any) => void, reject: (error: RequestFailed) => void}} Waiting */
+/** @typedef {{resolve: (result: any) => void, reject: (error: RequestFailed) => void}} Waiter */
 
 export class GatewayRequests {
   /** @type {LinkSocket | undefined} */
   #socket;
   #last = 0;
-  /** By requestId. @type {Map<string, Waiting>} */
+  /** By requestId. @type {Map<string, Waiter>} */
   #waiting = new Map();
   #refusal = "";
   #closed = false;
@@ -36,8 +36,8 @@ export class GatewayRequests {
    * @returns {Promise<any>} the result
    * @throws {RequestFailed}
    */
-  async request(method, params = {}, { timeoutMs = MOST_MS } = {}) {
-    return this.#ask(method, { type: "host.request", method, params }, timeoutMs);
+  async request(method, params = {}, { timeoutMs = MAX_MS } = {}) {
+    return this.#send(method, { type: "host.request", method, params }, timeoutMs);
   }
 
   /**
@@ -48,11 +48,11 @@ export class GatewayRequests {
    */
   async check({ session, tool, args }) {
     const message = { type: "permission.check", sessionId: session, tool, args };
-    return this.#ask("permission.check", message, MOST_MS);
+    return this.#send("permission.check", message, MAX_MS);
   }
 
   /** @param {string} what @param {object} message @param {number} timeoutMs @returns {Promise<any>} */
-  async #ask(what, message, timeoutMs) {
+  async #send(what, message, timeoutMs) {
     if (this.#closed) throw new RequestFailed("DISCONNECTED", `${what}: the link was closed`);
     this.#socket ??= this.#open();
     const requestId = String(++this.#last);

@@ -4,22 +4,21 @@
 import fs from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
-import { messageOf } from "../base/errors.mjs";
-import { endGroup } from "../process/end-group.mjs";
-import { guard } from "../process/group.mjs";
-import { environment } from "./programs.mjs";
+import { errorMessage } from "../lib/values.mjs";
+import { endGroup, guard } from "../process/group.mjs";
+import { programEnvironment } from "./programs.mjs";
 
 /** From SIGTERM to SIGKILL. */
 const TERM_MS = 5000;
 /** To read the last output, once nothing of the program's group is left: what has left the group may hold the pipes. */
 const PIPES_MS = 250;
 /** Of one feature. */
-export const MOST_STREAMS = 600;
+export const MAX_STREAMS = 600;
 
-/** @typedef {import("../base/addon.js").LineSource} LineSource */
-/** @typedef {import("../base/addon.js").LineRule} LineRule */
-/** @typedef {import("../base/addon.js").LineOutcome} LineOutcome */
-/** @typedef {import("../base/addon.js").LineDelivery} LineDelivery */
+/** @typedef {import("../lib/addon.js").LineSource} LineSource */
+/** @typedef {import("../lib/addon.js").LineRule} LineRule */
+/** @typedef {import("../lib/addon.js").LineOutcome} LineOutcome */
+/** @typedef {import("../lib/addon.js").LineDelivery} LineDelivery */
 /**
  * @typedef {object} LineProgram
  * @property {string} [command] for a shell
@@ -34,7 +33,7 @@ export const MOST_STREAMS = 600;
  * @typedef {{code: number | undefined, signal: string | undefined}} ProgramEnd
  * @typedef {{isExpected: boolean, mustInject?: boolean}} EndJudgement
  *
- * @typedef {object} ToldLine
+ * @typedef {object} StreamLine
  * @property {number} number counts over all runs
  * @property {number} at Unix ms
  * @property {number} run
@@ -46,8 +45,8 @@ export const MOST_STREAMS = 600;
  * @property {Record<string, string>} [metadata]
  *
  * @typedef {object} LineEffects
- * @property {ToldLine[]} surfaced
- * @property {{lines: ToldLine[], leftOut: number}[]} injects each is one text for the model
+ * @property {StreamLine[]} surfaced
+ * @property {{lines: StreamLine[], leftOut: number}[]} injects each is one text for the model
  * @property {{kind: "leftOut" | "slowRule", rule: number, surfaced: number, injected: number, isTotal: boolean}[]} notices
  *
  * @typedef {object} LineStreamOptions
@@ -67,7 +66,7 @@ const SIGNALS = new Map(Object.entries(os.constants.signals).map(([name, value])
  * @param {string} folder @param {string} [cwd]
  * @returns {Promise<string>} rejected where it is not there, or outside
  */
-export async function placeIn(folder, cwd = ".") {
+export async function resolveFolder(folder, cwd = ".") {
   const root = await fs.realpath(folder);
   const place = path.resolve(root, cwd);
   const real = await fs.realpath(place).catch((error) => {
@@ -96,7 +95,7 @@ export class LineStream {
   #onRead = () => {};
 
   /**
-   * @param {typeof import("../base/addon.js").LineSource} Source @param {LineStreamOptions} options
+   * @param {typeof import("../lib/addon.js").LineSource} Source @param {LineStreamOptions} options
    * @param {NodeJS.ProcessEnv} env of this process @param {() => void} onClosed
    */
   constructor(Source, options, env, onClosed) {
@@ -135,9 +134,9 @@ export class LineStream {
    * @throws {RangeError} where it may not run there; an Error with the system's reason where it cannot
    */
   async start({ command, argv, folder, cwd, stderr, ...given }) {
-    const place = await placeIn(folder, cwd);
+    const place = await resolveFolder(folder, cwd);
     if (this.#closed) throw new Error("the stream has ended");
-    const variables = Object.entries(environment(given, this.#env)).map(
+    const variables = Object.entries(programEnvironment(given, this.#env)).map(
       ([name, value]) => `${name}=${value ?? ""}`,
     );
     const run = (/** @type {string} */ file, /** @type {string[]} */ args) =>
@@ -155,7 +154,7 @@ export class LineStream {
     try {
       return run("bash", ["-c", command]);
     } catch (error) {
-      if (!/no such file/.test(messageOf(error))) throw error;
+      if (!/no such file/.test(errorMessage(error))) throw error;
       return run("sh", ["-c", command]);
     }
   }
@@ -164,10 +163,10 @@ export class LineStream {
   #end() {
     const program = this.#program;
     if (!program) return Promise.resolve();
-    return (program.ending ??= endGroup(program.pid, TERM_MS).then(() => this.#ended()));
+    return (program.ending ??= endGroup(program.pid, TERM_MS).then(() => this.#finishRun()));
   }
 
-  async #ended() {
+  async #finishRun() {
     if (!this.#isRead) {
       /** @type {NodeJS.Timeout | undefined} */
       let timer;
@@ -220,12 +219,12 @@ export class LineStream {
     this.#source.note(text, outcome);
   }
 
-  /** @param {{last?: number, since?: number, least?: LineOutcome}} [query] @returns {ToldLine[]} the oldest first */
+  /** @param {{last?: number, since?: number, least?: LineOutcome}} [query] @returns {StreamLine[]} the oldest first */
   history(query) {
     return JSON.parse(this.#source.history(query));
   }
 
-  /** What rules would have done. @param {LineRule[]} rules @param {number} last @returns {{lines: ToldLine[], slow: string[]}} */
+  /** What rules would have done. @param {LineRule[]} rules @param {number} last @returns {{lines: StreamLine[], slow: string[]}} */
   test(rules, last) {
     return JSON.parse(this.#source.test(rules, last));
   }
@@ -257,8 +256,8 @@ export class LineStreams {
   /** @param {LineStreamOptions} options @returns {Promise<LineStream>} */
   async open(options) {
     if (this.#closed) throw new Error("the feature has ended");
-    if (this.#open.size >= MOST_STREAMS) throw new RangeError(`there are ${MOST_STREAMS} streams`);
-    const { addon } = await import("../base/addon.mjs"); // no feature host has it before it is needed
+    if (this.#open.size >= MAX_STREAMS) throw new RangeError(`there are ${MAX_STREAMS} streams`);
+    const { addon } = await import("../lib/addon.mjs"); // no feature host has it before it is needed
     /** @type {LineStream} */
     const stream = new LineStream(addon.LineSource, options, this.#env, () =>
       this.#open.delete(stream),

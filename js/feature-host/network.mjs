@@ -6,11 +6,11 @@ import zlib from "node:zlib";
 
 const gzip = promisify(zlib.gzip);
 /** Of the answer to a POST, and to a GET. */
-const MOST_ANSWER = 64 * 1024;
-const MOST_DOCUMENT = 1024 * 1024;
-const MOST_BODY = 16 * 1024 * 1024;
-const MOST_MS = 60_000;
-const SHOWN = ["content-type", "retry-after"];
+const MAX_ANSWER = 64 * 1024;
+const MAX_DOCUMENT = 1024 * 1024;
+const MAX_BODY = 16 * 1024 * 1024;
+const MAX_MS = 60_000;
+const RESPONSE_HEADERS = ["content-type", "retry-after"];
 
 /**
  * @typedef {object} Post
@@ -28,16 +28,16 @@ const SHOWN = ["content-type", "retry-after"];
  */
 
 /** @param {Get} given */
-function checked({ url, timeoutMs }) {
+function checkRequest({ url, timeoutMs }) {
   const isHttp = URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);
   if (!isHttp) throw new TypeError("url: expected an http or https URL");
-  if (!Number.isInteger(timeoutMs) || timeoutMs < 1 || timeoutMs > MOST_MS) {
-    throw new RangeError(`timeoutMs: expected a whole number from 1 to ${MOST_MS}`);
+  if (!Number.isInteger(timeoutMs) || timeoutMs < 1 || timeoutMs > MAX_MS) {
+    throw new RangeError(`timeoutMs: expected a whole number from 1 to ${MAX_MS}`);
   }
 }
 
 /** @param {ReadableStream<Uint8Array> | null} stream @param {number} most bytes @returns {Promise<{text: string, cut: boolean}>} */
-async function bounded(stream, most) {
+async function readBounded(stream, most) {
   const pieces = [];
   let left = most;
   const reader = stream?.getReader();
@@ -53,7 +53,7 @@ async function bounded(stream, most) {
 }
 
 /** @param {any} error of fetch @param {number} timeoutMs @returns {string} such as ECONNREFUSED */
-function reasonOf(error, timeoutMs) {
+function describeError(error, timeoutMs) {
   if (error?.name === "TimeoutError") return `no answer within ${timeoutMs} ms`;
   const code = error?.cause?.code ?? error?.code;
   return typeof code === "string" ? code : "the connection failed";
@@ -64,7 +64,7 @@ function reasonOf(error, timeoutMs) {
  * @param {(error: unknown) => {text: string, cut: boolean}} whenCut the connection ends within the answer
  * @returns {Promise<Answer>}
  */
-async function ask(how, { url, headers = {}, timeoutMs, signal }, most, whenCut) {
+async function sendRequest(how, { url, headers = {}, timeoutMs, signal }, most, whenCut) {
   const inTime = AbortSignal.timeout(timeoutMs);
   try {
     const answer = await fetch(url, {
@@ -73,35 +73,40 @@ async function ask(how, { url, headers = {}, timeoutMs, signal }, most, whenCut)
       redirect: "manual",
       signal: signal ? AbortSignal.any([signal, inTime]) : inTime,
     });
-    const shown = SHOWN.flatMap((name) => {
+    const shown = RESPONSE_HEADERS.flatMap((name) => {
       const value = answer.headers.get(name);
       return value === null ? [] : [[name, value]];
     });
-    const read = await bounded(answer.body, most).catch(whenCut);
+    const read = await readBounded(answer.body, most).catch(whenCut);
     return { status: answer.status, headers: Object.fromEntries(shown), ...read };
   } catch (error) {
-    throw new Error(reasonOf(error, timeoutMs), { cause: error });
+    throw new Error(describeError(error, timeoutMs), { cause: error });
   }
 }
 
 /** @param {Post} given @returns {Promise<Answer>} rejected with the reason if no answer comes */
 export async function post(given) {
-  checked(given);
+  checkRequest(given);
   const { body, compress = false } = given;
-  if (typeof body !== "string" || body.length > MOST_BODY) {
-    throw new RangeError(`body: expected a text of at most ${MOST_BODY} characters`);
+  if (typeof body !== "string" || body.length > MAX_BODY) {
+    throw new RangeError(`body: expected a text of at most ${MAX_BODY} characters`);
   }
   const encoded = compress ? { "content-encoding": "gzip" } : undefined;
   const content = compress ? await gzip(body) : body;
   // The receiver has decided, even if the rest of its answer is missing.
   const decided = () => ({ text: "", cut: true });
-  return ask({ method: "POST", headers: encoded, body: content }, given, MOST_ANSWER, decided);
+  return sendRequest(
+    { method: "POST", headers: encoded, body: content },
+    given,
+    MAX_ANSWER,
+    decided,
+  );
 }
 
 /** @param {Get} given @returns {Promise<Answer>} rejected with the reason if no answer comes */
 export async function get(given) {
-  checked(given);
-  return ask({ method: "GET" }, given, MOST_DOCUMENT, (error) => {
+  checkRequest(given);
+  return sendRequest({ method: "GET" }, given, MAX_DOCUMENT, (error) => {
     throw error;
   });
 }

@@ -1,17 +1,17 @@
 // The process of a feature host. The gateway host starts it and holds its stdin, whose end means that the gateway host
 // is gone.
 
-import { messageOf } from "../base/errors.mjs";
-import { useRelease } from "../base/release-use.mjs";
+import { errorMessage } from "../lib/values.mjs";
+import { useRelease } from "../lib/release-use.mjs";
 import { GatewayMessages } from "./gateway-messages.mjs";
 
 /** For features to end; what is left then is killed with this process's groups. */
 const END_MS = 8000;
 /** A plan that is imported, with its journal. */
-const MOST_LINE = 64 * 1024 * 1024;
+const MAX_LINE = 64 * 1024 * 1024;
 
 /** @param {(line: string) => void} onLine @param {() => void} onTooLong @returns {(text: string) => void} takes pieces */
-function linesOf(onLine, onTooLong) {
+function splitLines(onLine, onTooLong) {
   /** @type {string[]} */
   let rest = [];
   let length = 0;
@@ -19,7 +19,7 @@ function linesOf(onLine, onTooLong) {
     const [first, ...lines] = text.split("\n");
     rest.push(first);
     length += first.length;
-    if (length > MOST_LINE) return onTooLong();
+    if (length > MAX_LINE) return onTooLong();
     if (lines.length === 0) return;
     onLine(rest.join(""));
     const last = /** @type {string} */ (lines.pop());
@@ -33,8 +33,8 @@ export function runFeatureHost(features) {
   let ending = false;
 
   /** For the log, which the gateway host writes. @param {string} text */
-  const say = (text) => void process.stderr.write(`${text}\n`);
-  const messages = new GatewayMessages(features, say);
+  const writeLog = (text) => void process.stderr.write(`${text}\n`);
+  const messages = new GatewayMessages(features, writeLog);
 
   /** @param {string} reason @param {number} code */
   async function end(reason, code) {
@@ -50,17 +50,17 @@ export function runFeatureHost(features) {
   process.on("SIGINT", () => void end("the gateway ends", 0));
   // Such as of a timer of a feature: that one says so, and the others go on.
   process.on("unhandledRejection", (error) => {
-    if (!messages.failed(error)) say(`unhandled: ${messageOf(error)}`);
+    if (!messages.handleUncaught(error)) writeLog(`unhandled: ${errorMessage(error)}`);
   });
   process.on("uncaughtException", (error) => {
-    if (messages.failed(error)) return;
-    say(`uncaught: ${error.stack ?? error.message}`);
+    if (messages.handleUncaught(error)) return;
+    writeLog(`uncaught: ${error.stack ?? error.message}`);
     void end("the feature host has failed", 1);
   });
 
   useRelease();
   const onLine = (/** @type {string} */ line) => messages.receive(line);
-  const take = linesOf(onLine, () => void end("stdin has no lines", 1));
+  const take = splitLines(onLine, () => void end("stdin has no lines", 1));
   process.stdin.setEncoding("utf8");
   process.stdin.on("data", take);
   process.stdin.on("error", () => void end("the gateway is gone", 0));

@@ -3,17 +3,16 @@
 
 import { spawn } from "node:child_process";
 import path from "node:path";
-import { endGroup } from "../process/end-group.mjs";
-import { guard, ownGroup } from "../process/group.mjs";
+import { endGroup, guard, ownGroup } from "../process/group.mjs";
 
 /** From SIGTERM to SIGKILL. */
 const TERM_MS = 3000;
 const POLL_MS = 25;
 /** To read the last output. */
 const PIPES_MS = 250;
-const MOST_OUTPUT = 1024 * 1024;
+const MAX_OUTPUT = 1024 * 1024;
 /** What a program gets of this process's environment. */
-const PASSED = /^(PATH|HOME|USERPROFILE|SystemRoot|LANG|TMPDIR|TEMP|TMP)$/i;
+const INHERITED = /^(PATH|HOME|USERPROFILE|SystemRoot|LANG|TMPDIR|TEMP|TMP)$/i;
 const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 
 /**
@@ -25,7 +24,7 @@ const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
  * @property {string} [traceparent] of the call for which it runs
  * @property {AbortSignal} [signal] ends it
  *
- * @typedef {{code: number | null, signal: string | null, stdout: string, stderr: string, cut: boolean}} Ended
+ * @typedef {{code: number | null, signal: string | null, stdout: string, stderr: string, cut: boolean}} ProgramResult
  */
 
 /**
@@ -34,8 +33,8 @@ const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
  * @param {NodeJS.ProcessEnv} around of this process
  * @returns {Record<string, string | undefined>}
  */
-export function environment({ env = {}, path: search, traceparent }, around) {
-  const own = Object.entries(around).filter(([name]) => PASSED.test(name));
+export function programEnvironment({ env = {}, path: search, traceparent }, around) {
+  const own = Object.entries(around).filter(([name]) => INHERITED.test(name));
   const trace = traceparent !== undefined && TRACEPARENT.test(traceparent);
   const found = search === undefined ? {} : { PATH: search };
   const given = { ...found, ...env, ...(trace && { TRACEPARENT: traceparent }) };
@@ -43,10 +42,10 @@ export function environment({ env = {}, path: search, traceparent }, around) {
 }
 
 /** @param {import("node:stream").Readable | null} stream */
-function collected(stream) {
+function collectOutput(stream) {
   const seen = { text: "", cut: false };
   stream?.setEncoding("utf8").on("data", (/** @type {string} */ piece) => {
-    const room = MOST_OUTPUT - seen.text.length;
+    const room = MAX_OUTPUT - seen.text.length;
     seen.cut ||= piece.length > room;
     seen.text += piece.slice(0, room);
   });
@@ -64,7 +63,7 @@ export class Programs {
     this.#env = env;
   }
 
-  /** @param {Program} program @returns {Promise<Ended>} rejected where it cannot be started */
+  /** @param {Program} program @returns {Promise<ProgramResult>} rejected where it cannot be started */
   run(program) {
     const { command, args = [], cwd, signal } = program;
     if (this.#closed) return Promise.reject(new Error("the feature has ended"));
@@ -78,7 +77,7 @@ export class Programs {
     return new Promise((resolve, reject) => {
       const child = spawn(command, args, {
         cwd,
-        env: environment(program, this.#env),
+        env: programEnvironment(program, this.#env),
         detached: ownGroup,
         stdio: ["ignore", "pipe", "pipe"],
         windowsHide: true,
@@ -86,7 +85,7 @@ export class Programs {
       child.on("error", reject);
       const { pid } = child;
       if (pid === undefined) return;
-      const [out, err] = [collected(child.stdout), collected(child.stderr)];
+      const [out, err] = [collectOutput(child.stdout), collectOutput(child.stderr)];
       const end = this.#track(pid, child);
       const onAbort = () => void end();
       signal?.addEventListener("abort", onAbort, { once: true });

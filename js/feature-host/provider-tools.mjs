@@ -1,9 +1,9 @@
 // Tools of providers, for features: which there are in a session, and calls of them. Each call has a link of its own,
 // whose end cancels it. tap's own tools are not among them.
 
-import { Control } from "../base/control.mjs";
+import { Control } from "../link/control.mjs";
 
-/** @typedef {import("../base/control.mjs").Inspection} Inspection */
+/** @typedef {import("../link/control.mjs").Inspection} Inspection */
 /** @typedef {{name: string, provider: string, description: string, parameters: object}} ProviderTool */
 /**
  * @typedef {object} ToolCall
@@ -17,7 +17,7 @@ import { Control } from "../base/control.mjs";
 const NO_PARAMETERS = { type: "object", properties: {} };
 
 /** @param {Inspection} seen @param {string} session "": any @returns {ProviderTool[]} one for each name */
-export function toolsIn({ providers }, session) {
+export function listTools({ providers }, session) {
   /** @type {Map<string, ProviderTool>} */
   const found = new Map();
   for (const { name: provider, trust, bindings } of providers) {
@@ -33,8 +33,8 @@ export function toolsIn({ providers }, session) {
   return [...found.values()];
 }
 
-/** @param {import("../base/addon.js").CallOutcome} outcome @returns {ToolOutcome} */
-function outcomeOf(outcome) {
+/** @param {import("../lib/addon.js").CallOutcome} outcome @returns {ToolOutcome} */
+function toToolOutcome(outcome) {
   if (typeof outcome === "string") return { ok: true, text: outcome };
   if ("code" in outcome) return { ok: false, ...outcome };
   const { text, mimeType } = outcome;
@@ -51,7 +51,7 @@ export async function callTool({ link, token }, { session, tool, args, signal })
   signal.throwIfAborted();
   const control = await Control.open({ link, secret: token });
   try {
-    return outcomeOf(await control.call({ tool, args, session, signal }));
+    return toToolOutcome(await control.call({ tool, args, session, signal }));
   } finally {
     control.close();
   }

@@ -3,7 +3,7 @@
 
 import fs from "node:fs";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { ownFolder, plansFileOf } from "../base/feature-folder.mjs";
+import { openFeatureFolder, plansFilePath } from "./feature-folder.mjs";
 import { LineStreams } from "./line-streams.mjs";
 import { get, post } from "./network.mjs";
 import { Programs } from "./programs.mjs";
@@ -12,13 +12,13 @@ import { Programs } from "./programs.mjs";
 const SESSION_MS = 105_000;
 
 /** @typedef {import("./gateway-requests.mjs").GatewayRequests} GatewayRequests */
-/** @typedef {import("../registry/services.mjs").Implementations} Implementations */
+/** @typedef {import("./service-access.mjs").Implementations} Implementations */
 
 /** @param {GatewayRequests} requests */
-const sessionsOf = async (requests) => (await requests.request("gateway.inspect")).sessions;
+const listSessions = async (requests) => (await requests.request("gateway.inspect")).sessions;
 
 /** A request to the process of a session, which may wait for its user. @param {GatewayRequests} requests @param {string} source */
-const requestsOf =
+const createSessionRequest =
   (requests, source) =>
   (/** @type {string} */ request) =>
   ({ session, ...params } = /** @type {any} */ ({})) => {
@@ -31,13 +31,13 @@ const requestsOf =
  * @param {string} id of the feature @param {GatewayRequests} requests
  * @returns {Implementations}
  */
-function requestedServices(id, requests) {
-  const ask =
+function createRemoteServices(id, requests) {
+  const forward =
     (/** @type {string} */ method) =>
     (params = {}) =>
       requests.request(method, params);
   /** A refusal is about the arguments. */
-  const askChecked =
+  const forwardChecked =
     (/** @type {string} */ method) =>
     (params = {}) =>
       requests.request(method, params).catch((error) => {
@@ -50,37 +50,37 @@ function requestedServices(id, requests) {
       requests.request(method, { ...record, source: id });
   const hold = (/** @type {string} */ name, /** @type {string | undefined} */ what) =>
     requests.request("holds.set", { id: `${id}:${name}`, feature: id, what });
-  const ofSession = requestsOf(requests, id);
+  const forwardToSession = createSessionRequest(requests, id);
   return {
     records: {
-      query: askChecked("records.query"),
-      stats: ask("records.stats"),
+      query: forwardChecked("records.query"),
+      stats: forward("records.stats"),
       append: write("records.append"),
       lines: write("records.lines"),
       commit: write("records.commit"),
     },
     holds: { set: hold, release: (name) => hold(name, undefined) },
     sessions: {
-      list: () => sessionsOf(requests),
-      policy: ask("sessions.policy"),
-      environment: askChecked("sessions.environment"),
-      state: ofSession("state.read"),
-      models: ofSession("models.list"),
-      ask: ofSession("ask"),
-      consent: ofSession("consent"),
-      setMode: ofSession("mode.set"),
+      list: () => listSessions(requests),
+      policy: forward("sessions.policy"),
+      environment: forwardChecked("sessions.environment"),
+      state: forwardToSession("state.read"),
+      models: forwardToSession("models.list"),
+      ask: forwardToSession("ask"),
+      consent: forwardToSession("consent"),
+      setMode: forwardToSession("mode.set"),
     },
     emitters: {
-      configured: askChecked("emitters.configured"),
-      save: askChecked("emitters.save"),
-      remove: askChecked("emitters.remove"),
+      configured: forwardChecked("emitters.configured"),
+      save: forwardChecked("emitters.save"),
+      remove: forwardChecked("emitters.remove"),
     },
-    providers: { inspect: ask("gateway.inspect") },
-    settings: { plans: ask("plans.settings") },
+    providers: { inspect: forward("gateway.inspect") },
+    settings: { plans: forward("plans.settings") },
     features: { report: async () => (await requests.request("features.report", {})).features },
     tools: {
       list: async ({ session }) =>
-        (await import("./provider-tools.mjs")).toolsIn(
+        (await import("./provider-tools.mjs")).listTools(
           await requests.request("gateway.inspect"),
           session,
         ),
@@ -89,15 +89,15 @@ function requestedServices(id, requests) {
   };
 }
 
-/** @param {ReturnType<typeof ownFolder>} folder */
-const documentsOf = ({ read, list, write, remove, setAside }) => ({
+/** @param {ReturnType<typeof openFeatureFolder>} folder */
+const pickDocuments = ({ read, list, write, remove, setAside }) => ({
   ...{ read, list, write, remove, setAside },
 });
 
 /** @param {string} home <COPILOT_HOME> @param {NodeJS.ProcessEnv} env of this process */
-async function gitOf(home, env) {
+async function loadGit(home, env) {
   const git = await import("../git/index.mjs");
-  const owner = plansFileOf(home);
+  const owner = plansFilePath(home);
   return {
     ...git,
     openRepository: (/** @type {string} */ folder) => git.openRepository(folder, { owner, env }),
@@ -108,32 +108,32 @@ async function gitOf(home, env) {
 
 /**
  * @param {string} id of the feature
- * @param {Pick<import("./feature-host.mjs").Greeting, "home" | "telemetry"> & {env: NodeJS.ProcessEnv}} where `env`: of
+ * @param {Pick<import("./feature-host.mjs").StartMessage, "home" | "telemetry"> & {env: NodeJS.ProcessEnv}} where `env`: of
  *   this process
  * @param {GatewayRequests} requests
  * @param {<T>(work: () => T) => T} leave runs what no feature answers for
  */
-export function servicesOf(id, { home, telemetry, env }, requests, leave) {
-  const files = ownFolder(home, id);
-  const plansFile = plansFileOf(home);
-  const programs = new Programs(env);
-  const streams = new LineStreams(env);
+export function createImplementations(id, { home, telemetry, env }, requests, leave) {
+  const files = openFeatureFolder(home, id);
+  const [programs, streams] = [new Programs(env), new LineStreams(env)];
   /** @type {import("./file-watch.mjs").FileWatches | undefined} */
   let watches;
-  /** @type {Promise<import("./plan-work.mjs").PlanWork> | undefined} */
+  /** @type {Promise<import("./plan-services.mjs").PlanServices> | undefined} */
   let planWork;
   const plans = () =>
-    (planWork ??= import("./plan-work.mjs").then(({ PlanWork }) => new PlanWork(home, env)));
-  const folderOf = async (/** @type {string} */ session) => {
-    const all = await sessionsOf(requests);
+    (planWork ??= import("./plan-services.mjs").then(
+      ({ PlanServices }) => new PlanServices(home, env),
+    ));
+  const findFolder = async (/** @type {string} */ session) => {
+    const all = await listSessions(requests);
     const one = all.find((/** @type {{id: string}} */ other) => other.id === session);
     if (one) return one.cwd;
     throw new Error("the session has ended");
   };
   /** @type {Implementations} */
   const implementations = {
-    ...requestedServices(id, requests),
-    files: documentsOf(files),
+    ...createRemoteServices(id, requests),
+    files: pickDocuments(files),
     process: {
       run: (program) => programs.run(program),
       lines: (options) => streams.open(options),
@@ -145,18 +145,18 @@ export function servicesOf(id, { home, telemetry, env }, requests, leave) {
       get: (given) => leave(() => nextTurn().then(() => get(given))),
     },
     plans: {
-      exist: () => fs.existsSync(plansFile),
+      exist: () => fs.existsSync(plansFilePath(home)),
       open: async (handlers) => (await plans()).open(handlers),
       run: async (program) => (await plans()).run(program),
-      awake: async (holder, on) => (await plans()).awake(holder, on),
+      awake: async (holder, on) => (await plans()).keepAwake(holder, on),
       readLog: async (asked) => (await plans()).readLog(asked),
       writeLog: async (asked) => (await plans()).writeLog(asked),
       digests: async (asked) => (await plans()).digests(asked),
       removeLogs: async (plan) => (await plans()).removeLogs(plan),
     },
     worktree: {
-      use: () => gitOf(home, env),
-      protectedIn: (folder) => requests.request("plans.protected", { folder }),
+      use: () => loadGit(home, env),
+      readProtected: (folder) => requests.request("plans.protected", { folder }),
     },
     workers: {
       use: async () => (await plans()).workers(() => requests.request("sessions.workers")),
@@ -168,7 +168,7 @@ export function servicesOf(id, { home, telemetry, env }, requests, leave) {
         watches ??= new FileWatches();
         return leave(() => /** @type {any} */ (watches).open(options));
       },
-      look: async (asked) => (await import("./workspace.mjs")).lookAt(folderOf, asked),
+      look: async (asked) => (await import("./workspace.mjs")).inspectFiles(findFolder, asked),
     },
   };
   const endProcesses = async () => {

@@ -6,20 +6,20 @@ import { createHash } from "node:crypto";
 import fs from "node:fs/promises";
 import { constants } from "node:fs";
 import path from "node:path";
-import { messageOf } from "../base/errors.mjs";
-import { matchAll, MOST_SUBJECT, patternProblem } from "../base/timed-patterns.mjs";
+import { errorMessage } from "../lib/values.mjs";
+import { matchAll, MAX_SUBJECT, patternProblem } from "../lib/timed-patterns.mjs";
 
 /** In one request. */
-export const MOST_FILES = 20;
+export const MAX_FILES = 20;
 /** A larger file is not read. */
-export const MOST_FILE_BYTES = 64 * 1024 * 1024;
+export const MAX_FILE_BYTES = 64 * 1024 * 1024;
 const CHUNK_BYTES = 256 * 1024;
-const MOST_PATH = 1024;
+const MAX_PATH = 1024;
 
 /**
- * @typedef {{file: string, match?: string}} Wanted `file`: from the workspace's folder
+ * @typedef {{file: string, match?: string}} FileRequest `file`: from the workspace's folder
  *
- * @typedef {object} Look
+ * @typedef {object} FileStatus
  * @property {boolean} exists
  * @property {number} [bytes]
  * @property {string} [sha256]
@@ -27,7 +27,7 @@ const MOST_PATH = 1024;
  * @property {boolean} [cut] the pattern has seen only the beginning
  * @property {string} [problem] why the file was not looked at, or not all of it
  *
- * @typedef {Look & {text?: string}} Read
+ * @typedef {FileStatus & {text?: string}} FileContent
  */
 
 /** @param {string} root @param {string} file both without links */
@@ -37,7 +37,7 @@ function isInside(root, file) {
 }
 
 /** @param {fs.FileHandle} handle @param {boolean} wantsText @returns {Promise<{sha256: string, text: string, bytes: number}>} */
-async function digestOf(handle, wantsText) {
+async function hashFile(handle, wantsText) {
   const hash = createHash("sha256");
   const head = [];
   let bytes = 0;
@@ -47,9 +47,9 @@ async function digestOf(handle, wantsText) {
     if (bytesRead === 0) break;
     const chunk = buffer.subarray(0, bytesRead);
     hash.update(chunk);
-    if (wantsText && bytes < MOST_SUBJECT) head.push(chunk.subarray(0, MOST_SUBJECT - bytes));
+    if (wantsText && bytes < MAX_SUBJECT) head.push(chunk.subarray(0, MAX_SUBJECT - bytes));
     bytes += bytesRead;
-    if (bytes > MOST_FILE_BYTES) throw new Error("it grows while it is read");
+    if (bytes > MAX_FILE_BYTES) throw new Error("it grows while it is read");
   }
   return { sha256: hash.digest("hex"), text: Buffer.concat(head).toString("utf8"), bytes };
 }
@@ -58,14 +58,14 @@ async function digestOf(handle, wantsText) {
  * The folders on the way may have been exchanged since the path was resolved.
  * @param {string} real @param {import("node:fs").Stats} opened
  */
-async function isStill(real, opened) {
+async function isUnchanged(real, opened) {
   if ((await fs.realpath(real)) !== real) return false;
   const { dev, ino } = await fs.stat(real);
   return dev === opened.dev && ino === opened.ino;
 }
 
-/** @param {string} root @param {Wanted} wanted @returns {Promise<Read>} */
-async function read(root, { file, match }) {
+/** @param {string} root @param {FileRequest} wanted @returns {Promise<FileContent>} */
+async function readWorkspaceFile(root, { file, match }) {
   const asked = path.resolve(root, file);
   const real = await fs.realpath(asked);
   if (!isInside(root, real)) return { exists: false, problem: "it is outside of the workspace" };
@@ -74,31 +74,31 @@ async function read(root, { file, match }) {
   try {
     const stat = await handle.stat();
     if (!stat.isFile()) return { exists: false, problem: "it is not a regular file" };
-    if (!(await isStill(real, stat))) return { exists: false, problem: "it changed meanwhile" };
+    if (!(await isUnchanged(real, stat))) return { exists: false, problem: "it changed meanwhile" };
     const seen = { exists: true, bytes: stat.size };
-    if (stat.size > MOST_FILE_BYTES) {
-      const most = MOST_FILE_BYTES / 1024 / 1024;
+    if (stat.size > MAX_FILE_BYTES) {
+      const most = MAX_FILE_BYTES / 1024 / 1024;
       return { ...seen, problem: `it has more than ${most} MB and was not read` };
     }
-    const { sha256, text, bytes } = await digestOf(handle, match !== undefined);
-    const cut = match !== undefined && bytes > MOST_SUBJECT;
+    const { sha256, text, bytes } = await hashFile(handle, match !== undefined);
+    const cut = match !== undefined && bytes > MAX_SUBJECT;
     return { ...seen, bytes, sha256, text, ...(cut && { cut }) };
   } finally {
     await handle.close();
   }
 }
 
-/** @param {any} error @returns {Read} */
-function missing(error) {
+/** @param {any} error @returns {FileContent} */
+function toFailedStatus(error) {
   const gone = ["ENOENT", "ENOTDIR"].includes(error?.code);
-  return { exists: false, ...(!gone && { problem: error?.code ?? messageOf(error) }) };
+  return { exists: false, ...(!gone && { problem: error?.code ?? errorMessage(error) }) };
 }
 
-/** @param {any} wanted @returns {Wanted} */
-function checked(wanted) {
+/** @param {any} wanted @returns {FileRequest} */
+function checkRequest(wanted) {
   const { file, match } = wanted ?? {};
   const isPath = typeof file === "string" && file !== "" && !file.includes("\0");
-  if (!isPath || file.length > MOST_PATH) throw new RangeError("file: expected a path");
+  if (!isPath || file.length > MAX_PATH) throw new RangeError("file: expected a path");
   if (match === undefined) return { file };
   const problem = typeof match === "string" ? patternProblem(match) : "expected a text";
   if (problem) throw new RangeError(`match: ${problem}`);
@@ -106,21 +106,21 @@ function checked(wanted) {
 }
 
 /**
- * @param {(session: string) => Promise<string>} folderOf where a session works; rejected where there is no such session
- * @param {{session: string, files: Wanted[]}} asked
- * @returns {Promise<Look[]>} in the order of the files
+ * @param {(session: string) => Promise<string>} findFolder where a session works; rejected where there is no such session
+ * @param {{session: string, files: FileRequest[]}} asked
+ * @returns {Promise<FileStatus[]>} in the order of the files
  */
-export async function lookAt(folderOf, { session, files }) {
-  if (!Array.isArray(files) || files.length > MOST_FILES) {
-    throw new RangeError(`files: expected at most ${MOST_FILES}`);
+export async function inspectFiles(findFolder, { session, files }) {
+  if (!Array.isArray(files) || files.length > MAX_FILES) {
+    throw new RangeError(`files: expected at most ${MAX_FILES}`);
   }
-  const wanted = files.map(checked);
-  const root = await fs.realpath(await folderOf(session));
-  /** @type {Look[]} */
+  const wanted = files.map(checkRequest);
+  const root = await fs.realpath(await findFolder(session));
+  /** @type {FileStatus[]} */
   const looks = [];
   // In turn: one text at a time is in memory.
   for (const { file, match } of wanted) {
-    const { text, ...look } = await read(root, { file, match }).catch(missing);
+    const { text, ...look } = await readWorkspaceFile(root, { file, match }).catch(toFailedStatus);
     const [matched] =
       match !== undefined && text !== undefined ? await matchAll([{ pattern: match, text }]) : [];
     looks.push({ ...look, ...(matched && { matched }) });

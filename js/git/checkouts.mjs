@@ -3,11 +3,11 @@
 
 import fs from "node:fs/promises";
 import path from "node:path";
-import { GitError } from "./git-error.mjs";
+import { GitError } from "./errors.mjs";
 import { branchRef } from "./refs.mjs";
-import { exists, readRegular } from "./regular-file.mjs";
+import { exists, readRegular } from "./repository.mjs";
 
-const MOST_ENTRIES = 10_000;
+const MAX_ENTRIES = 10_000;
 
 /** @typedef {import("./repository.mjs").Repository} Repository */
 
@@ -31,7 +31,7 @@ const OPERATIONS = [
 ];
 
 /** @param {string} gitDir of a checkout @returns {Promise<{what: string, end: string} | undefined>} */
-export async function operationIn(gitDir) {
+export async function findOperation(gitDir) {
   for (const [file, what, end] of OPERATIONS) {
     if (await exists(path.join(gitDir, file))) return { what, end };
   }
@@ -48,33 +48,35 @@ function readEntry(record) {
   const [, state, sub] = record.split(" ", 3);
   const before = kind === "1" ? 8 : 10;
   const name = record.split(" ").slice(before).join(" ");
-  return { path: name, state, submodule: sub[0] === "S" ? changesOf(sub) : "" };
+  return { path: name, state, submodule: sub[0] === "S" ? parseSubmoduleState(sub) : "" };
 }
 
 /** A checkout without its .git is not looked for further up. @param {string} folder */
-export const stayIn = (folder) => ({ GIT_CEILING_DIRECTORIES: path.dirname(folder) });
+export const getCeilingEnvironment = (folder) => ({
+  GIT_CEILING_DIRECTORIES: path.dirname(folder),
+});
 
 /**
  * As a pattern: `git add` fails where a path that is left out literally is ignored, too. The backslash in front makes
  * it one.
  * @param {string} one
  */
-const pattern = (one) => `\\${one[0]}${one.slice(1).replace(/[\\*?[]/g, "\\$&")}`;
+const toGlobPattern = (one) => `\\${one[0]}${one.slice(1).replace(/[\\*?[]/g, "\\$&")}`;
 
 /** Pathspecs. @param {string[]} without paths from the top of the worktree, none: all */
-export const allBut = (without) => [
+export const formatPathspecs = (without) => [
   ...["--", ":/"],
   ...without
-    .map(pattern)
+    .map(toGlobPattern)
     .flatMap((one) => [one, `${one}/**`].map((all) => `:(exclude,top,glob)${all}`)),
 ];
 
 /** `git add` takes what lies outside of a sparse checkout, too. @param {Repository} repository */
-export const addOf = async (repository) =>
+export const getAddArguments = async (repository) =>
   (await repository.git.isAtLeast(2, 34)) ? ["add", "--sparse"] : ["add"];
 
 /** @param {string} flags "S", then C, M, U or dots */
-const changesOf = (flags) => flags.slice(1).replaceAll(".", "").toLowerCase() || "s";
+const parseSubmoduleState = (flags) => flags.slice(1).replaceAll(".", "").toLowerCase() || "s";
 
 /**
  * @param {Repository} repository @param {string} [folder] a checkout of it; the user's
@@ -87,18 +89,18 @@ const changesOf = (flags) => flags.slice(1).replaceAll(".", "").toLowerCase() ||
  * @param {Record<string, string>} [options.env] that names the folders
  * @returns {Promise<Status>}
  */
-export async function statusOf(repository, folder, options = {}) {
+export async function readStatus(repository, folder, options = {}) {
   const { signal, untracked = "normal", ignored = false, without = [], reading = true } = options;
-  const { env = stayIn(folder ?? repository.root) } = options;
+  const { env = getCeilingEnvironment(folder ?? repository.root) } = options;
   const flags = ["--porcelain=v2", "-z", "--no-renames", "--ignore-submodules=none"];
   if (ignored) flags.push("--ignored=traditional");
-  const args = ["status", ...flags, `--untracked-files=${untracked}`, ...allBut(without)];
+  const args = ["status", ...flags, `--untracked-files=${untracked}`, ...formatPathspecs(without)];
   const where = { signal, reading, env, ...(folder && { cwd: folder }) };
-  const { stdout } = await repository.ask(args, where);
+  const { stdout } = await repository.query(args, where);
   const all = stdout.split("\0").flatMap((record) => readEntry(record) ?? []);
-  const entries = all.slice(0, MOST_ENTRIES);
+  const entries = all.slice(0, MAX_ENTRIES);
   const tracked = entries.filter(({ state }) => state !== "??" && state !== "!!");
-  return { entries, tracked, cut: all.length > MOST_ENTRIES };
+  return { entries, tracked, cut: all.length > MAX_ENTRIES };
 }
 
 /**
@@ -106,8 +108,8 @@ export async function statusOf(repository, folder, options = {}) {
  * @param {Repository} repository @param {AbortSignal} [signal]
  * @returns {Promise<Map<string, string>>} by path
  */
-export async function lookAtCheckout(repository, signal) {
-  const { entries } = await statusOf(repository, undefined, { signal });
+export async function fingerprintCheckout(repository, signal) {
+  const { entries } = await readStatus(repository, undefined, { signal });
   /** @type {Map<string, string>} */
   const seen = new Map();
   for (const { path: name, state } of entries) {
@@ -118,7 +120,7 @@ export async function lookAtCheckout(repository, signal) {
 }
 
 /** @param {Map<string, string>} before @param {Map<string, string>} after @returns {string[]} paths that changed between two looks */
-export function changedBetween(before, after) {
+export function compareFingerprints(before, after) {
   const names = new Set([...before.keys(), ...after.keys()]);
   return [...names].filter((name) => before.get(name) !== after.get(name)).sort();
 }
@@ -132,7 +134,7 @@ export function changedBetween(before, after) {
  */
 
 /** @param {Repository} repository @returns {Promise<Checkout[]>} the main one first */
-export async function checkoutsOf(repository) {
+export async function listCheckouts(repository) {
   const hasNul = await repository.git.isAtLeast(2, 36);
   const args = ["worktree", "list", "--porcelain", ...(hasNul ? ["-z"] : [])];
   const { stdout } = await repository.change(args, { reading: true });
@@ -149,7 +151,7 @@ export async function checkoutsOf(repository) {
 }
 
 /** @param {string} folder of a checkout @returns {Promise<string>} git's folder of it */
-export async function gitDirOf(folder) {
+export async function resolveGitDir(folder) {
   const link = path.join(folder, ".git");
   if ((await fs.lstat(link)).isDirectory()) return link;
   const [, target] = /^gitdir: (.+)$/m.exec(await readRegular(link)) ?? [];
@@ -170,15 +172,15 @@ async function isInUse(gitDir, branch) {
   return false;
 }
 
-/** @typedef {{path: string, gitDir: string | undefined}} Holder gitDir: undefined where its .git cannot be read */
+/** @typedef {{path: string, gitDir: string | undefined}} BranchCheckout gitDir: undefined where its .git cannot be read */
 
-/** Where a branch is checked out. @param {Repository} repository @param {string} branch checked @returns {Promise<Holder[]>} */
-export async function checkoutsWith(repository, branch) {
-  const all = await checkoutsOf(repository);
+/** Where a branch is checked out. @param {Repository} repository @param {string} branch checked @returns {Promise<BranchCheckout[]>} */
+export async function findBranchCheckouts(repository, branch) {
+  const all = await listCheckouts(repository);
   const maybe = all.filter((one) => !one.bare && ["", branchRef(branch)].includes(one.branch));
   const found = maybe.map(async ({ path: place, branch: own }) => {
     // Its folder may be away for a while, and its index would still be that of before.
-    const gitDir = await gitDirOf(place).catch(() => undefined);
+    const gitDir = await resolveGitDir(place).catch(() => undefined);
     const holds = own !== "" || (gitDir !== undefined && (await isInUse(gitDir, branch)));
     return holds ? [{ path: place, gitDir }] : [];
   });
@@ -186,15 +188,15 @@ export async function checkoutsWith(repository, branch) {
 }
 
 /**
- * @param {Repository} repository @param {Holder} checkout
+ * @param {Repository} repository @param {BranchCheckout} checkout
  * @returns {Promise<{isThere: boolean, clean: boolean, changed: string[], operation: string}>} isThere: false where its
  *   folder or its .git is gone; clean: no tracked file has changes, and nothing is going on
  */
-export async function stateOf(repository, { path: place, gitDir }) {
+export async function inspectCheckout(repository, { path: place, gitDir }) {
   if (!gitDir) return { isThere: false, clean: false, changed: [], operation: "" };
   const [{ tracked }, operation] = await Promise.all([
-    statusOf(repository, place, { untracked: "no" }),
-    operationIn(gitDir),
+    readStatus(repository, place, { untracked: "no" }),
+    findOperation(gitDir),
   ]);
   const changed = tracked.map((entry) => entry.path);
   const clean = changed.length === 0 && operation === undefined;

@@ -1,28 +1,34 @@
 // What the room offers (the service `worktree` of features).
 
-export { keepAttempt } from "./refs.mjs";
-export { bringBack } from "./restored.mjs";
-export { bring, checkBrought, missingBrought } from "./bring.mjs";
-export { candidate, integrate, landedOf, landedResult, squashOf } from "./integration.mjs";
-export { changedBetween, lookAtCheckout } from "./checkouts.mjs";
-export { checkSpace, checkUsable, requireUnprotected } from "./usable.mjs";
-export { checkLink, commitWork } from "./commits.mjs";
-export { expireDeleted, markDeleted } from "./deleted.mjs";
-export { diffBetween, linesBetween } from "./changes.mjs";
-export { cleanOrphan, searchOrphans, worktreeUse } from "./orphan-search.mjs";
-export { resultOf, takeOut } from "./held.mjs";
-export { holdersOf } from "./holders.mjs";
-export { diffOfWork } from "./work-diff.mjs";
-export { keepLeft } from "./left-commits.mjs";
-export { expireKept, listKept } from "./kept.mjs";
-export { keepMade, lackingOn, missingCommits } from "./adopted.mjs";
-export { requireFreeName } from "./free-name.mjs";
-export { settleBegun } from "./begun-landing.mjs";
+export { setAttemptRef } from "./refs.mjs";
+export { restoreArchive } from "./archive.mjs";
+export { copyUntrackedFiles, checkUntrackedPaths, findMissingPaths } from "./copy-untracked.mjs";
+export {
+  previewIntegration,
+  integrate,
+  findLandedCommit,
+  findLandedResult,
+  findSquashCommit,
+} from "./integration.mjs";
+export { compareFingerprints, fingerprintCheckout } from "./checkouts.mjs";
+export { checkSpace, checkRepositoryReady, requireUnprotected } from "./preflight.mjs";
+export { checkWorktreeLink, commitWork } from "./commit-work.mjs";
+export { expireDeletions, markDeleted } from "./archive.mjs";
+export { diffBetween, linesBetween } from "./merge.mjs";
+export { cleanOrphan, searchOrphans, worktreeUse } from "./cleanup.mjs";
+export { checkResult, removePendingLeaves } from "./integration.mjs";
+export { processesUsing } from "./processes.mjs";
+export { diffWorktree } from "./commit-work.mjs";
+export { archiveUnreachableCommits } from "./archive.mjs";
+export { expireArchives, listArchives } from "./archive.mjs";
+export { importRefs, missingOnTarget, missingCommits } from "./import-refs.mjs";
+export { requireFreeName } from "./landing.mjs";
+export { recoverLanding } from "./landing.mjs";
 export { land } from "./landing.mjs";
-export { mergeCommits, probeAll } from "./merges.mjs";
+export { mergeCommits, probeAll } from "./merge.mjs";
 export { openRepository } from "./repository.mjs";
-export { branchTip, readInside, resolveFolders, resolveInside } from "./places.mjs";
-export { Pool } from "./pool.mjs";
-export { changedTracked, noteSetup, restoreSetup } from "./setup.mjs";
-export { remainsOf, removeWorktree } from "./removal.mjs";
+export { branchTip, readInside, resolveFolders, resolveInside } from "./repository.mjs";
+export { WorktreePool } from "./worktree-pool.mjs";
+export { hasTrackedSetupChanges, noteSetup, restoreSetup } from "./commit-work.mjs";
+export { findLeftovers, removeWorktree } from "./cleanup.mjs";
 export { Worktrees } from "./worktrees.mjs";

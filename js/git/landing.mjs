@@ -1,20 +1,407 @@
 // The target follows the result of its plan, by fast-forward. Where it is checked out, git moves it in that checkout,
 // if nothing is changed there; elsewhere the ref is moved.
 
-import { inQuotes, visible } from "../base/visible.mjs";
-import { endBegun, fastForward, inTurnOn } from "./begun-landing.mjs";
-import { checkoutsWith, stateOf } from "./checkouts.mjs";
-import { takenBy, takenText } from "./free-name.mjs";
-import { GitError, isGitError, someOf } from "./git-error.mjs";
-import { isAncestor } from "./merges.mjs";
-import { checkBranch, checkCommit } from "./names.mjs";
-import { headFile, nonceOf } from "./ownership.mjs";
-import { branchRef, commitsOf, moveRefs, resultRef } from "./refs.mjs";
+import { createHash } from "node:crypto";
+import fsSync from "node:fs";
+import fs from "node:fs/promises";
+import { join, posix } from "node:path";
+import { withLock } from "../lib/keyed-mutex.mjs";
+import { isSameProcess, readStartTime } from "../lib/process-identity.mjs";
+import { sleep } from "../lib/timers.mjs";
+import { errorMessage } from "../lib/values.mjs";
+import { visible, wrapInQuotes } from "../lib/visible.mjs";
+import {
+  findBranchCheckouts,
+  getCeilingEnvironment,
+  inspectCheckout,
+  resolveGitDir,
+} from "./checkouts.mjs";
+import { formatFiles, GitError, isGitError } from "./errors.mjs";
+import { checkBranch, checkCommit } from "./git.mjs";
+import { changesBetween, isAncestor } from "./merge.mjs";
+import { processesUsing } from "./processes.mjs";
+import { branchRef, moveRefs, readRefs, resolveRefs, resultRef } from "./refs.mjs";
+import { CLOCK_SKEW_MS, readRegular } from "./repository.mjs";
+import { readHead, readNonce } from "./worktree-admin.mjs";
+import { toBytePath } from "./worktree-status.mjs";
+
+// Files of a checkout that a landing which was cut off has written: each that has what the new commit has, or the
+// beginning of it, gets what the old commit has. A file with anything else is the user's. Names are their bytes, as
+// Latin-1: they may be no UTF-8.
+
+const LINK = "120000";
+/** A longer one that is not whole is not looked into, and stays. */
+const MAX_FILE_BYTES = 256 * 1024 * 1024;
+/** The line before an object. */
+const MAX_LINE = 128;
+const ROLL_BACK_MS = 1_800_000;
+
+/** @typedef {import("./repository.mjs").Repository} Repository */
+/** @typedef {import("./merge.mjs").Change} Change */
+
+/** @param {string} root @param {string} name @returns {Promise<import("node:fs").Stats | undefined | null>} null: a link or a file is in the place of one of its folders */
+async function statEntry(root, name) {
+  for (let at = posix.dirname(name); at !== "."; at = posix.dirname(at)) {
+    const stat = await fs.lstat(toBytePath(root, at)).catch(() => undefined);
+    if (stat && !stat.isDirectory()) return null;
+  }
+  return fs.lstat(toBytePath(root, name)).catch(() => undefined);
+}
+
+/** @param {string} root */
+const checkoutOptions = (root) => ({
+  ...{ cwd: root, env: getCeilingEnvironment(root), network: true, timeoutMs: ROLL_BACK_MS },
+  encoding: /** @type {const} */ ("latin1"),
+});
+
+/** @param {Repository} repository @param {string} root @param {Change} change */
+async function hasObjectPrefix(repository, root, { path: name, mode, object }) {
+  const file = toBytePath(root, name);
+  const isLink = mode === LINK;
+  const read = isLink ? fs.readlink(file, "latin1") : readRegular(file, MAX_FILE_BYTES, "latin1");
+  const text = await read.catch(() => undefined);
+  if (text === undefined) return false;
+  // Of its name, only attributes depend.
+  const input = Buffer.from(`${object} ${name.replaceAll("\n", "?")}\n`, "latin1");
+  const limits = { ...checkoutOptions(root), input, mostBytes: text.length + MAX_LINE, cuts: true };
+  const { stdout, cut } = await repository.query(["cat-file", "--filters", "--batch"], limits);
+  if (!stdout.startsWith(`${object} blob `)) return false;
+  const content = stdout.slice(stdout.indexOf("\n") + 1, cut ? undefined : -1);
+  return isLink ? content === text : content.startsWith(text);
+}
+
+/** @param {Repository} repository @param {string} root @param {Change[]} changes @returns {Promise<Set<Change>>} those that the landing has written */
+async function findWritten(repository, root, changes) {
+  /** @type {Change[]} */
+  const there = [];
+  for (const change of changes) {
+    const stat = await statEntry(root, change.path);
+    if (change.mode === LINK ? stat?.isSymbolicLink() : stat?.isFile()) there.push(change);
+  }
+  // Git would take these names for others. The rest is looked into, one after the other: also what a filter has
+  // changed, since that may leave out what the user has added.
+  const files = there.filter((one) => one.mode !== LINK && !/^"|\n|\r$/.test(one.path));
+  const input = Buffer.from(files.map((file) => `${file.path}\n`).join(""), "latin1");
+  const args = ["hash-object", "--no-filters", "--stdin-paths"];
+  const { stdout } = await repository.query(args, { ...checkoutOptions(root), input });
+  const objects = stdout.split("\n");
+  const written = new Set(files.filter(({ object }, at) => objects[at] === object));
+  for (const change of there) {
+    if (!written.has(change) && (await hasObjectPrefix(repository, root, change)))
+      written.add(change);
+  }
+  return written;
+}
+
+/** A file, and the folders that are empty then. @param {string} root @param {string} name */
+async function removeFile(root, name) {
+  await fs.rm(toBytePath(root, name), { force: true });
+  try {
+    for (let at = name; (at = posix.dirname(at)) !== ".";) await fs.rmdir(toBytePath(root, at));
+  } catch {
+    // One of them is not empty.
+  }
+}
+
+/** Git has written its new index, but not moved the branch. @param {Repository} repository @param {string} root @param {string} from @param {string} to */
+async function rollBackIndex(repository, root, from, to) {
+  const where = { cwd: root, env: getCeilingEnvironment(root) };
+  const args = ["diff-index", "--cached", "--quiet", to];
+  const { code } = await repository.query(args, { ...where, codes: [0, 1] });
+  if (code === 0) await repository.change(["read-tree", "-m", from], where);
+}
+
+/**
+ * @param {Repository} repository
+ * @param {{path: string, from: string, to: string, had: string[]}} what had: files that stay
+ */
+export async function rollBackCheckout(repository, { path: place, from, to, had }) {
+  const root = await fs.realpath(place);
+  await rollBackIndex(repository, root, from, to);
+  const args = ["diff-files", "--name-only", "-z", "--ignore-submodules=dirty"];
+  const changed = new Set((await repository.query(args, checkoutOptions(root))).stdout.split("\0"));
+  const before = new Set(had);
+  const changes = (await changesBetween(repository, from, to, "latin1")).filter(
+    ({ path: name, kind }) => (kind === "A" ? !before.has(name) : changed.has(name)),
+  );
+  const written = await findWritten(repository, root, changes);
+  for (const change of changes) {
+    if (change.kind === "A" && written.has(change)) await removeFile(root, change.path);
+  }
+  // What was in the place of a new file has room again.
+  let old = "";
+  for (const change of changes) {
+    const { path: name, kind } = change;
+    const isBack = written.has(change) || (await statEntry(root, name)) === undefined;
+    if (kind !== "A" && isBack) old += `${name}\0`;
+  }
+  if (old === "") return;
+  const limits = { ...checkoutOptions(root), input: Buffer.from(old, "latin1") };
+  await repository.change(["checkout-index", "--force", "--index", "-z", "--stdin"], limits);
+}
+
+// A landing in a checkout of the user's. What is to be done is written down before git begins. Git goes on without the
+// process that has started it. If git itself is cut off, its files are taken back: the landing can be tried again.
+
+const CHECKOUT_MS = 1_800_000;
+const POLL_MS = 50;
+const MAX_POLL_MS = 1000;
+const MAX_JOURNAL_BYTES = 64 * 1024 * 1024;
+const FLAGS = ["--ff-only", "--quiet", "--no-stat", "--no-verify-signatures", "--no-autostash"];
+
+/**
+ * @typedef {object} LandingJournal
+ * @property {string} target
+ * @property {string} path of the checkout
+ * @property {string} gitDir of it
+ * @property {string} from the target's commit
+ * @property {string} to
+ * @property {string[]} had new files of `to` that were there before, untracked: the user's. Their bytes, as Latin-1
+ * @property {number} at ms since 1970
+ * @property {import("../lib/process-identity.mjs").Identity} by the process that starts git
+ */
+
+/** @param {Repository} repository @param {string} target */
+async function journalFile(repository, target) {
+  const name = createHash("sha256").update(target).digest("hex").slice(0, 32);
+  return join(await repository.ownFolder(), `landing-${name}`);
+}
+
+/**
+ * One landing on a branch after the other.
+ * @template T @param {Repository} repository @param {string} target @param {() => Promise<T>} work
+ * @param {AbortSignal} [signal] of the wait for those before it
+ * @returns {Promise<T>}
+ */
+export function withTargetLock(repository, target, work, signal) {
+  let hasBegun = false;
+  const begin = () => {
+    hasBegun = true;
+    return work();
+  };
+  return withLock(`${repository.commonDir}\n${target}`, begin, signal).catch((error) => {
+    if (hasBegun) throw error;
+    throw new GitError("CANCELLED", `Another landing on "${target}" still goes on.`);
+  });
+}
+
+/** @param {string} file @returns {Promise<string>} "": it is not there */
+const readJournal = (file) => readRegular(file, MAX_JOURNAL_BYTES).catch(() => "");
+
+/** Another process may have written what it begins since. @param {string} file @param {string} text as which it began */
+async function removeJournal(file, text) {
+  if ((await readJournal(file)).startsWith(text)) fsSync.rmSync(file, { force: true });
+}
+
+/** @param {string} file @param {number} pid 0: none is at work any more */
+function noteGit(file, pid) {
+  try {
+    fsSync.appendFileSync(file, `${pid} ${pid && readStartTime(pid)}\n`);
+  } catch {
+    // A full disk: git will say so.
+  }
+}
+
+/**
+ * @param {string} text of the file
+ * @returns {{begun: LandingJournal, git: LandingJournal["by"]} | undefined} undefined: it was cut off, before git began
+ */
+function parseJournal(text) {
+  const [first, ...started] = text.trimEnd().split("\n");
+  const [pid, start = ""] = (started.at(-1) ?? "").split(" ");
+  try {
+    const begun = JSON.parse(first);
+    const isAbout = started.length === 0 && begun.by.pid !== process.pid;
+    return { begun, git: isAbout ? begun.by : { pid: Number(pid), start } };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Git puts a file in the place of a folder only where that has nothing of the user's. @param {string} place @param {import("./merge.mjs").Change[]} changes */
+const findExistingFiles = (place, changes) =>
+  changes
+    .filter(({ kind }) => kind === "A")
+    .map((change) => change.path)
+    .filter((one) => {
+      try {
+        return !fsSync.lstatSync(toBytePath(place, one)).isDirectory();
+      } catch {
+        return false;
+      }
+    });
+
+/**
+ * Git moves the branch of the checkout, with its files. Nothing cuts that off but its limit of time.
+ * @param {Repository} repository @param {Omit<LandingJournal, "had" | "at" | "by">} what
+ * @param {(error: unknown) => boolean} isRefusal git has changed nothing
+ */
+export async function fastForward(repository, what, isRefusal) {
+  const { target, path: cwd, from, to } = what;
+  const had = findExistingFiles(cwd, await changesBetween(repository, from, to, "latin1"));
+  const by = { pid: process.pid, start: readStartTime(process.pid) };
+  const begun = { ...what, had, at: Date.now(), by };
+  const file = await journalFile(repository, target);
+  const line = `${JSON.stringify(begun)}\n`;
+  fsSync.writeFileSync(file, line, { flush: true });
+  const onStart = (/** @type {number} */ pid) => noteGit(file, pid);
+  const limits = {
+    env: getCeilingEnvironment(cwd),
+    network: true,
+    timeoutMs: CHECKOUT_MS,
+    onStart,
+  };
+  try {
+    await repository.change(["merge", ...FLAGS, "--no-overwrite-ignore", to], { cwd, ...limits });
+  } catch (error) {
+    const isDone = isRefusal(error) || (await tryRollBack(repository, begun, error));
+    if (isDone) await removeJournal(file, line);
+    else noteGit(file, 0);
+    throw isRefusal(error) ? error : toInterruptedError(cwd, error, isDone);
+  }
+  await removeJournal(file, line);
+}
+
+/**
+ * Its folder may be away for a while, with something else in its place: nothing lands in it until it is back, or git
+ * has forgotten it.
+ * @param {LandingJournal} begun
+ */
+const isAway = async ({ path: place, gitDir }) =>
+  (await resolveGitDir(place).catch(() => "")) !== gitDir && fsSync.existsSync(gitDir);
+
+/** @param {Repository} repository @param {LandingJournal} begun @param {unknown} error */
+const tryRollBack = async (repository, begun, error) =>
+  !(await isAway(begun)) &&
+  rollBack(repository, begun, isGitError(error, "LOCKED")).then(
+    () => true,
+    () => false,
+  );
+
+/** @param {string} place @param {any} error @param {boolean} isTakenBack */
+function toInterruptedError(place, error, isTakenBack) {
+  const now = isTakenBack
+    ? `The files in "${place}" are as they were.`
+    : `Some files in "${place}" may be those of the landing. The next try takes them back first.`;
+  const advice = "If the disk is full, free some space. Then try again.";
+  const text = `${error.message} ${now} ${advice}`;
+  return new GitError(error.code ?? "GIT_FAILED", text, { ...error.details, cause: error });
+}
+
+/** @param {Repository} repository @param {LandingJournal} begun @param {boolean} [isLocked] by somebody else */
+async function rollBack(repository, begun, isLocked = false) {
+  const { target, path: place, gitDir, from } = begun;
+  if (!fsSync.existsSync(place)) return;
+  const [at] = await resolveRefs(repository, [branchRef(target)]);
+  if (at !== from || (await readHead(gitDir)) !== `ref: ${branchRef(target)}`) return;
+  const lock = join(gitDir, "index.lock");
+  if (!isLocked) await removeStaleIndexLock(place, lock, begun.at);
+  if (fsSync.existsSync(lock)) {
+    const text = `A git is at work in "${place}". Let it end, or remove "${lock}". Then try again.`;
+    throw new GitError("LOCKED", text);
+  }
+  await rollBackCheckout(repository, begun);
+}
+
+/** The lock that the git of this landing has left. @param {string} place @param {string} lock @param {number} since */
+async function removeStaleIndexLock(place, lock, since) {
+  const stat = fsSync.statSync(lock, { throwIfNoEntry: false });
+  if (stat === undefined || stat.mtimeMs < since - CLOCK_SKEW_MS) return;
+  const holders = await processesUsing(place);
+  if (holders && !holders.some(({ name }) => name.startsWith("git"))) fsSync.rmSync(lock);
+}
+
+/** @param {{begun: LandingJournal, git: LandingJournal["by"]}} found @param {AbortSignal} [signal] */
+async function waitForGit({ begun, git }, signal) {
+  for (let wait = POLL_MS; isSameProcess(git); wait = Math.min(2 * wait, MAX_POLL_MS)) {
+    if (signal?.aborted) {
+      throw new GitError("CANCELLED", `A former landing in "${begun.path}" still goes on.`);
+    }
+    if (Date.now() > begun.at + CHECKOUT_MS) {
+      const message = `A landing of tap in "${begun.path}" does not end. End its git, with the pid ${git.pid}, and try again.`;
+      throw new GitError("TIMEOUT", message);
+    }
+    await sleep(wait);
+  }
+}
+
+/**
+ * What a former process has begun on a branch: waits for its git, and takes back what that has not ended. In turn.
+ * @param {Repository} repository @param {string} target @param {AbortSignal} [signal]
+ * @returns {Promise<string>} what cannot be taken back: it stays as it is, and is not tried again
+ */
+export async function recoverLandingUnderLock(repository, target, signal) {
+  const file = await journalFile(repository, target);
+  const text = await readJournal(file);
+  if (text === "") return "";
+  const found = parseJournal(text);
+  if (found) {
+    await waitForGit(found, signal);
+    if (await isAway(found.begun)) return "";
+    try {
+      await rollBack(repository, found.begun);
+    } catch (error) {
+      // Later, it may work.
+      if (isGitError(error, "LOCKED", "RACE", "DISK_FULL", "NO_GIT")) throw error;
+      const aside = `${file}-${Date.now()}`;
+      fsSync.renameSync(file, aside);
+      return `Files that a landing has left in "${found.begun.path}" cannot be taken back: ${errorMessage(error)} What was to land is in "${aside}".`;
+    }
+  }
+  await removeJournal(file, text);
+  return "";
+}
+
+/** Where nothing lands. @param {Repository} repository @param {string} target @param {AbortSignal} [signal] aborted: nothing is waited for */
+export const recoverLanding = (repository, target, signal) =>
+  withTargetLock(
+    repository,
+    target,
+    () => recoverLandingUnderLock(repository, target, signal),
+    signal,
+  );
+
+// Whether a branch can be made: git has none of a name below another one, `main/sub` beside `main`.
+
+/** @param {string} branch @returns {string[]} what it would be below: of `a/b/c` it is `a` and `a/b` */
+const listParentNames = (branch) =>
+  branch
+    .split("/")
+    .slice(0, -1)
+    .map((_, at, parts) => parts.slice(0, at + 1).join("/"));
+
+/**
+ * @param {string} branch @param {string[]} branches that there are
+ * @returns {string | undefined} the one in its way
+ */
+export const findBlockingBranch = (branch, branches) =>
+  branches.includes(branch)
+    ? undefined
+    : branches.find((one) => listParentNames(branch).includes(one) || one.startsWith(`${branch}/`));
+
+/** @param {string} branch @param {string} other */
+export const formatBlocked = (branch, other) =>
+  `${wrapInQuotes(visible(branch))} cannot be made while there is the branch ${wrapInQuotes(visible(other))}: git has no branch below another one.`;
+
+/** @param {Repository} repository @param {string} branch checked @returns {Promise<string | undefined>} the one in its way */
+export async function readBlockingBranch(repository, branch) {
+  const refs = await readRefs(repository, [branch, ...listParentNames(branch)].map(branchRef));
+  const heads = branchRef("").length;
+  return findBlockingBranch(
+    branch,
+    refs.map(({ ref }) => ref.slice(heads)),
+  );
+}
+
+/** @param {Repository} repository @param {string} target @throws {GitError} where it is not there and cannot be made */
+export async function requireFreeName(repository, target) {
+  const other = await readBlockingBranch(repository, checkBranch(target, "targetBranch"));
+  if (other === undefined) return;
+  throw new GitError("NAME_TAKEN", `${formatBlocked(target, other)} Choose another targetBranch.`);
+}
 
 const CHANGED = /local changes/i;
 const UNTRACKED = /untracked working tree files|would lose untracked files/i;
-
-/** @typedef {import("./repository.mjs").Repository} Repository */
 
 /**
  * @typedef {object} Landing
@@ -33,7 +420,7 @@ const NODES = "a worktree of a node";
 const NODES_ADVICE = "Let that node end, or run git checkout --detach there";
 
 /** @param {string} target @param {string} path @param {string[]} changed @param {string} why @param {string} [advice] @returns {Landing} */
-const dirty = (target, path, changed, why, advice = TIDY) => ({
+const reportDirty = (target, path, changed, why, advice = TIDY) => ({
   status: "dirty",
   path,
   changed,
@@ -59,18 +446,18 @@ export function createTarget(repository, target, commit) {
 export function land(repository, what) {
   checkBranch(what.target, "targetBranch");
   const work = async () => {
-    const left = await endBegun(repository, what.target, what.signal);
-    const landing = await landInTurn(repository, what);
+    const left = await recoverLandingUnderLock(repository, what.target, what.signal);
+    const landing = await landUnderLock(repository, what);
     if (left === "" || landing.status !== "dirty") return landing;
     return { ...landing, message: `${landing.message} ${left}` };
   };
-  return inTurnOn(repository, what.target, work, what.signal);
+  return withTargetLock(repository, what.target, work, what.signal);
 }
 
 /** @param {Repository} repository @param {Parameters<typeof land>[1]} what @returns {Promise<Landing>} */
-async function landInTurn(repository, { plan, target, create = false, expect, signal }) {
+async function landUnderLock(repository, { plan, target, create = false, expect, signal }) {
   const ref = branchRef(target);
-  const [at, result] = await commitsOf(repository, [ref, resultRef(plan)]);
+  const [at, result] = await resolveRefs(repository, [ref, resultRef(plan)]);
   if (result === undefined) {
     throw new GitError("NOTHING_TO_LAND", `Plan "${plan}" has no result to land.`);
   }
@@ -79,9 +466,9 @@ async function landInTurn(repository, { plan, target, create = false, expect, si
     return { status: "lost", message };
   }
   if (at === undefined) {
-    if (!create) return gone(target, result);
-    const other = await takenBy(repository, target);
-    if (other !== undefined) return taken(plan, target, other);
+    if (!create) return reportGone(target, result);
+    const other = await readBlockingBranch(repository, target);
+    if (other !== undefined) return reportTaken(plan, target, other);
   } else {
     if (await isAncestor(repository, result, at))
       return { status: "landed", commit: at, again: true };
@@ -91,75 +478,78 @@ async function landInTurn(repository, { plan, target, create = false, expect, si
         message: `"${target}" has new commits that the result does not have.`,
       };
     }
-    const places = await checkoutsWith(repository, target);
+    const places = await findBranchCheckouts(repository, target);
     if (places.length > 0) {
-      const refused = await refusalOf(repository, target, places);
+      const refused = await findRefusal(repository, target, places);
       return refused ?? landInCheckout(repository, places[0], { target, at, result, signal });
     }
   }
   const moved = await moveRefs(repository, [{ ref, from: at, to: result }]);
-  return moved ? { status: "landed", commit: result, again: false } : lost(target);
+  return moved ? { status: "landed", commit: result, again: false } : reportLost(target);
 }
 
 /** @param {string} target @param {string} result @returns {Landing} */
-const gone = (target, result) => ({
+const reportGone = (target, result) => ({
   status: "gone",
   message: `The branch "${target}" was deleted. To make it again with all that waits for it: git branch "${target}" ${result}`,
 });
 
 /** @param {string} plan @param {string} target @param {string} other @returns {Landing} */
-const taken = (plan, target, other) => ({
+const reportTaken = (plan, target, other) => ({
   status: "taken",
-  message: `${takenText(target, other)} Rename or delete ${inQuotes(visible(other))}, and retry the node, or merge ${resultRef(plan)} by hand.`,
+  message: `${formatBlocked(target, other)} Rename or delete ${wrapInQuotes(visible(other))}, and retry the node, or merge ${resultRef(plan)} by hand.`,
 });
 
 /** @param {string} target @returns {Landing} */
-const lost = (target) => ({ status: "lost", message: `"${target}" was moved by somebody else.` });
+const reportLost = (target) => ({
+  status: "lost",
+  message: `"${target}" was moved by somebody else.`,
+});
 
-/** @param {Repository} repository @param {string} target @param {import("./checkouts.mjs").Holder[]} places @returns {Promise<Landing | undefined>} */
-async function refusalOf(repository, target, places) {
+/** @param {Repository} repository @param {string} target @param {import("./checkouts.mjs").BranchCheckout[]} places @returns {Promise<Landing | undefined>} */
+async function findRefusal(repository, target, places) {
   for (const { path, gitDir } of places) {
-    const isOwn = gitDir && (await nonceOf(gitDir)) !== "";
-    if (isOwn) return dirty(target, path, [], NODES, NODES_ADVICE);
+    const isOwn = gitDir && (await readNonce(gitDir)) !== "";
+    if (isOwn) return reportDirty(target, path, [], NODES, NODES_ADVICE);
   }
   const [{ path }, other] = places;
   if (other) {
     const advice = "Check out something else in one of them";
-    return dirty(target, path, [], `and in "${other.path}"`, advice);
+    return reportDirty(target, path, [], `and in "${other.path}"`, advice);
   }
-  const { isThere, clean, changed, operation } = await stateOf(repository, places[0]);
+  const { isThere, clean, changed, operation } = await inspectCheckout(repository, places[0]);
   if (!isThere) {
     const advice = `Bring it back, or remove it with git worktree remove --force --force "${path}"`;
-    return dirty(target, path, [], "whose folder or .git is gone", advice);
+    return reportDirty(target, path, [], "whose folder or .git is gone", advice);
   }
-  if (operation) return dirty(target, path, changed, `in the middle of ${operation}`);
-  return clean ? undefined : dirty(target, path, changed, "which has changes");
+  if (operation) return reportDirty(target, path, changed, `in the middle of ${operation}`);
+  return clean ? undefined : reportDirty(target, path, changed, "which has changes");
 }
 
 /** @param {string} target @param {string} path @param {unknown} error @returns {Landing | undefined} */
-function refusalBy(target, path, error) {
+function toRefusal(target, path, error) {
   if (!isGitError(error, "GIT_FAILED")) return undefined;
   const { said } = /** @type {GitError} */ (error);
-  if (/fast-forward/i.test(said)) return lost(target);
+  if (/fast-forward/i.test(said)) return reportLost(target);
   const isUntracked = UNTRACKED.test(said);
   if (!isUntracked && !CHANGED.test(said)) return undefined;
   const files = [...said.matchAll(/^\t(.+)$/gm)].map(([, file]) => file.trim());
-  const all = someOf(files);
-  if (!isUntracked) return dirty(target, path, files, `which has changes in ${all}`);
+  const all = formatFiles(files);
+  if (!isUntracked) return reportDirty(target, path, files, `which has changes in ${all}`);
   const why = `where the landing would overwrite ${all}, which git does not track`;
-  return dirty(target, path, files, why, "Move that away");
+  return reportDirty(target, path, files, why, "Move that away");
 }
 
 /**
- * @param {Repository} repository @param {import("./checkouts.mjs").Holder} place that is clean
+ * @param {Repository} repository @param {import("./checkouts.mjs").BranchCheckout} place that is clean
  * @param {{target: string, at: string, result: string, signal?: AbortSignal}} what
  * @returns {Promise<Landing>}
  */
 async function landInCheckout(repository, { path, gitDir = "" }, { target, at, result, signal }) {
   if (signal?.aborted) throw new GitError("CANCELLED", "The landing was cancelled.");
   // Git moves whatever is checked out.
-  if ((await headFile(gitDir)) !== `ref: ${branchRef(target)}`) return lost(target);
-  const refusal = (/** @type {unknown} */ error) => refusalBy(target, path, error);
+  if ((await readHead(gitDir)) !== `ref: ${branchRef(target)}`) return reportLost(target);
+  const refusal = (/** @type {unknown} */ error) => toRefusal(target, path, error);
   try {
     const what = { target, path, gitDir, from: at, to: result };
     await fastForward(repository, what, (error) => refusal(error) !== undefined);
@@ -168,10 +558,10 @@ async function landInCheckout(repository, { path, gitDir = "" }, { target, at, r
     if (refused) return refused;
     throw error;
   }
-  const [now] = await commitsOf(repository, [branchRef(target)]);
+  const [now] = await resolveRefs(repository, [branchRef(target)]);
   if (now === result) return { status: "landed", commit: result, again: false, path };
-  const head = await headFile(gitDir);
-  if (head === `ref: ${branchRef(target)}`) return lost(target);
+  const head = await readHead(gitDir);
+  if (head === `ref: ${branchRef(target)}`) return reportLost(target);
   const text = `Another branch was checked out in "${path}" in the moment in which "${target}" was to land there, and may have the result now. If it does: git reset --keep ORIG_HEAD. Then try again.`;
   throw new GitError("LOST_RACE", text, { path });
 }

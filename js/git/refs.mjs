@@ -1,21 +1,21 @@
 // The refs of plans: their names, reading them, and moving several at once, each from the value that it is known to
 // have.
 
-import { GitError, isGitError } from "./git-error.mjs";
-import { checkAttempt, checkCommit, checkId, checkRef } from "./names.mjs";
+import { GitError, isGitError } from "./errors.mjs";
+import { checkAttempt, checkCommit, checkId, checkRef } from "./git.mjs";
 
 /** @typedef {import("./repository.mjs").Repository} Repository */
 
 const ROOT = "refs/tap";
 /** A plan or a node with such an id gets another name for it, which no id can have. */
-const TAKEN_BY_PLANS = ["kept", "deleted"];
-const TAKEN_BY_NODES = ["integration", "result"];
+const RESERVED_PLAN_IDS = ["kept", "deleted"];
+const RESERVED_NODE_IDS = ["integration", "result"];
 /** @param {string} id @param {string[]} taken */
-const apart = (id, taken) => (taken.includes(id.toLowerCase()) ? `+${id}` : id);
+const escapeReserved = (id, taken) => (taken.includes(id.toLowerCase()) ? `+${id}` : id);
 /** @param {unknown} plan */
-const planPart = (plan) => apart(checkId(plan, "plan"), TAKEN_BY_PLANS);
+const planPart = (plan) => escapeReserved(checkId(plan, "plan"), RESERVED_PLAN_IDS);
 /** @param {unknown} node */
-const nodePart = (node) => apart(checkId(node, "node"), TAKEN_BY_NODES);
+const nodePart = (node) => escapeReserved(checkId(node, "node"), RESERVED_NODE_IDS);
 
 /** All refs of a plan are below it. @param {string} plan */
 export const planRefs = (plan) => `${ROOT}/${planPart(plan)}`;
@@ -27,14 +27,15 @@ export const integrationRef = (plan) => `${planRefs(plan)}/integration`;
 /** What the target becomes: a squash commit for each leaf. @param {string} plan */
 export const resultRef = (plan) => `${planRefs(plan)}/result`;
 /** What was in worktrees that were removed. */
-export const KEPT = `${ROOT}/kept`;
+export const ARCHIVES = `${ROOT}/kept`;
 /** @param {string} plan @param {string} node */
-export const keptRef = (plan, node) => `${KEPT}/${checkId(plan, "plan")}/${checkId(node, "node")}`;
+export const archiveRef = (plan, node) =>
+  `${ARCHIVES}/${checkId(plan, "plan")}/${checkId(node, "node")}`;
 
 /** When plans were deleted. */
-export const DELETED = `${ROOT}/deleted`;
+export const DELETIONS = `${ROOT}/deleted`;
 /** @param {string} plan */
-export const deletedRef = (plan) => `${DELETED}/${checkId(plan, "plan")}`;
+export const deletionRef = (plan) => `${DELETIONS}/${checkId(plan, "plan")}`;
 
 /** @param {string} branch checked */
 export const branchRef = (branch) => `refs/heads/${branch}`;
@@ -59,7 +60,7 @@ const FIELDS = [
  */
 export async function readRefs(repository, patterns) {
   const format = FIELDS.map((field) => `%(${field})`).join("%09");
-  const { stdout } = await repository.ask([
+  const { stdout } = await repository.query([
     "for-each-ref",
     `--format=${format}`,
     "--",
@@ -73,7 +74,7 @@ export async function readRefs(repository, patterns) {
 }
 
 /** @param {Repository} repository @param {string[]} refs @returns {Promise<(string | undefined)[]>} their commits */
-export async function commitsOf(repository, refs) {
+export async function resolveRefs(repository, refs) {
   const found = new Map((await readRefs(repository, refs)).map(({ ref, commit }) => [ref, commit]));
   return refs.map((ref) => found.get(ref));
 }
@@ -109,16 +110,16 @@ export async function moveRefs(repository, moves) {
  * Sets a ref that nobody else sets: a second time it is there already.
  * @param {Repository} repository @param {string} ref @param {string} commit
  */
-export async function setOnce(repository, ref, commit) {
+export async function setRefOnce(repository, ref, commit) {
   if (await moveRefs(repository, [{ ref, from: undefined, to: commit }])) return;
-  const [there] = await commitsOf(repository, [ref]);
+  const [there] = await resolveRefs(repository, [ref]);
   if (there === commit) return;
   throw new GitError("LOST_RACE", `"${ref}" is at ${there ?? "nothing"} and not at ${commit}.`);
 }
 
 /** @param {Repository} repository @param {{plan: string, node: string, attempt: number}} of @param {string} commit */
-export const keepAttempt = (repository, { plan, node, attempt }, commit) =>
-  setOnce(repository, attemptRef(plan, node, attempt), commit);
+export const setAttemptRef = (repository, { plan, node, attempt }, commit) =>
+  setRefOnce(repository, attemptRef(plan, node, attempt), commit);
 
 /**
  * Deletes refs below a prefix whose commits are older.

@@ -1,19 +1,120 @@
 // A repository as plans see it: where its parts are, its branches, and what speaks against working in it.
 
+import { createHash } from "node:crypto";
+import { constants } from "node:fs";
 import fs from "node:fs/promises";
 import path from "node:path";
-import { GitError, isGitError } from "./git-error.mjs";
-import { lockIsFree } from "./locks.mjs";
-import { checkBranch, isCommit } from "./names.mjs";
-import { branchRef, readRefs } from "./refs.mjs";
-import { Git } from "./run-git.mjs";
-import { deleteOldFiles } from "./temporary-files.mjs";
+import { copilotHome } from "../lib/paths.mjs";
+import { visible, wrapInQuotes } from "../lib/visible.mjs";
+import { GitError, isGitError } from "./errors.mjs";
+import { checkBranch, checkInnerPath, Git, isCommit } from "./git.mjs";
+import { processesUsing } from "./processes.mjs";
+import { branchRef, readRefs, resolveRefs } from "./refs.mjs";
+
+// Files that somebody else may have made: an agent, in its worktree or in the repository.
+
+/** The clock of files may be behind by so much. */
+export const CLOCK_SKEW_MS = 100;
+
+/** @param {Promise<unknown>} look */
+const succeeds = (look) =>
+  look.then(
+    () => true,
+    () => false,
+  );
+
+/** Also by a link. @param {string} file */
+export const exists = (file) => succeeds(fs.access(file));
+
+/** Also a link that leads nowhere. @param {string | Buffer} file */
+export const entryExists = (file) => succeeds(fs.lstat(file));
+
+const FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
+const MAX_BYTES = 1024 * 1024;
+
+/**
+ * Never waits for the other end of a pipe, which would hold one of the few threads for files, and never reads more
+ * than it may.
+ * @param {string | Buffer} file @param {number} [most] bytes @param {BufferEncoding} [encoding]
+ * @returns {Promise<string>} rejected where it is no regular file, or longer
+ */
+export async function readRegular(file, most = MAX_BYTES, encoding = "utf8") {
+  const handle = await fs.open(file, FLAGS);
+  try {
+    const stat = await handle.stat();
+    if (!stat.isFile() || stat.size > most) {
+      throw new Error(`"${file}" is not a regular file, or too long`);
+    }
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(stat.size), 0, stat.size, 0);
+    return buffer.toString(encoding, 0, bytesRead);
+  } finally {
+    await handle.close();
+  }
+}
+
+// Locks of git that were left over: git was killed while it held them.
+
+/** A git that has just started may not be seen yet. */
+const YOUNG_MS = 1500;
+/** An update of a ref takes milliseconds. */
+const STALE_REF_MS = 10_000;
+/** Where nobody can say who is at work in a folder. */
+const UNKNOWN_MS = 60_000;
+
+/** @param {string} lockFile @param {number} age in ms */
+const isStaleRefLock = (lockFile, age) =>
+  /[\\/]refs[\\/]tap[\\/].*\.lock$/.test(lockFile) && age > STALE_REF_MS;
+
+/** The worktree to which a folder of git belongs, if it is one of ours. @param {string} admin */
+async function findOwnWorktree(admin) {
+  try {
+    await fs.access(path.join(admin, "tap"));
+    return path.dirname((await readRegular(path.join(admin, "gitdir"))).trim());
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Removes the lock, if it is on something that only tap uses and nobody is at work there.
+ * @param {string} lockFile @returns {Promise<boolean>} whether it is gone
+ */
+export async function removeStaleLock(lockFile) {
+  const stat = await fs.stat(lockFile).catch(() => undefined);
+  if (stat === undefined) return true;
+  const age = Date.now() - stat.mtimeMs;
+  if (!isStaleRefLock(lockFile, age)) {
+    const worktree = await findOwnWorktree(path.dirname(lockFile));
+    if (worktree === undefined || age < YOUNG_MS) return false;
+    const holders = await processesUsing(worktree);
+    if (holders === undefined ? age < UNKNOWN_MS : holders.length > 0) return false;
+  }
+  await fs.rm(lockFile, { force: true });
+  return true;
+}
+
+// Files of ours that are needed for minutes at most, in a folder for files that belong to the repository. A process
+// that was killed leaves them, and no later one has the same names.
+
+const OLD_MS = 86_400_000;
+/** Indexes of what is kept or brought back, and attributes that are not complete; with git's locks of them. */
+const TEMPORARY = /^(?:orphan-|restore-|attributes-[0-9a-f]{32}-)/;
+
+/** @param {string} folder @param {number} [now] ms since 1970 */
+export async function deleteOldFiles(folder, now = Date.now()) {
+  const names = (await fs.readdir(folder)).filter((name) => TEMPORARY.test(name));
+  for (const name of names) {
+    const place = path.join(folder, name);
+    const stat = await fs.lstat(place).catch(() => undefined);
+    if (stat && now - stat.mtimeMs > OLD_MS) await fs.rm(place, { recursive: true, force: true });
+  }
+}
 
 /** Network. */
 const FETCH_MS = 600_000;
 const USUAL_BRANCHES = ["main", "master", "trunk"];
 
-/** @typedef {import("./run-git.mjs").RunOptions} RunOptions */
+/** @typedef {import("./git.mjs").RunOptions} RunOptions */
 
 /**
  * @typedef {object} Place
@@ -47,13 +148,13 @@ export class Repository {
   }
 
   /** Without locks. @param {string[]} args @param {Partial<RunOptions>} [options] */
-  ask(args, options) {
+  query(args, options) {
     return this.git.run(args, { cwd: this.root, reading: true, ...options });
   }
 
   /** Again while another git holds a lock. @param {string[]} args @param {Partial<RunOptions>} [options] */
   change(args, options) {
-    return this.git.change(args, { cwd: this.root, ...options }, lockIsFree);
+    return this.git.change(args, { cwd: this.root, ...options }, removeStaleLock);
   }
 
   /** For files of ours that belong to the repository. @returns {Promise<string>} */
@@ -76,11 +177,13 @@ export class Repository {
   }
 
   async #findDefault() {
-    const { stdout } = await this.ask(["config", "--get", "init.defaultBranch"], { codes: [0, 1] });
+    const { stdout } = await this.query(["config", "--get", "init.defaultBranch"], {
+      codes: [0, 1],
+    });
     const usual = [...new Set([stdout.trim(), ...USUAL_BRANCHES])].filter((name) => {
       return name !== "" && !/[*?[]/.test(name);
     });
-    const refs = await readRefs(this, ["refs/remotes/*/HEAD", ...usual.flatMap(placesOf)]);
+    const refs = await readRefs(this, ["refs/remotes/*/HEAD", ...usual.flatMap(listCandidateRefs)]);
     const named = refs.find(({ ref, target }) => target && ref === "refs/remotes/origin/HEAD");
     const remote = named ?? refs.find(({ target }) => target !== "");
     if (remote) return remote.target.split("/").slice(3).join("/");
@@ -90,7 +193,9 @@ export class Repository {
       const found = usual.find(there);
       if (found !== undefined) return found;
     }
-    const head = await this.ask(["symbolic-ref", "--quiet", "--short", "HEAD"], { codes: [0, 1] });
+    const head = await this.query(["symbolic-ref", "--quiet", "--short", "HEAD"], {
+      codes: [0, 1],
+    });
     if (head.stdout.trim() !== "") return head.stdout.trim();
     throw new GitError(
       "NO_COMMIT",
@@ -108,7 +213,7 @@ export class Repository {
     if (fetch) await this.fetch(signal);
     const wanted = name ?? (await this.defaultBranch());
     if (wanted === "HEAD" || isCommit(wanted)) return this.#resolveCommit(wanted);
-    const refs = await readRefs(this, placesOf(checkBranch(wanted, "baseBranch")));
+    const refs = await readRefs(this, listCandidateRefs(checkBranch(wanted, "baseBranch")));
     const local = refs.find(({ ref }) => ref === branchRef(wanted));
     const origin = refs.find(({ ref }) => ref === `refs/remotes/origin/${wanted}`);
     const found = local ?? origin ?? refs.find(({ ref }) => isAt(ref, wanted));
@@ -122,7 +227,7 @@ export class Repository {
   /** @param {string} name */
   async #resolveCommit(name) {
     const args = ["rev-parse", "--verify", "--quiet", "--end-of-options", `${name}^{commit}`];
-    const { stdout } = await this.ask(args, { codes: [0, 1, 128] });
+    const { stdout } = await this.query(args, { codes: [0, 1, 128] });
     const commit = stdout.trim();
     if (isCommit(commit)) return { name, ref: undefined, commit };
     if (name === "HEAD") throw noCommit(name);
@@ -144,7 +249,11 @@ export class Repository {
 }
 
 /** @param {string} name of a branch or tag */
-const placesOf = (name) => [branchRef(name), `refs/remotes/*/${name}`, `refs/tags/${name}`];
+const listCandidateRefs = (name) => [
+  branchRef(name),
+  `refs/remotes/*/${name}`,
+  `refs/tags/${name}`,
+];
 
 /** @param {string} ref @param {string} name */
 const isAt = (ref, name) =>
@@ -160,7 +269,7 @@ const noCommit = (name) =>
   );
 
 /** @param {string} folder @param {Git} git */
-async function ask(folder, git) {
+async function queryLayout(folder, git) {
   const flags = ["--is-bare-repository", "--is-inside-work-tree", "--is-shallow-repository"];
   const folders = ["--git-dir", "--git-common-dir", "--show-toplevel"];
   const args = [
@@ -193,7 +302,7 @@ export async function openRepository(folder, options = {}) {
   if (!(await fs.stat(real)).isDirectory()) {
     throw new GitError("NOT_A_REPOSITORY", `"${folder}" is not a folder.`);
   }
-  const answer = await ask(real, git);
+  const answer = await queryLayout(real, git);
   const [bare, inside, shallow, format, gitDir, commonDir, top] = answer;
   if (bare === "true") {
     throw new GitError("BARE", `"${folder}" is a bare repository. Plans need one with a checkout.`);
@@ -215,3 +324,222 @@ export async function openRepository(folder, options = {}) {
 /** @param {unknown} error */
 export const isMissing = (error) =>
   isGitError(error, "UNKNOWN_BRANCH", "UNKNOWN_COMMIT", "NO_COMMIT");
+
+// Folders and files that others name: taken only where they lie in what they may lie in, links resolved.
+
+/** @param {string} root @param {string} place both without links */
+function isWithin(root, place) {
+  const way = path.relative(root, place);
+  return way.split(path.sep)[0] !== ".." && !path.isAbsolute(way);
+}
+
+/** @param {string} place @param {string} what */
+const resolveLinks = (place, what) =>
+  fs.realpath(place).catch((error) => {
+    throw new GitError("INVALID", `${what}: "${place}" is not there (${error.code}).`, {
+      cause: error,
+    });
+  });
+
+/**
+ * @param {string} root @param {string} place from the root
+ * @param {{anywhere?: boolean}} [options] anywhere: it may lie outside, as a person may say
+ * @returns {Promise<string>}
+ */
+export async function resolveInside(root, place, { anywhere = false } = {}) {
+  const real = await resolveLinks(path.resolve(root, place), "repo");
+  if (anywhere || isWithin(await resolveLinks(root, "folder"), real)) return real;
+  throw new GitError("OUTSIDE", `repo: "${place}" is outside of the session's folder "${root}".`);
+}
+
+/**
+ * What is in a folder that no agent may write in; "": nothing.
+ * @param {string} folder @param {string} root of the user's checkout @param {string} home of the CLI; none with a link
+ */
+function findForbidden(folder, root, home) {
+  if (isWithin(folder, root)) return "your own checkout";
+  if (folder.toLowerCase().split(path.sep).includes(".git")) return "git's own files";
+  // There are tap's config and what was allowed: who may write them may run anything.
+  return isWithin(folder, home) || isWithin(home, folder) ? "files of the Copilot CLI" : "";
+}
+
+/** @param {string} root @param {string} one */
+const realFolder = (root, one) =>
+  fs.realpath(path.resolve(root, one)).catch(({ code }) => {
+    const why = code === "ENOENT" ? "is not there" : `cannot be looked into (${code})`;
+    const text = `allowedFolders: ${wrapInQuotes(visible(one))} ${why}. Create it, or take it out of the plan.`;
+    throw new GitError("NO_FOLDER", text);
+  });
+
+/**
+ * Folders that an agent may write in besides its worktree. The user's checkout and the folders above it are refused. A
+ * folder that does not exist is refused, too: whoever makes it later could make it a link to anywhere.
+ * @param {string} root of the checkout, without links @param {string[]} folders from the root, also outside
+ * @param {string} [cliHome] <COPILOT_HOME>
+ * @returns {Promise<string[]>} absolute
+ */
+export async function resolveFolders(root, folders, cliHome = copilotHome()) {
+  const home = await fs.realpath(cliHome).catch(() => cliHome);
+  return Promise.all(
+    folders.map(async (one) => {
+      const real = await realFolder(root, one);
+      const why = findForbidden(real, root, home);
+      if (why === "") return real;
+      const text = `allowedFolders: ${wrapInQuotes(visible(one))} has ${why} in it. Name a folder inside the checkout or beside it.`;
+      throw new GitError("OUTSIDE", text);
+    }),
+  );
+}
+
+/** A small file of a worktree. @param {{path: string}} worktree @param {string} name @param {number} most bytes @returns {Promise<string>} */
+export async function readInside(worktree, name, most) {
+  const file = await resolveLinks(path.join(worktree.path, checkInnerPath(name, "file")), "file");
+  const root = await resolveLinks(worktree.path, "worktree");
+  if (!isWithin(root, file)) throw new GitError("INVALID", `"${name}" leads out of the worktree.`);
+  return readRegular(file, most);
+}
+
+/** @param {Repository} repository @param {string} branch @returns {Promise<string | undefined>} its commit */
+export async function branchTip(repository, branch) {
+  const [commit] = await resolveRefs(repository, [branchRef(checkBranch(branch, "targetBranch"))]);
+  return commit;
+}
+
+// The submodules of a worktree: from their URLs, and where these cannot be reached, from the user's checkout.
+
+/** The settings with which a submodule needs no entry in the user's config. */
+const ACTIVE = "submodule.active=.";
+/** A commit that the user's checkout has is no work of the worktree. */
+const ALL_REFS = "remote.origin.fetch=+refs/*:refs/remotes/checkout/*";
+const UPDATE = ["submodule", "--quiet", "update", "--force"];
+/** A path and no pattern. @param {string} place */
+const toLiteralPathspec = (place) => `:(literal)${place}`;
+
+/** @typedef {import("./git.mjs").RunOptions} Limits */
+
+/**
+ * What .gitmodules says, which a commit may have brought. Of two with one name or one path, git takes one and tap might
+ * take the other.
+ * @param {Repository} repository @param {Limits} limits
+ */
+async function readGitmodules(repository, limits) {
+  const file = path.join(limits.cwd, ".gitmodules");
+  const args = ["config", "--file", file, "-z", "--get-regexp", String.raw`^submodule\..*\.path$`];
+  const { stdout } = await repository.query(args, { codes: [0, 1] });
+  const all = [...stdout.matchAll(/submodule\.([^\n\0]+)\.path\n([^\0]*)\0/g)];
+  const [names, places] = [1, 2].map((part) => all.map((one) => one[part]));
+  const isOnly = (/** @type {string[]} */ list, /** @type {string} */ one) =>
+    list.indexOf(one) === list.lastIndexOf(one);
+  return all
+    .map(([, name, place]) => ({ name, place }))
+    .filter(({ name, place }) => isOnly(names, name) && isOnly(places, place));
+}
+
+/** Those of which the user's checkout has the commits. @param {Repository} repository @param {Limits} limits */
+async function findCheckoutSubmodules(repository, limits) {
+  const found = [];
+  for (const { name, place } of await readGitmodules(repository, limits)) {
+    if (!/^[\w./-]+$/.test(name) || name.split("/").includes("..")) continue;
+    const folder = path.join(repository.commonDir, "modules", name);
+    if (!(await exists(path.join(folder, "HEAD")))) continue;
+    // Git takes a path for all that is beneath it, too: there may be others.
+    const args = ["ls-files", "--stage", "-z", "--", toLiteralPathspec(place)];
+    const { stdout } = await repository.query(args, limits);
+    const [, only] = /^160000 [^\t\0]+\t([^\0]+)\0$/.exec(stdout) ?? [];
+    if (only === place) found.push({ name, place, folder });
+  }
+  return found;
+}
+
+/** @param {Repository} repository @param {string} admin git's folder of the worktree @param {Limits} limits */
+export async function updateSubmodules(repository, admin, limits) {
+  const all = () =>
+    repository.change([...UPDATE, "--recursive"], { ...limits, settings: [ACTIVE] });
+  try {
+    await all();
+  } catch (error) {
+    const found = isGitError(error, "NO_SUBMODULE")
+      ? await findCheckoutSubmodules(repository, limits)
+      : [];
+    if (found.length === 0) throw error;
+    for (const { name, place, folder } of found) {
+      const from = [`submodule.${name}.url=${folder}`, "protocol.file.allow=always", ALL_REFS];
+      const settings = [ACTIVE, ...from];
+      await repository.change([...UPDATE, "--", toLiteralPathspec(place)], { ...limits, settings });
+      // What is pushed does not go into the user's checkout.
+      const origin = ["config", "--file", path.join(folder, "config"), "remote.origin.url"];
+      const { stdout } = await repository.query(origin, { codes: [0, 1] });
+      const own = ["config", "--file", path.join(admin, "modules", name, "config")];
+      await repository.change([...own, "remote.origin.url", stdout.trim()], {});
+    }
+    await all();
+  }
+}
+
+// Attributes (merge drivers, line ends) for merges without a checkout: those of the commit that is merged into, as
+// `git merge` would see them, and not those that lie in the user's checkout. git reads them from files only, so there
+// is a folder with these files and nothing else, which git takes for the checkout.
+
+const MAX_VIEWS = 200;
+
+/** @typedef {{cwd: string, env: Record<string, string>}} View for git */
+
+/** @type {WeakMap<Repository, Map<string, Promise<View>>>} */
+const attributeViews = new WeakMap();
+
+/** @param {Repository} repository @param {string} commit @returns {Promise<string>} the entries of its files of attributes, for an index */
+async function readAttributeEntries(repository, commit) {
+  const empty = (await repository.query(["hash-object", "-t", "tree", "--stdin"])).stdout.trim();
+  const flags = ["-r", "-z", "--raw", "--no-renames", "--no-abbrev"];
+  const args = ["diff-tree", ...flags, empty, commit, "--", ":(glob)**/.gitattributes"];
+  const { stdout } = await repository.query(args);
+  const entries = stdout.matchAll(/:\d+ (100\d+) \S+ (\S+) [A-Z]\0([^\0]+)\0/g);
+  return [...entries].map(([, mode, object, name]) => `${mode} ${object}\t${name}\0`).join("");
+}
+
+/** @param {Repository} repository @param {string} folder that does not exist @param {string} entries */
+async function writeAttributeFiles(repository, folder, entries) {
+  const made = `${folder}-${process.pid}-${Math.random().toString(36).slice(2)}`;
+  await fs.mkdir(made);
+  const env = {
+    GIT_DIR: repository.commonDir,
+    GIT_WORK_TREE: made,
+    GIT_INDEX_FILE: `${made}.index`,
+  };
+  try {
+    if (entries !== "") {
+      const add = ["update-index", "--add", "-z", "--index-info"];
+      await repository.change(add, { cwd: made, env, input: entries });
+      await repository.change(["checkout-index", "--all", "--quiet"], { cwd: made, env });
+    }
+    await fs.rename(made, folder);
+  } catch (error) {
+    // Another call was faster.
+    if (!["ENOTEMPTY", "EEXIST", "EPERM"].includes(/** @type {any} */ (error).code)) throw error;
+  } finally {
+    await fs.rm(`${made}.index`, { force: true });
+    await fs.rm(made, { recursive: true, force: true });
+  }
+}
+
+/** @param {Repository} repository @param {string} commit @returns {Promise<View>} */
+async function makeView(repository, commit) {
+  const entries = await readAttributeEntries(repository, commit);
+  const key = createHash("sha256").update(entries).digest("hex").slice(0, 32);
+  const folder = path.join(await repository.ownFolder(), `attributes-${key}`);
+  if (!(await exists(folder))) await writeAttributeFiles(repository, folder, entries);
+  return { cwd: folder, env: { GIT_DIR: repository.commonDir, GIT_WORK_TREE: folder } };
+}
+
+/** @param {Repository} repository @param {string} commit @returns {Promise<View>} */
+export function getAttributeView(repository, commit) {
+  const views = attributeViews.get(repository) ?? new Map();
+  attributeViews.set(repository, views);
+  const there = views.get(commit);
+  if (there) return there;
+  const made = makeView(repository, commit);
+  views.set(commit, made);
+  made.catch(() => views.delete(commit));
+  if (views.size > MAX_VIEWS) views.delete(views.keys().next().value);
+  return made;
+}

@@ -3,26 +3,32 @@
 
 import fs from "node:fs/promises";
 import path from "node:path";
-import { operationIn } from "./checkouts.mjs";
-import { GitError } from "./git-error.mjs";
-import { sweep } from "./index-file.mjs";
-import { inTurn } from "../base/in-turn.mjs";
-import { checkAttempt, checkCommit, checkId, checkInnerPath, checkNonce } from "./names.mjs";
+import { findOperation } from "./checkouts.mjs";
+import { GitError } from "./errors.mjs";
+import { removeStrays } from "./worktree-status.mjs";
+import { withLock } from "../lib/keyed-mutex.mjs";
+import { checkAttempt, checkCommit, checkId, checkInnerPath, checkNonce } from "./git.mjs";
 import {
-  adminOf,
-  adminsOf,
-  broughtTo,
+  findAdmin,
+  listAdmins,
+  readCopiedPaths,
   detach,
-  folderOf,
-  headFile,
-  inside,
+  readWorktreeFolder,
+  readHead,
+  worktreeOptions,
   isWhole,
-} from "./ownership.mjs";
-import { isSparseSince, lockReason, mainRoot, mark, nonceOf, setBrought } from "./ownership.mjs";
-import { keep } from "./kept.mjs";
-import { exists, readRegular } from "./regular-file.mjs";
-import { forgetSetup } from "./setup.mjs";
-import { updateSubmodules } from "./submodules.mjs";
+} from "./worktree-admin.mjs";
+import {
+  isSparseSince,
+  lockReason,
+  mainRoot,
+  writeOwner,
+  readNonce,
+  writeCopiedPaths,
+} from "./worktree-admin.mjs";
+import { archiveCommit } from "./archive.mjs";
+import { exists, readRegular, updateSubmodules } from "./repository.mjs";
+import { forgetSetup } from "./commit-work.mjs";
 
 /** A checkout with filters may reach other machines. */
 const CHECKOUT_MS = 1_800_000;
@@ -30,7 +36,7 @@ const CHECKOUT_MS = 1_800_000;
 /** @typedef {import("./repository.mjs").Repository} Repository */
 
 /**
- * @typedef {object} Wanted
+ * @typedef {object} WorktreeRequest
  * @property {string} plan
  * @property {string} node
  * @property {number} attempt
@@ -48,8 +54,8 @@ const CHECKOUT_MS = 1_800_000;
  * @property {string} commit where it started
  */
 
-/** @param {Wanted} wanted */
-function check({ plan, node, attempt, nonce, commit }) {
+/** @param {WorktreeRequest} wanted */
+function checkRequest({ plan, node, attempt, nonce, commit }) {
   checkId(plan, "plan");
   checkId(node, "node");
   checkAttempt(attempt);
@@ -69,7 +75,7 @@ async function addLine(file, line) {
 const FOLDER = ".worktrees";
 
 /** Where a repository has its worktrees, if no other place is named: in itself, or beside itself. @param {string} root @param {boolean} beside */
-export const placeIn = (root, beside) =>
+export const defaultFolder = (root, beside) =>
   beside ? path.join(path.dirname(root), FOLDER, path.basename(root)) : path.join(root, FOLDER);
 
 /** A commit can bring a link, and where it leads is not the repository's. @param {string} place */
@@ -107,7 +113,7 @@ export class Worktrees {
   async #prepare() {
     const { folder, beside = false, gitignore = false } = this.#options;
     const root = await mainRoot(this.repository);
-    const place = folder === undefined ? placeIn(root, beside) : path.resolve(root, folder);
+    const place = folder === undefined ? defaultFolder(root, beside) : path.resolve(root, folder);
     if (folder === undefined && !beside) await requireOwnFolder(place);
     await fs.mkdir(place, { recursive: true }).catch((error) => {
       if (error.code !== "EEXIST" && error.code !== "ENOTDIR") throw error;
@@ -127,22 +133,22 @@ export class Worktrees {
   }
 
   /** @param {{plan: string, node: string, attempt: number}} of */
-  async pathOf({ plan, node, attempt }) {
+  async worktreePath({ plan, node, attempt }) {
     const name = `${checkId(plan, "plan")}-${checkId(node, "node")}-${checkAttempt(attempt)}`;
     return path.join(await this.folder(), name);
   }
 
   /**
    * A worktree at a commit; again after a crash: the same, made complete.
-   * @param {Wanted} wanted @returns {Promise<Worktree>}
+   * @param {WorktreeRequest} wanted @returns {Promise<Worktree>}
    */
   async add(wanted) {
-    check(wanted);
+    checkRequest(wanted);
     const { plan, node, attempt, nonce, commit, signal } = wanted;
-    const place = await this.pathOf(wanted);
-    const begun = await inTurn(this.repository.commonDir, () => this.#unfinished(place, wanted));
+    const place = await this.worktreePath(wanted);
+    const begun = await withLock(this.repository.commonDir, () => this.#resume(place, wanted));
     const admin =
-      begun ?? (await inTurn(this.repository.commonDir, () => this.#register(place, wanted)));
+      begun ?? (await withLock(this.repository.commonDir, () => this.#register(place, wanted)));
     const worktree = { path: place, admin, nonce, plan, node, attempt, commit };
     await this.checkOut(worktree, signal);
     // It may have been another attempt's, and on its way here when a host was killed; or a copy was cut off.
@@ -150,7 +156,7 @@ export class Worktrees {
     return worktree;
   }
 
-  /** @param {string} place @param {Wanted} wanted @returns {Promise<string>} git's folder of it */
+  /** @param {string} place @param {WorktreeRequest} wanted @returns {Promise<string>} git's folder of it */
   async #register(place, wanted) {
     const { nonce, commit, signal } = wanted;
     const hasReason = await this.repository.git.isAtLeast(2, 33);
@@ -166,18 +172,18 @@ export class Worktrees {
       commit,
     ];
     await this.repository.change(args, { signal });
-    const admin = await adminOf(this.repository, place);
+    const admin = await findAdmin(this.repository, place);
     if (admin === undefined) throw new GitError("GIT_FAILED", `git has not made "${place}".`);
-    await mark(admin, nonce, this.repository.owner);
+    await writeOwner(admin, nonce, this.repository.owner);
     return admin;
   }
 
-  /** What a call that was interrupted has left. @param {string} place @param {Wanted} wanted */
-  async #unfinished(place, wanted) {
+  /** What a call that was interrupted has left. @param {string} place @param {WorktreeRequest} wanted */
+  async #resume(place, wanted) {
     const names = await fs.readdir(place).catch(() => undefined);
-    const admin = await this.#begun(place, wanted.nonce);
+    const admin = await this.#findRegistered(place, wanted.nonce);
     if (admin && names?.includes(".git") && (await isWhole(admin))) {
-      await mark(admin, wanted.nonce, this.repository.owner);
+      await writeOwner(admin, wanted.nonce, this.repository.owner);
       await forgetSetup(admin);
       return admin;
     }
@@ -190,22 +196,23 @@ export class Worktrees {
   }
 
   /** @param {string} place @param {string} nonce @returns {Promise<string | undefined>} */
-  async #begun(place, nonce) {
-    const named = await adminOf(this.repository, place);
-    if (named) return (await nonceOf(named)) === nonce ? named : undefined;
-    for (const admin of await adminsOf(this.repository)) {
+  async #findRegistered(place, nonce) {
+    const named = await findAdmin(this.repository, place);
+    if (named) return (await readNonce(named)) === nonce ? named : undefined;
+    for (const admin of await listAdmins(this.repository)) {
       // Killed before git had written where the worktree is.
       if (!path.basename(admin).startsWith(path.basename(place))) continue;
-      if ((await nonceOf(admin)) === nonce && (await folderOf(admin)) === "") return admin;
+      if ((await readNonce(admin)) === nonce && (await readWorktreeFolder(admin)) === "")
+        return admin;
     }
     return undefined;
   }
 
-  /** The worktree's folder was deleted, or was never filled. @param {string} place @param {string} admin @param {Wanted} wanted */
+  /** The worktree's folder was deleted, or was never filled. @param {string} place @param {string} admin @param {WorktreeRequest} wanted */
   async #discard(place, admin, { plan, node, commit }) {
-    const head = await headFile(admin);
+    const head = await readHead(admin);
     if (/^[0-9a-f]+$/.test(head) && head !== commit && !/^0+$/.test(head)) {
-      await keep(this.repository, { plan, node }, head, "the folder was gone");
+      await archiveCommit(this.repository, { plan, node }, head, "the folder was gone");
     }
     await fs.rm(admin, { recursive: true, force: true });
     await fs.rm(place, { recursive: true, force: true });
@@ -215,7 +222,7 @@ export class Worktrees {
   async checkOut(worktree, signal) {
     const { path: cwd, commit } = worktree;
     const limits = {
-      ...inside(worktree),
+      ...worktreeOptions(worktree),
       signal,
       lasting: true,
       network: true,
@@ -228,38 +235,38 @@ export class Worktrees {
 
   /**
    * The worktree of another attempt, under a new name and at another commit. Whatever is in it must have been kept.
-   * @param {Worktree} worktree @param {Wanted} wanted @param {{dirty: boolean}} state
+   * @param {Worktree} worktree @param {WorktreeRequest} wanted @param {{dirty: boolean}} state
    * @returns {Promise<Worktree>}
    */
   async reuse(worktree, wanted, { dirty }) {
-    check(wanted);
+    checkRequest(wanted);
     const { plan, node, attempt, nonce, commit, signal } = wanted;
-    const place = await this.pathOf(wanted);
+    const place = await this.worktreePath(wanted);
     if (place !== worktree.path) {
       const args = ["worktree", "move", "--force", "--force", worktree.path, place];
-      await inTurn(this.repository.commonDir, () => this.repository.change(args, { signal }));
+      await withLock(this.repository.commonDir, () => this.repository.change(args, { signal }));
     }
     // Whatever it knows has refs by now.
     await fs.rm(path.join(worktree.admin, "logs", "HEAD"), { force: true });
     const next = { path: place, admin: worktree.admin, nonce, plan, node, attempt, commit };
-    await mark(next.admin, nonce, this.repository.owner);
+    await writeOwner(next.admin, nonce, this.repository.owner);
     await forgetSetup(next.admin);
-    if (dirty || (await headFile(next.admin)) !== commit) await this.checkOut(next, signal);
-    if (dirty || (await broughtTo(next.admin)).length > 0) await this.#empty(next, signal);
+    if (dirty || (await readHead(next.admin)) !== commit) await this.checkOut(next, signal);
+    if (dirty || (await readCopiedPaths(next.admin)).length > 0) await this.#empty(next, signal);
     return next;
   }
 
   /** Leaves only what its commit has. What was brought may have been changed: the caller brings it again. @param {Worktree} worktree @param {AbortSignal} [signal] */
   async #empty(worktree, signal) {
-    await setBrought(worktree.admin, []);
-    const limits = { ...inside(worktree), signal, lasting: true };
+    await writeCopiedPaths(worktree.admin, []);
+    const limits = { ...worktreeOptions(worktree), signal, lasting: true };
     await this.repository.change(["clean", "-ffdxq"], limits);
-    await sweep(worktree, this.repository.hexDigits);
+    await removeStrays(worktree, this.repository.hexDigits);
   }
 
   /** Whether it can be given to another attempt. @param {Worktree} worktree */
   async isReusable({ path: cwd, admin }) {
-    if ((await operationIn(admin)) !== undefined || (await hasSubmodules(cwd))) return false;
+    if ((await findOperation(admin)) !== undefined || (await hasSubmodules(cwd))) return false;
     return !(await isSparseSince(admin));
   }
 }

@@ -26,12 +26,13 @@ const HOT = [
 /** @typedef {"hot" | "cold"} Unit */
 
 /** @param {string} source below native/ @returns {Unit} */
-export const unitOf = (source) => (HOT.some((pattern) => pattern.test(source)) ? "hot" : "cold");
+export const chooseUnit = (source) =>
+  HOT.some((pattern) => pattern.test(source)) ? "hot" : "cold";
 
 /** @param {Unit} unit @param {string[]} sources of both @returns {string} the unit, below the root; written only if it differs */
 export function writeUnit(unit, sources) {
   fs.mkdirSync(folder, { recursive: true });
-  const own = sources.filter((source) => unitOf(source) === unit);
+  const own = sources.filter((source) => chooseUnit(source) === unit);
   const text = own.map((source) => `#include "${source}"\n`).join("");
   const file = path.join(folder, `${unit}.cc`);
   if (!fs.existsSync(file) || fs.readFileSync(file, "utf8") !== text) fs.writeFileSync(file, text);

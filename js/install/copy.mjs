@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import fs from "node:fs";
 import path from "node:path";
-import { IN_USE } from "../base/release-use.mjs";
+import { IN_USE } from "../lib/release-use.mjs";
 
 /**
  * @typedef {{to: string, from?: string, content?: string, size: number}} PlannedFile
@@ -12,7 +12,7 @@ import { IN_USE } from "../base/release-use.mjs";
  */
 
 /** @param {PlannedFile} file @returns {Buffer} */
-const contentOf = ({ from, content }) =>
+const readContent = ({ from, content }) =>
   from === undefined ? Buffer.from(content ?? "") : fs.readFileSync(from);
 
 /** @param {Iterable<[name: string, content: Buffer]>} files */
@@ -25,10 +25,10 @@ function digest(files) {
 }
 
 /** @param {PlannedFile[]} plan */
-export const digestOfPlan = (plan) => digest(plan.map((file) => [file.to, contentOf(file)]));
+export const digestPlan = (plan) => digest(plan.map((file) => [file.to, readContent(file)]));
 
 /** @param {string} folder @param {string} [below] @returns {string[] | undefined} undefined where something is neither file nor folder */
-function filesIn(folder, below = "") {
+function listFiles(folder, below = "") {
   /** @type {string[]} */
   const files = [];
   for (const entry of fs.readdirSync(path.join(folder, below), { withFileTypes: true })) {
@@ -36,7 +36,7 @@ function filesIn(folder, below = "") {
     // What runs there has left these.
     if (name === IN_USE || entry.name === "__pycache__") continue;
     if (entry.isFile()) files.push(name);
-    else if (entry.isDirectory()) files.push(...(filesIn(folder, name) ?? [""]));
+    else if (entry.isDirectory()) files.push(...(listFiles(folder, name) ?? [""]));
     else return undefined;
   }
   return files;
@@ -49,7 +49,7 @@ function filesIn(folder, below = "") {
 export function isComplete(plan, folder, expected) {
   try {
     if (!fs.lstatSync(folder).isDirectory()) return false;
-    const names = (filesIn(folder) ?? []).sort();
+    const names = (listFiles(folder) ?? []).sort();
     if (
       names.join("\0") !==
       plan
@@ -96,10 +96,32 @@ export function copyPlan(plan, folder, onProgress) {
     const target = path.join(folder, file.to);
     for (let at = path.dirname(target); !folders.has(at); at = path.dirname(at)) folders.add(at);
     fs.mkdirSync(path.dirname(target), { recursive: true });
-    const content = contentOf(file);
+    const content = readContent(file);
     writeSynced(target, content, file.to.endsWith("cli.mjs") ? 0o755 : 0o644);
     bytes += content.length;
     onProgress({ files: index + 1, bytes });
   });
   for (const each of folders) syncFolder(each);
+}
+
+// Retries renames that Windows refuses for a moment, because a scanner has the new files open.
+
+const PATIENCE_MS = 2000;
+const PAUSE_MS = 50;
+const FOR_A_MOMENT = new Set(["EPERM", "EBUSY", "EACCES"]);
+
+/** @param {string} from @param {string} to */
+export function renameWithRetry(from, to, platform = process.platform) {
+  const end = performance.now() + PATIENCE_MS;
+  for (;;) {
+    try {
+      fs.renameSync(from, to);
+      return;
+    } catch (error) {
+      const { code } = /** @type {NodeJS.ErrnoException} */ (error);
+      const mayPass = platform === "win32" && FOR_A_MOMENT.has(code ?? "");
+      if (!mayPass || performance.now() >= end) throw error;
+    }
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS);
+  }
 }

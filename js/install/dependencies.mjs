@@ -3,7 +3,7 @@
 
 import fs from "node:fs";
 import path from "node:path";
-import { quoted } from "../base/visible.mjs";
+import { quoteWord } from "../lib/visible.mjs";
 import { InstallError } from "./install-error.mjs";
 
 /**
@@ -13,11 +13,11 @@ import { InstallError } from "./install-error.mjs";
  */
 
 /** @param {string} folder @returns {any} */
-export const manifestOf = (folder) =>
+export const readManifest = (folder) =>
   JSON.parse(fs.readFileSync(path.join(folder, "package.json"), "utf8"));
 
 /** Where Node finds the package. @param {string} name @param {string} from @returns {string | undefined} */
-function find(name, from) {
+function findPackage(name, from) {
   for (let folder = from; ; folder = path.dirname(folder)) {
     const candidate = path.join(folder, "node_modules", name);
     if (fs.existsSync(path.join(candidate, "package.json"))) return fs.realpathSync(candidate);
@@ -26,7 +26,7 @@ function find(name, from) {
 }
 
 /** What a package there would get by that name. @param {Map<string, string>} placed @param {string} name @param {string} to */
-function visible(placed, name, to) {
+function findPlaced(placed, name, to) {
   for (let folder = to; ; folder = path.posix.dirname(folder)) {
     const found = placed.get(path.posix.join(folder, "node_modules", name));
     if (found !== undefined || folder === ".") return found;
@@ -34,7 +34,7 @@ function visible(placed, name, to) {
 }
 
 /** @param {any} manifest @returns {[name: string, optional: boolean][]} */
-function needs({ dependencies = {}, optionalDependencies = {} }) {
+function listNeeds({ dependencies = {}, optionalDependencies = {} }) {
   const names = [...new Set([...Object.keys(dependencies), ...Object.keys(optionalDependencies)])];
   return names.sort().map((name) => [name, Object.hasOwn(optionalDependencies, name)]);
 }
@@ -51,16 +51,16 @@ export function runtimeDependencies(root, except = []) {
   const placed = new Map();
   const queue = [{ from: fs.realpathSync(root), to: "." }];
   for (const { from, to } of queue) {
-    for (const [name, optional] of needs(manifestOf(from))) {
+    for (const [name, optional] of listNeeds(readManifest(from))) {
       if (except.includes(name)) continue;
-      const found = find(name, from);
+      const found = findPackage(name, from);
       if (found === undefined && optional) continue;
       if (found === undefined) {
         const message = `${name} is missing in ${root}; nothing was changed`;
-        const advice = `cd ${quoted(root)} && npm install --omit=dev`;
+        const advice = `cd ${quoteWord(root)} && npm install --omit=dev`;
         throw new InstallError("INCOMPLETE", message, advice);
       }
-      const before = visible(placed, name, to);
+      const before = findPlaced(placed, name, to);
       if (before === found) continue;
       const place = path.posix.join(before === undefined ? "." : to, "node_modules", name);
       placed.set(place, found);

@@ -3,25 +3,37 @@
 
 import fs from "node:fs";
 import path from "node:path";
-import { isInUse, RELEASES } from "../base/release-use.mjs";
-import { quoted } from "../base/visible.mjs";
-import { copyPlan, digestOfPlan, isComplete, syncFolder, writeSynced } from "./copy.mjs";
-import { entryText, isReleaseId, releaseId } from "./entry.mjs";
-import { ENTRY, FORMER_ENTRY, keepEntry } from "./former-entry.mjs";
-import { locked } from "./lock.mjs";
-import { failureOf, releasePlan } from "./plan.mjs";
-import { renamePatiently } from "./rename.mjs";
+import { isInUse, RELEASES } from "../lib/release-use.mjs";
+import { quoteWord } from "../lib/visible.mjs";
+import {
+  copyPlan,
+  digestPlan,
+  isComplete,
+  syncFolder,
+  writeSynced,
+  renameWithRetry,
+} from "./copy.mjs";
+import {
+  entryText,
+  isReleaseId,
+  releaseId,
+  ENTRY,
+  FORMER_ENTRY,
+  keepEntry,
+  makePackage,
+} from "./extension-folder.mjs";
+import { withLock } from "./lock.mjs";
+import { findLoadFailure, releasePlan } from "./release-plan.mjs";
 import { InstallError } from "./install-error.mjs";
 import { checkPath, inspect, notOurs } from "./target.mjs";
-import { makePackage } from "./package-link.mjs";
 
 /** @typedef {import("./target.mjs").Target} Target */
-/** @typedef {import("./target.mjs").Present} Present */
+/** @typedef {import("./target.mjs").InstallState} InstallState */
 /**
  * @typedef {{step: "copy", files: number, bytes: number, allFiles: number, allBytes: number}
  *   | {step: "check" | "place" | "switch" | "tidy"}} Progress `place` and the later ones: it is done
  * @typedef {{force?: boolean, onProgress?: (progress: Progress) => void}} InstallOptions
- * @typedef {{id: string, version: string, before: Present, copied: boolean}} Installed
+ * @typedef {{id: string, version: string, before: InstallState, copied: boolean}} InstallResult
  */
 
 /** Leads to the release in use, for people and for PYTHONPATH. */
@@ -33,7 +45,7 @@ export const INCOMING = /^\.incoming-\d+$/;
 const ENTRY_PART = /^\.extension-\d+\.mjs$/;
 
 /** @param {unknown} error @returns {string} */
-const codeOf = (error) => /** @type {NodeJS.ErrnoException} */ (error)?.code ?? "";
+const errorCode = (error) => /** @type {NodeJS.ErrnoException} */ (error)?.code ?? "";
 
 const PERMISSIONS = "see whose it is and what its permissions are, then run this again";
 const FILE = "a file is in the place of a folder: move it away, then run this again";
@@ -58,8 +70,8 @@ const UNCHANGED = "What was installed is as it was";
  * @param {unknown} error @param {string} folder @param {string} [state] what has become of what was there
  * @returns {unknown} with what to do, where that is known
  */
-export function explained(error, folder, state = UNCHANGED) {
-  const known = REASONS[codeOf(error)];
+export function explainError(error, folder, state = UNCHANGED) {
+  const known = REASONS[errorCode(error)];
   if (known === undefined) return error;
   const [reason, advice] = known;
   const place = /** @type {NodeJS.ErrnoException} */ (error).path ?? folder;
@@ -84,7 +96,7 @@ function replace(folder, name, content) {
   const part = path.join(folder, `.extension-${process.pid}.mjs`);
   fs.rmSync(part, { force: true });
   writeSynced(part, content);
-  renamePatiently(part, path.join(folder, name));
+  renameWithRetry(part, path.join(folder, name));
   syncFolder(folder);
 }
 
@@ -124,9 +136,9 @@ function removeOldReleases(folder, kept) {
  * Copies the release, unless it is there as it should be.
  * @param {string} root @param {string} folder @param {(progress: Progress) => void} tell
  */
-function place(root, folder, tell) {
+function placeRelease(root, folder, tell) {
   const plan = releasePlan(root);
-  const digest = digestOfPlan(plan);
+  const digest = digestPlan(plan);
   const { version } = JSON.parse(fs.readFileSync(path.join(root, "package.json"), "utf8"));
   const releases = path.join(folder, RELEASES);
   for (let again = 0; ; again += 1) {
@@ -158,15 +170,15 @@ function copyTo(release, { root, plan, digest, tell }) {
     const message = `the files of ${root} changed while they were copied`;
     throw new InstallError("SOURCE_CHANGED", message, "run this again");
   }
-  const failure = failureOf(incoming);
+  const failure = findLoadFailure(incoming);
   if (failure !== undefined) {
     throw new InstallError(
       "DOES_NOT_RUN",
       `the copy of ${root} does not run on this machine: ${failure}; what was installed is as it was`,
-      `this compiles it for this machine, or says what that needs:\nnode ${quoted(path.join(root, "js", "install", "installer.mjs"))}`,
+      `this compiles it for this machine, or says what that needs:\nnode ${quoteWord(path.join(root, "js", "install", "installer.mjs"))}`,
     );
   }
-  renamePatiently(incoming, release);
+  renameWithRetry(incoming, release);
   syncFolder(releases);
 }
 
@@ -176,8 +188,8 @@ function keepOutOfCommits(folder) {
   if (!fs.lstatSync(file, { throwIfNoEntry: false })) replace(folder, GITIGNORE, IGNORE_ALL);
 }
 
-/** @param {Target} target @param {boolean} force @returns {Present} */
-function acceptable(target, force) {
+/** @param {Target} target @param {boolean} force @returns {InstallState} */
+function requireAcceptable(target, force) {
   checkPath(target);
   const present = inspect(target);
   if (present.state === "nothing" || present.state === "installed" || force) return present;
@@ -191,17 +203,17 @@ function acceptable(target, force) {
 
 /**
  * @param {string} root the package that is to run @param {Target} target @param {InstallOptions} [options]
- * @returns {Installed}
+ * @returns {InstallResult}
  * @throws {InstallError} with what to do; what was installed before is still
  */
 export function install(root, target, { force = false, onProgress = () => {} } = {}) {
   const { folder } = target;
   try {
-    acceptable(target, force); // the lock makes the folder, which is not for one that is refused
-    return locked(folder, () => {
-      const before = acceptable(target, force);
+    requireAcceptable(target, force); // the lock makes the folder, which is not for one that is refused
+    return withLock(folder, () => {
+      const before = requireAcceptable(target, force);
       removeLeftovers(folder);
-      const { id, version, copied } = place(root, folder, onProgress);
+      const { id, version, copied } = placeRelease(root, folder, onProgress);
       onProgress({ step: "place" });
       if (before.state !== "installed") keepEntry(folder);
       if (target.scope === "project") keepOutOfCommits(folder);
@@ -215,7 +227,7 @@ export function install(root, target, { force = false, onProgress = () => {} } =
     });
   } catch (error) {
     tidyAfterFailure(folder);
-    throw explained(error, folder);
+    throw explainError(error, folder);
   }
 }
 

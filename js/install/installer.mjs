@@ -2,9 +2,9 @@
 // A package brings it along for the usual systems; else it is compiled, if a source is newer than what
 // was built. Prints to stderr, since npm shows that.
 
-import { messageOf } from "../base/errors.mjs";
-import { copilotHome } from "../base/paths.mjs";
-import "../base/require-node.mjs";
+import { errorMessage } from "../lib/values.mjs";
+import { copilotHome } from "../lib/paths.mjs";
+import "../lib/require-node.mjs";
 import { spawnSync } from "node:child_process";
 import fs from "node:fs";
 import { createRequire } from "node:module";
@@ -12,7 +12,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import zlib from "node:zlib";
 import { aptInstall, canInstall, commandsFor, missingTools } from "./build-tools.mjs";
-import { compile } from "./compile.mjs";
+import { compile } from "./node-gyp.mjs";
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..");
 const built = path.join(root, "build", "Release", "tap.node");
@@ -22,7 +22,7 @@ const native = path.join(root, "native");
 const archive = path.join(root, "native-source.tar.br");
 
 /** @param {string} message */
-function say(message) {
+function print(message) {
   process.stderr.write(`tap: ${message}\n`);
 }
 
@@ -73,12 +73,12 @@ function hasPrebuilt() {
   try {
     file = createRequire(import.meta.url)("node-gyp-build").resolve(root);
   } catch {
-    say(`this package has no prebuilt addon for ${platform}`);
+    print(`this package has no prebuilt addon for ${platform}`);
     return false;
   }
   const failure = loadFailure(file);
-  if (failure === undefined) say(`the prebuilt addon for ${platform} loads: nothing is compiled`);
-  else say(`the prebuilt addon for ${platform} does not load here: ${failure}`);
+  if (failure === undefined) print(`the prebuilt addon for ${platform} loads: nothing is compiled`);
+  else print(`the prebuilt addon for ${platform} does not load here: ${failure}`);
   return failure === undefined;
 }
 
@@ -93,9 +93,9 @@ function unpackSources() {
     if (run.status === 0) return true;
     trouble = run.error?.message ?? run.stderr.trim();
   } catch (error) {
-    trouble = messageOf(error);
+    trouble = errorMessage(error);
   }
-  say(`${archive} could not be unpacked: ${trouble}`);
+  print(`${archive} could not be unpacked: ${trouble}`);
   return false;
 }
 
@@ -106,16 +106,16 @@ function unpackSources() {
 function ensureTools() {
   let missing = missingTools();
   if (missing.length > 0 && canInstall() && process.env.TAP_INSTALL_DEPS === "1")
-    missing = aptInstall(missing, say);
+    missing = aptInstall(missing, print);
   if (missing.length === 0) return true;
-  say("the native addon has to be compiled, and this machine lacks:");
-  for (const { what } of missing) say(`  ${what}`);
-  say("Install that, then run `npm install` here again:");
-  for (const command of commandsFor(missing)) say(`  ${command}`);
+  print("the native addon has to be compiled, and this machine lacks:");
+  for (const { what } of missing) print(`  ${what}`);
+  print("Install that, then run `npm install` here again:");
+  for (const command of commandsFor(missing)) print(`  ${command}`);
   if (canInstall())
-    say("With TAP_INSTALL_DEPS=1 in its environment `npm install` runs this command.");
+    print("With TAP_INSTALL_DEPS=1 in its environment `npm install` runs this command.");
   if (!fs.existsSync(path.join(root, "prebuilds")))
-    say("A release needs no compiler: see docs/installing.md.");
+    print("A release needs no compiler: see docs/installing.md.");
   return false;
 }
 
@@ -130,11 +130,11 @@ export async function buildAddon() {
   if (!hasPrebuilt() && !isUpToDate()) {
     if (!unpackSources() || !ensureTools()) return false;
     const start = Date.now();
-    say("compiling the native addon (one to three minutes on two cores) …");
-    if (!(await compile(root, say))) return false;
+    print("compiling the native addon (one to three minutes on two cores) …");
+    if (!(await compile(root, print))) return false;
     // A source that only changed its time stamp makes make do nothing: the result is current.
     fs.utimesSync(built, new Date(), new Date());
-    say(`native addon built in ${Math.round((Date.now() - start) / 1000)} s`);
+    print(`native addon built in ${Math.round((Date.now() - start) / 1000)} s`);
   }
   recordNode();
   return true;
@@ -155,7 +155,7 @@ export function nextSteps(env, folder = root) {
   const isProjects = path.resolve(folder, "../..").endsWith(`${path.sep}.github`);
   const steps = [
     "next: start `copilot --experimental` and type /tap. A provider of your own:",
-    `  node ${path.join(folder, "js", "command", "cli.mjs")} new node die`,
+    `  node ${path.join(folder, "js", "cli", "cli.mjs")} new node die`,
   ];
   if (isProjects || realPath(place) === realPath(folder)) return steps;
   return [
@@ -166,6 +166,6 @@ export function nextSteps(env, folder = root) {
 
 if (process.argv[1] && fs.realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
   const ready = await buildAddon();
-  if (ready && process.env.npm_lifecycle_event === "install") nextSteps(process.env).forEach(say);
+  if (ready && process.env.npm_lifecycle_event === "install") nextSteps(process.env).forEach(print);
   process.exitCode = ready ? 0 : 1;
 }

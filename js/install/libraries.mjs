@@ -10,7 +10,7 @@ import { spawnSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 
-/** @typedef {{include: string, library: string}} Found */
+/** @typedef {{include: string, library: string}} LibraryPaths */
 /**
  * @typedef {object} Library
  * @property {string} header
@@ -74,7 +74,7 @@ function* places(library) {
   yield under("/usr");
 }
 
-/** @param {Library} library @returns {Found | undefined} */
+/** @param {Library} library @returns {LibraryPaths | undefined} */
 export function findLibrary(library) {
   const names = libraryNames(library);
   for (const { includes, libs } of places(library)) {

@@ -3,10 +3,10 @@
 
 import fs from "node:fs";
 import path from "node:path";
-import { removeIfOurs } from "../base/host-files.mjs";
-import { isAlive } from "../base/alive.mjs";
-import { startOf } from "../base/process-identity.mjs";
-import { quoted } from "../base/visible.mjs";
+import { removeIfOurs } from "../lib/host-files.mjs";
+import { isAlive } from "../lib/process-liveness.mjs";
+import { readStartTime } from "../lib/process-identity.mjs";
+import { quoteWord } from "../lib/visible.mjs";
 import { InstallError } from "./install-error.mjs";
 
 const LOCK = ".install-lock";
@@ -23,15 +23,15 @@ const ATTEMPTS = 5;
 const NO_LINKS = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"]);
 
 /** @param {unknown} error @returns {string} */
-const codeOf = (error) => /** @type {NodeJS.ErrnoException} */ (error)?.code ?? "";
+const errorCode = (error) => /** @type {NodeJS.ErrnoException} */ (error)?.code ?? "";
 
 /** @param {string} file @param {fs.Stats} stat @returns {string} its first bytes */
-function recordIn(file, stat) {
+function readRecord(file, stat) {
   if (!stat.isFile()) {
     throw new InstallError(
       "FILE_IN_THE_WAY",
       `${file} is not a file; nothing was changed`,
-      `move it away, then run this again: mv ${quoted(file)} ${quoted(`${file}.old`)}`,
+      `move it away, then run this again: mv ${quoteWord(file)} ${quoteWord(`${file}.old`)}`,
     );
   }
   const descriptor = fs.openSync(file, "r");
@@ -47,31 +47,31 @@ function recordIn(file, stat) {
 function read(file) {
   try {
     const stat = fs.lstatSync(file);
-    return { record: recordIn(file, stat), writtenMs: stat.mtimeMs };
+    return { record: readRecord(file, stat), writtenMs: stat.mtimeMs };
   } catch (error) {
-    if (codeOf(error) === "ENOENT") return undefined;
+    if (errorCode(error) === "ENOENT") return undefined;
     throw error;
   }
 }
 
 /** @param {{record: string, writtenMs: number}} lock @returns {string | undefined} who holds it */
-function holderOf({ record, writtenMs }) {
+function findHolder({ record, writtenMs }) {
   const match = RECORD.exec(record);
   if (match === null) return Date.now() - writtenMs < WRITING_MS ? "just started" : undefined;
   const pid = Number(match[1]);
   if (pid === process.pid || !isAlive(pid)) return undefined;
-  const [then, now] = [match[2] ?? "", startOf(pid)];
+  const [then, now] = [match[2] ?? "", readStartTime(pid)];
   return then !== "" && now !== "" && then !== now ? undefined : `pid ${pid}`;
 }
 
 /** At once and in full, unless it is there. @param {string} part @param {string} lock @param {string} record */
-function put(part, lock, record) {
+function createFile(part, lock, record) {
   fs.rmSync(part, { force: true });
   try {
     fs.writeFileSync(part, record, { flag: "wx" });
     fs.linkSync(part, lock);
   } catch (error) {
-    if (!NO_LINKS.has(codeOf(error))) throw error;
+    if (!NO_LINKS.has(errorCode(error))) throw error;
     fs.writeFileSync(lock, record, { flag: "wx" });
   } finally {
     fs.rmSync(part, { force: true });
@@ -84,7 +84,7 @@ function isThere(work) {
     work();
     return false;
   } catch (error) {
-    if (codeOf(error) === "EEXIST") return true;
+    if (errorCode(error) === "EEXIST") return true;
     throw error;
   }
 }
@@ -95,15 +95,15 @@ function isThere(work) {
  */
 function removeStale(folder, record) {
   const [lock, takeover] = [path.join(folder, LOCK), path.join(folder, TAKEOVER)];
-  if (isThere(() => put(`${lock}.${process.pid}`, takeover, record))) {
+  if (isThere(() => createFile(`${lock}.${process.pid}`, takeover, record))) {
     const there = read(takeover);
-    const holder = there && holderOf(there);
+    const holder = there && findHolder(there);
     if (there && holder === undefined) removeIfOurs(takeover, there.record);
     return holder;
   }
   try {
     const there = read(lock);
-    if (there && holderOf(there) === undefined) fs.rmSync(lock, { force: true });
+    if (there && findHolder(there) === undefined) fs.rmSync(lock, { force: true });
   } finally {
     removeIfOurs(takeover, record);
   }
@@ -111,17 +111,17 @@ function removeStale(folder, record) {
 }
 
 /** @param {string} folder @param {string} lock @param {string} record @throws {InstallError} */
-function take(folder, lock, record) {
+function acquire(folder, lock, record) {
   let holder;
   for (let attempt = 0; attempt < ATTEMPTS && holder === undefined; attempt += 1) {
-    if (!isThere(() => put(`${lock}.${process.pid}`, lock, record))) return;
+    if (!isThere(() => createFile(`${lock}.${process.pid}`, lock, record))) return;
     const there = read(lock);
-    if (there !== undefined) holder = holderOf(there) ?? removeStale(folder, record);
+    if (there !== undefined) holder = findHolder(there) ?? removeStale(folder, record);
   }
   throw new InstallError(
     "BUSY",
     `another install or uninstall (${holder ?? "just started"}) is at work in ${folder}`,
-    `wait for it, then run this again; if there is none: rm ${quoted(lock)}`,
+    `wait for it, then run this again; if there is none: rm ${quoteWord(lock)}`,
   );
 }
 
@@ -135,18 +135,18 @@ function removeParts(folder) {
   }
   const takeover = path.join(folder, TAKEOVER);
   const there = read(takeover);
-  if (there && holderOf(there) === undefined) removeIfOurs(takeover, there.record);
+  if (there && findHolder(there) === undefined) removeIfOurs(takeover, there.record);
 }
 
 /**
  * @template T @param {string} folder is created if it does not exist @param {() => T} work @returns {T}
  * @throws {InstallError} where another is at work
  */
-export function locked(folder, work) {
+export function withLock(folder, work) {
   const lock = path.join(folder, LOCK);
-  const record = `${process.pid} ${startOf(process.pid)}`.trim();
+  const record = `${process.pid} ${readStartTime(process.pid)}`.trim();
   fs.mkdirSync(folder, { recursive: true });
-  take(folder, lock, record);
+  acquire(folder, lock, record);
   try {
     removeParts(folder);
     return work();

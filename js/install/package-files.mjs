@@ -2,7 +2,7 @@
 
 import fs from "node:fs";
 import path from "node:path";
-import { manifestOf, runtimeDependencies } from "./dependencies.mjs";
+import { readManifest, runtimeDependencies } from "./dependencies.mjs";
 
 /**
  * @typedef {object} PackageFile
@@ -75,7 +75,7 @@ export function dependencyFiles(root) {
 
 /** Nobody develops in an installed package, so files for development are left out. @param {string} root */
 export function packedManifest(root) {
-  const { devDependencies: _development, allowScripts: _scripts, ...manifest } = manifestOf(root);
+  const { devDependencies: _development, allowScripts: _scripts, ...manifest } = readManifest(root);
   const names = Object.keys(manifest.dependencies).filter((name) => !COMPILE_ONLY.includes(name));
   const dependencies = Object.fromEntries(names.map((name) => [name, manifest.dependencies[name]]));
   // Brought along: an install needs no registry, and what was tested is what runs.

@@ -2,12 +2,12 @@
 
 import fs from "node:fs";
 import path from "node:path";
-import { RELEASES } from "../base/release-use.mjs";
-import { quoted } from "../base/visible.mjs";
-import { manifestOf } from "./dependencies.mjs";
+import { RELEASES } from "../lib/release-use.mjs";
+import { isNewer } from "../lib/versions.mjs";
+import { quoteWord } from "../lib/visible.mjs";
+import { readManifest } from "./dependencies.mjs";
+import { leadsToRelease, parseVersion, releaseNamedBy } from "./extension-folder.mjs";
 import { InstallError } from "./install-error.mjs";
-import { releaseNamedBy, versionOf } from "./entry.mjs";
-import { leadsToRelease } from "./package-link.mjs";
 
 /**
  * @typedef {object} Target
@@ -70,27 +70,27 @@ export function checkPath({ folder, guarded }) {
 
 /**
  * @typedef {{state: "nothing"} | {state: "installed", id: string, version: string}
- *   | {state: "checkout" | "in-place", version: string} | {state: "foreign"}} Present
+ *   | {state: "checkout" | "in-place", version: string} | {state: "foreign"}} InstallState
  */
 
 /** @param {string} folder @returns {string | undefined} the version of the tap whose own folder this is */
 function packageThere(folder) {
   if (leadsToRelease(folder)) return undefined;
   try {
-    const { name, version } = manifestOf(folder);
+    const { name, version } = readManifest(folder);
     return name === "copilot-tap" ? String(version) : undefined;
   } catch {
     return undefined;
   }
 }
 
-/** The content of the extension's folder. @param {Target} target @returns {Present} */
+/** The content of the extension's folder. @param {Target} target @returns {InstallState} */
 export function inspect({ folder }) {
   const entry = path.join(folder, "extension.mjs");
   const stat = fs.lstatSync(entry, { throwIfNoEntry: false });
   const text = stat?.isFile() ? fs.readFileSync(entry, "utf8") : "";
   const id = releaseNamedBy(text);
-  if (id !== undefined) return { state: "installed", id, version: versionOf(id) };
+  if (id !== undefined) return { state: "installed", id, version: parseVersion(id) };
   const version = packageThere(folder);
   if (version !== undefined) {
     const isCheckout = fs.existsSync(path.join(folder, ".git"));
@@ -99,20 +99,44 @@ export function inspect({ folder }) {
   return { state: stat ? "foreign" : "nothing" };
 }
 
-/** A tap that `install` did not put there, and how to update it. @param {Target} target @param {Present} present */
+/** A tap that `install` did not put there, and how to update it. @param {Target} target @param {InstallState} present */
 export function notOurs({ folder }, { state }) {
   if (state === "checkout") {
     return {
       what: `${folder} is a checkout of tap`,
-      advice: `to update it: cd ${quoted(folder)} && git pull && npm install --omit=dev`,
+      advice: `to update it: cd ${quoteWord(folder)} && git pull && npm install --omit=dev`,
     };
   }
   if (state === "in-place") {
     return {
       what: `${folder} is a copy of tap that was put there by hand`,
-      advice: `to update it: replace its files, then cd ${quoted(folder)} && npm install --omit=dev`,
+      advice: `to update it: replace its files, then cd ${quoteWord(folder)} && npm install --omit=dev`,
     };
   }
   const what = `${path.join(folder, "extension.mjs")} is not tap's`;
   return { what, advice: "see whose extension it is, and move it away if you do not need it" };
+}
+
+// Whether the installed tap is older than this package, for `update`.
+
+/** @typedef {"older" | "same" | "newer"} Relation what is installed, to this package */
+
+/**
+ * @param {Target} target @param {string} version of this package
+ * @returns {{installed: string, relation: Relation}}
+ * @throws {InstallError} where install has put nothing there
+ */
+export function compareInstalled(target, version) {
+  const present = inspect(target);
+  if (present.state === "nothing") {
+    const message = `tap is not installed in ${target.folder}`;
+    throw new InstallError("NOT_INSTALLED", message, "copilot-tap install puts it there");
+  }
+  if (present.state !== "installed") {
+    const { what, advice } = notOurs(target, present);
+    throw new InstallError("NOT_OURS", `${what}; nothing was changed`, advice);
+  }
+  const installed = present.version;
+  if (isNewer(version, installed)) return { installed, relation: "older" };
+  return { installed, relation: isNewer(installed, version) ? "newer" : "same" };
 }

@@ -3,31 +3,35 @@
 
 import fs from "node:fs";
 import path from "node:path";
-import { isAlive } from "../base/alive.mjs";
-import { removeIfOurs } from "../base/host-files.mjs";
-import { isInUse, RELEASES } from "../base/release-use.mjs";
-import { isReleaseId, versionOf } from "./entry.mjs";
+import { isAlive } from "../lib/process-liveness.mjs";
+import { removeIfOurs } from "../lib/host-files.mjs";
+import { isInUse, RELEASES } from "../lib/release-use.mjs";
+import {
+  isReleaseId,
+  parseVersion,
+  removeNeedlessCopy,
+  restoreEntry,
+  removePackage,
+} from "./extension-folder.mjs";
 import {
   CURRENT,
-  explained,
+  explainError,
   GITIGNORE,
   IGNORE_ALL,
   INCOMING,
   removeLeftovers,
 } from "./install.mjs";
-import { removeNeedlessCopy, restoreEntry } from "./former-entry.mjs";
 import { InstallError } from "./install-error.mjs";
-import { locked } from "./lock.mjs";
-import { removePackage } from "./package-link.mjs";
+import { withLock } from "./lock.mjs";
 import { checkPath, inspect, notOurs } from "./target.mjs";
 
 /** @typedef {import("./target.mjs").Target} Target */
-/** @typedef {import("./target.mjs").Present} Present */
+/** @typedef {import("./target.mjs").InstallState} InstallState */
 /**
  * @typedef {object} UninstallOptions
  * @property {boolean} [purge] also what the user has allowed, and the logs
  * @property {string} [logs] their folder
- * @typedef {object} Uninstalled
+ * @typedef {object} UninstallResult
  * @property {string | null} version null where only parts of one were left
  * @property {boolean} wasInstalled false where an earlier uninstall had left something, which is gone now
  * @property {boolean} gatewayRuns
@@ -39,7 +43,7 @@ import { checkPath, inspect, notOurs } from "./target.mjs";
 const DESCRIPTOR = /^\.gateway-\d+\.json$/;
 
 /** @param {string} file a descriptor */
-function runs(file) {
+function isRunning(file) {
   try {
     const { pid } = JSON.parse(fs.readFileSync(file, "utf8"));
     return Number.isInteger(pid) && pid > 0 && isAlive(pid);
@@ -51,7 +55,7 @@ function runs(file) {
 /** One that runs takes its files away itself, when the last session has ended. @param {string} folder */
 function removeGatewayFiles(folder) {
   const descriptors = fs.readdirSync(folder).filter((name) => DESCRIPTOR.test(name));
-  if (descriptors.some((name) => runs(path.join(folder, name)))) return true;
+  if (descriptors.some((name) => isRunning(path.join(folder, name)))) return true;
   for (const name of [...descriptors, ".provider-token", ".run"]) {
     fs.rmSync(path.join(folder, name), { recursive: true, force: true });
   }
@@ -70,21 +74,21 @@ function removeEmpty(folders) {
 }
 
 /** @param {string} folder @returns {string[]} */
-function namesIn(folder) {
+function listNames(folder) {
   return fs.existsSync(folder) ? fs.readdirSync(folder) : [];
 }
 
 /**
  * The version that is installed, or of which an interrupted uninstall (or first install) has left parts.
  * Its releases go last, so that they show that there is something left to do.
- * @param {Target} target @param {Present} present @returns {string | null}
+ * @param {Target} target @param {InstallState} present @returns {string | null}
  * @throws {InstallError} where there is nothing of install
  */
 function versionThere(target, present) {
   if (present.state === "installed") return present.version;
-  const names = namesIn(path.join(target.folder, RELEASES)).sort();
+  const names = listNames(path.join(target.folder, RELEASES)).sort();
   const id = names.filter(isReleaseId).at(-1);
-  if (id !== undefined) return versionOf(id);
+  if (id !== undefined) return parseVersion(id);
   if (names.some((name) => INCOMING.test(name))) return null;
   if (present.state === "nothing") {
     const message = `tap is not installed in ${target.folder}`;
@@ -102,7 +106,7 @@ function removeReleases({ folder, scope }, inUse) {
   if (scope === "project" && inUse.length === 0) {
     removeIfOurs(path.join(folder, GITIGNORE), IGNORE_ALL);
   }
-  for (const name of namesIn(releases).filter(isReleaseId)) {
+  for (const name of listNames(releases).filter(isReleaseId)) {
     const release = path.join(releases, name);
     if (!inUse.includes(release)) fs.rmSync(release, { recursive: true, force: true });
   }
@@ -111,9 +115,9 @@ function removeReleases({ folder, scope }, inUse) {
 
 /**
  * The entry goes first: a session that starts meanwhile finds no tap, and not half of one.
- * @param {string} folder @param {Present} present @returns {boolean} whether there is one that was there before install
+ * @param {string} folder @param {InstallState} present @returns {boolean} whether there is one that was there before install
  */
-function takeBackEntry(folder, { state }) {
+function restoreFormerEntry(folder, { state }) {
   if (state === "installed" || state === "nothing") return restoreEntry(folder);
   // One that is not install's: an interrupted uninstall has put it back, or an install was before it replaced it.
   removeNeedlessCopy(folder);
@@ -122,19 +126,19 @@ function takeBackEntry(folder, { state }) {
 
 /**
  * @param {Target} target @param {UninstallOptions} options
- * @returns {Omit<Uninstalled, "kept">}
+ * @returns {Omit<UninstallResult, "kept">}
  */
 function remove(target, { purge, logs }) {
   const { folder, scope } = target;
   const present = inspect(target);
   const version = versionThere(target, present);
   const releases = path.join(folder, RELEASES);
-  const inUse = namesIn(releases)
+  const inUse = listNames(releases)
     .filter(isReleaseId)
     .map((name) => path.join(releases, name))
     .filter(isInUse);
 
-  const restored = takeBackEntry(folder, present);
+  const restored = restoreFormerEntry(folder, present);
   removeLeftovers(folder);
   fs.rmSync(path.join(folder, CURRENT), { force: true });
   removePackage(folder);
@@ -148,7 +152,7 @@ function remove(target, { purge, logs }) {
 /**
  * One that was interrupted is gone on with by the next.
  * @param {Target} target @param {UninstallOptions} [options]
- * @returns {Uninstalled}
+ * @returns {UninstallResult}
  * @throws {InstallError}
  */
 export function uninstall(target, { purge = false, logs } = {}) {
@@ -156,11 +160,15 @@ export function uninstall(target, { purge = false, logs } = {}) {
   try {
     checkPath(target);
     versionThere(target, inspect(target)); // the lock makes the folder, which is not for nothing
-    const done = locked(folder, () => remove(target, { purge, logs }));
+    const done = withLock(folder, () => remove(target, { purge, logs }));
     removeEmpty([...target.guarded].reverse());
     const kept = [path.join(folder, "consent.json"), ...(logs === undefined ? [] : [logs])];
     return { ...done, kept: kept.filter((each) => fs.existsSync(each)) };
   } catch (error) {
-    throw explained(error, folder, "Parts of it may be gone: uninstall again goes on from there");
+    throw explainError(
+      error,
+      folder,
+      "Parts of it may be gone: uninstall again goes on from there",
+    );
   }
 }

@@ -2,7 +2,7 @@
 // ended by the system's own command. A process that leaves its group (setsid) is beyond reach.
 
 import { spawnSync } from "node:child_process";
-import { discharge, entrust } from "./reaper.mjs";
+import { registerGroup, unregisterGroup } from "./reaper.mjs";
 
 /** @typedef {(pid: number, signal: NodeJS.Signals | 0) => boolean} SignalGroup */
 
@@ -28,22 +28,46 @@ export function signalGroup(pid, signal) {
 }
 
 /** @type {Set<number>} */
-const guarded = new Set();
+const guardedGroups = new Set();
 
 function killGuarded() {
-  for (const pid of guarded) signalGroup(pid, "SIGKILL");
+  for (const pid of guardedGroups) signalGroup(pid, "SIGKILL");
 }
 
 /** Until released, the group ends with this process, however that ends. @param {number} pid that leads it */
 export function guard(pid) {
-  if (guarded.size === 0) process.on("exit", killGuarded);
-  guarded.add(pid);
-  if (hasGroups) entrust(pid);
+  if (guardedGroups.size === 0) process.on("exit", killGuarded);
+  guardedGroups.add(pid);
+  if (hasGroups) registerGroup(pid);
 }
 
 /** Nothing of the group is left. @param {number} pid */
 export function release(pid) {
-  if (!guarded.delete(pid)) return;
-  if (guarded.size === 0) process.off("exit", killGuarded);
-  if (hasGroups) discharge(pid);
+  if (!guardedGroups.delete(pid)) return;
+  if (guardedGroups.size === 0) process.off("exit", killGuarded);
+  if (hasGroups) unregisterGroup(pid);
+}
+
+// Ends a process with all that it has started.
+
+const POLL_MS = 25;
+/** After SIGKILL only a zombie is left. */
+const ZOMBIE_MS = 1000;
+
+/**
+ * SIGTERM to the group of a process that was guarded, then SIGKILL to what is left of it.
+ * @param {number} pid that leads it @param {number} termMs from SIGTERM to SIGKILL
+ * @returns {Promise<void>} once nothing of it is left
+ */
+export async function endGroup(pid, termMs) {
+  const begun = performance.now();
+  signalGroup(pid, "SIGTERM");
+  for (let killed = false; signalGroup(pid, 0);) {
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    if (!killed && performance.now() - begun >= termMs) {
+      killed = true;
+      signalGroup(pid, "SIGKILL");
+    } else if (killed && performance.now() - begun >= termMs + ZOMBIE_MS) break;
+  }
+  release(pid);
 }

@@ -4,10 +4,10 @@
 import { createHash } from "node:crypto";
 import fs from "node:fs";
 import path from "node:path";
-import { RotatingFile } from "../base/rotating-file.mjs";
-import { shortened, visible } from "../base/visible.mjs";
+import { RotatingFile } from "../lib/log.mjs";
+import { shortenText, visible } from "../lib/visible.mjs";
 
-const KEPT = 2;
+const MAX_OLD_FILES = 2;
 const MAX_LINE = 8192;
 /** A file name has at most 255 bytes, and rotation adds to it. */
 const MAX_ENCODED = 200;
@@ -17,10 +17,10 @@ const MAX_ENCODED = 200;
  * gets too long is cut, and told apart by a digest.
  * @param {string} name
  */
-export function encodedName(name) {
+export function encodeName(name) {
   const bytes = [...Buffer.from(name, "utf8")];
   const encoded = bytes
-    .map(encodedByte)
+    .map(encodeByte)
     .join("")
     .replace(/^\.{1,2}$/, (dots) => "%2E".repeat(dots.length));
   if (encoded.length <= MAX_ENCODED) return encoded || "%";
@@ -29,7 +29,7 @@ export function encodedName(name) {
 }
 
 /** @param {number} byte */
-function encodedByte(byte) {
+function encodeByte(byte) {
   const character = String.fromCharCode(byte);
   if (/[a-zA-Z0-9._-]/.test(character)) return character;
   return `%${byte.toString(16).toUpperCase().padStart(2, "0")}`;
@@ -37,7 +37,7 @@ function encodedByte(byte) {
 
 /** @param {string} logs <COPILOT_HOME>/logs/tap @param {string} name */
 export const providerLogFile = (logs, name) =>
-  path.join(logs, "providers", `${encodedName(name)}.log`);
+  path.join(logs, "providers", `${encodeName(name)}.log`);
 
 /**
  * Cuts a stream of text into lines; one that does not end is cut where it gets too long.
@@ -61,7 +61,7 @@ function lineCutter(onLine) {
 }
 
 /** Open files by path: providers of the same name in several sessions share one. @type {Map<string, OutputLog>} */
-const open = new Map();
+const openLogs = new Map();
 
 export class OutputLog {
   #file;
@@ -69,12 +69,12 @@ export class OutputLog {
   /** @type {RotatingFile | undefined} */
   #stream;
   /** Paused until the file has taken what it was given. @type {Set<import("node:stream").Readable>} */
-  #held = new Set();
+  #pausedStreams = new Set();
 
   /** @param {string} file @returns {OutputLog} to be closed once for each opening */
   static open(file) {
-    const log = open.get(file) ?? new OutputLog(file);
-    open.set(file, log);
+    const log = openLogs.get(file) ?? new OutputLog(file);
+    openLogs.set(file, log);
     log.#users += 1;
     return log;
   }
@@ -84,7 +84,7 @@ export class OutputLog {
     this.#file = file;
     try {
       fs.mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
-      const stream = new RotatingFile(file, KEPT);
+      const stream = new RotatingFile(file, MAX_OLD_FILES);
       stream.on("error", () => this.#fail());
       stream.on("drain", () => this.#resume());
       this.#stream = stream;
@@ -99,7 +99,7 @@ export class OutputLog {
 
   /** @param {string} tag who says it @param {string} text */
   note(tag, text) {
-    const line = `${new Date().toISOString()} ${tag} ${visible(shortened(text, MAX_LINE))}\n`;
+    const line = `${new Date().toISOString()} ${tag} ${visible(shortenText(text, MAX_LINE))}\n`;
     return this.#stream?.write(line) ?? true;
   }
 
@@ -118,24 +118,24 @@ export class OutputLog {
     readable.on("data", (/** @type {string} */ text) => {
       taken = true;
       lines.push(text);
-      if (!taken && this.#stream) this.#hold(readable);
+      if (!taken && this.#stream) this.#pause(readable);
     });
     readable.on("error", () => {});
     readable.on("close", () => {
       lines.end();
-      this.#held.delete(readable);
+      this.#pausedStreams.delete(readable);
     });
   }
 
   /** @param {import("node:stream").Readable} readable */
-  #hold(readable) {
-    this.#held.add(readable);
+  #pause(readable) {
+    this.#pausedStreams.add(readable);
     readable.pause();
   }
 
   #resume() {
-    for (const readable of this.#held) readable.resume();
-    this.#held.clear();
+    for (const readable of this.#pausedStreams) readable.resume();
+    this.#pausedStreams.clear();
   }
 
   /** The disk is full or the folder is gone: later lines are dropped. */
@@ -148,7 +148,7 @@ export class OutputLog {
   close() {
     this.#users -= 1;
     if (this.#users > 0) return Promise.resolve();
-    open.delete(this.#file);
+    openLogs.delete(this.#file);
     const stream = this.#stream;
     this.#fail();
     if (!stream) return Promise.resolve();

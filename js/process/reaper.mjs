@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 /** From SIGTERM to SIGKILL. */
 export const TERM_MS = 3000;
 /** From the start of a shell that somebody has ended to the start of its successor, at least. */
-const AGAIN_MS = 1000;
+const RESTART_DELAY_MS = 1000;
 const SCRIPT = fileURLToPath(new URL("reaper.sh", import.meta.url));
 
 /** @typedef {import("node:child_process").ChildProcess} ChildProcess */
@@ -32,29 +32,29 @@ function start() {
   child.once("exit", () => {
     if (shell !== child) return;
     shell = undefined;
-    const wait = Math.max(0, startedAt + AGAIN_MS - performance.now());
+    const wait = Math.max(0, startedAt + RESTART_DELAY_MS - performance.now());
     setTimeout(() => shell ?? (groups.size > 0 && start()), wait).unref();
   });
   child.stdin?.on("error", () => {}); // it has ended, which "exit" says
   child.unref();
   /** @type {import("node:net").Socket} */ (child.stdin).unref();
-  for (const group of groups) tell(`+ ${group}`);
+  for (const group of groups) writeLine(`+ ${group}`);
 }
 
 /** @param {string} line */
-const tell = (line) => shell?.stdin?.write(`${line}\n`);
+const writeLine = (line) => shell?.stdin?.write(`${line}\n`);
 
 /** Should this process be killed, the group is ended. @param {number} group */
-export function entrust(group) {
+export function registerGroup(group) {
   groups.add(group);
-  if (shell) tell(`+ ${group}`);
+  if (shell) writeLine(`+ ${group}`);
   else start();
 }
 
 /** Nothing of the group is left: its number may be given to others. @param {number} group */
-export function discharge(group) {
+export function unregisterGroup(group) {
   if (!groups.delete(group)) return;
-  tell(`- ${group}`);
+  writeLine(`- ${group}`);
   if (groups.size > 0) return;
   shell?.stdin?.end();
   shell = undefined;

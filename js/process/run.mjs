@@ -64,7 +64,7 @@ export class ProcessRun {
     try {
       this.#start(options);
     } catch (error) {
-      this.#failed(/** @type {NodeJS.ErrnoException} */ (error));
+      this.#fail(/** @type {NodeJS.ErrnoException} */ (error));
     }
   }
 
@@ -79,10 +79,10 @@ export class ProcessRun {
     });
     this.#child = child;
     child.stdin?.on("error", () => {}); // it has ended, which "exit" says
-    if (input !== undefined) this.tell(input);
+    if (input !== undefined) this.writeLine(input);
     this.pid = child.pid;
     child.on("error", (error) => {
-      if (child.pid === undefined) this.#failed(error);
+      if (child.pid === undefined) this.#fail(error);
     });
     if (child.pid === undefined) return;
     this.#system.guard(child.pid);
@@ -98,20 +98,20 @@ export class ProcessRun {
 
   /** @param {import("node:child_process").ChildProcess} child */
   #read(child) {
-    const said = (/** @type {string} */ line) => {
+    const noteLine = (/** @type {string} */ line) => {
       if (this.#lastLine === "" || !BELOW_AN_ERROR.test(line)) this.#lastLine = line;
     };
     if (child.stdout) this.#log.attach(child.stdout, `${child.pid} out`);
-    if (child.stderr) this.#log.attach(child.stderr, `${child.pid} err`, said);
+    if (child.stderr) this.#log.attach(child.stderr, `${child.pid} err`, noteLine);
   }
 
   /** @param {NodeJS.ErrnoException} error */
-  #failed(error) {
+  #fail(error) {
     this.#settle({ error, lastLine: "" });
   }
 
   /** Writes a line to its stdin, where that is open. @param {string} line */
-  tell(line) {
+  writeLine(line) {
     if (this.#child?.stdin?.writable) this.#child.stdin.write(`${line}\n`);
   }
 
@@ -139,7 +139,7 @@ export class ProcessRun {
     const start = clock.now();
     let killedAt = Infinity;
     if (!this.#signal("SIGTERM") && this.#end) return this.#finish();
-    const look = () => {
+    const poll = () => {
       const left = this.#signal(0) || !this.#end;
       const now = clock.now();
       if (!left || now - killedAt >= KILL_MS) return this.#finish();
@@ -147,27 +147,32 @@ export class ProcessRun {
         killedAt = now;
         this.#signal("SIGKILL");
       }
-      clock.setTimeout(look, POLL_MS);
+      clock.setTimeout(poll, POLL_MS);
     };
-    clock.setTimeout(look, POLL_MS);
+    clock.setTimeout(poll, POLL_MS);
   }
 
   /** No process of the group is left. Waits a short time for output that is still in the pipes. */
   #finish() {
     if (this.pid !== undefined) this.#system.release(this.pid);
-    if (this.#closed) return this.#over();
+    if (this.#closed) return this.#conclude();
     const { clock } = this.#system;
-    const timer = clock.setTimeout(() => this.#over(), PIPES_MS);
+    const timer = clock.setTimeout(() => this.#conclude(), PIPES_MS);
     this.#child?.once("close", () => {
       clock.clearTimeout(timer);
-      this.#over();
+      this.#conclude();
     });
   }
 
-  #over() {
+  #conclude() {
     this.#child?.stdout?.destroy();
     this.#child?.stderr?.destroy();
     const end = this.#end ?? { code: null, signal: "SIGKILL" };
     this.#settle({ ...end, lastLine: this.#lastLine });
   }
 }
+
+// Apart from supervisor.mjs, which needs the addon: the doctor runs without it.
+
+/** A run this long counts as good: the count of restarts starts again at zero. */
+export const GOOD_RUN_MS = 60_000;

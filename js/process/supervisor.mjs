@@ -4,14 +4,13 @@
 import { spawn } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
-import { messageOf } from "../base/errors.mjs";
-import { limitIn } from "../base/limits.mjs";
-import { GOOD_RUN_MS } from "./good-run.mjs";
-import { hostEnvironment } from "../base/node.mjs";
+import { errorMessage } from "../lib/values.mjs";
+import { readLimit } from "../lib/limits.mjs";
+import { GOOD_RUN_MS, ProcessRun } from "./run.mjs";
+import { hostEnvironment } from "../lib/node.mjs";
 import { guard, release, signalGroup } from "./group.mjs";
 import { OutputLog, providerLogFile } from "./log.mjs";
-import { ProcessRun } from "./run.mjs";
-import { inQuotes, shortened, visible } from "../base/visible.mjs";
+import { wrapInQuotes, shortenText, visible } from "../lib/visible.mjs";
 
 /** @typedef {"on-failure" | "always" | "never"} RestartPolicy */
 /**
@@ -51,7 +50,7 @@ export const MAX_DELAY_MS = 30_000;
 export const DEFAULT_MAX_RESTARTS = 10;
 const LATE_MS = 5_000;
 /** Errors that may pass: too many processes or files, too little memory. */
-const PASSING = new Set(["EAGAIN", "EMFILE", "ENFILE", "ENOMEM"]);
+const TRANSIENT_ERRORS = new Set(["EAGAIN", "EMFILE", "ENFILE", "ENOMEM"]);
 
 /** @type {System} */
 const realSystem = {
@@ -88,7 +87,7 @@ function runFolder(workspace, cwd = ".") {
 function describeEnd({ error, code, signal }) {
   if (error) {
     const why = error.code === "ENOENT" ? ": its command was not found" : "";
-    return `could not be started${why} (${visible(messageOf(error))})`;
+    return `could not be started${why} (${visible(errorMessage(error))})`;
   }
   return signal ? `was ended by ${signal}` : `ended with exit code ${code}`;
 }
@@ -115,7 +114,7 @@ class SupervisedProvider {
    */
   #tokens = [];
   /** Settles when the run in progress, if any, has been dealt with. */
-  #dealtWith = Promise.resolve();
+  #settled = Promise.resolve();
 
   /** @param {ProviderConfig} config @param {SupervisorOptions} options @param {System} system */
   constructor(config, options, system) {
@@ -145,12 +144,12 @@ class SupervisedProvider {
       this.#run = new ProcessRun({ command, args, cwd, env, input }, this.#system, this.#log);
     } catch (error) {
       if (token !== undefined) this.#options.onEnded?.(this.name, token);
-      return this.#giveUp(`cannot be started: ${visible(messageOf(error))}`);
+      return this.#giveUp(`cannot be started: ${visible(errorMessage(error))}`);
     }
     this.state = "running";
     this.#tokens.push({ token });
     this.#log.note("tap", `started, pid ${this.#run.pid ?? "none"}`);
-    this.#dealtWith = this.#watch(this.#run, token, this.#system.clock.now());
+    this.#settled = this.#watch(this.#run, token, this.#system.clock.now());
   }
 
   /** @param {string} token @returns {NodeJS.ProcessEnv} */
@@ -168,7 +167,7 @@ class SupervisedProvider {
   /** @param {ProcessRun} run @param {string} token @param {number} since */
   async #watch(run, token, since) {
     const end = await run.ended;
-    this.#over(token);
+    this.#retireToken(token);
     this.#options.onEnded?.(this.name, token);
     this.#log.note("tap", describeEnd(end));
     if (this.#stopping) return;
@@ -177,9 +176,9 @@ class SupervisedProvider {
   }
 
   /** Rules are held for reconnect-ms, and the gateway learns of an end a little later. @param {string} token */
-  #over(token) {
+  #retireToken(token) {
     const now = this.#system.clock.now();
-    const held = limitIn("reconnect-ms", this.#options.env) + LATE_MS;
+    const held = readLimit("reconnect-ms", this.#options.env) + LATE_MS;
     this.#tokens = this.#tokens
       .map((one) => (one.token === token ? { token, ended: now } : one))
       .filter(({ ended }) => ended === undefined || now - ended <= held);
@@ -189,11 +188,11 @@ class SupervisedProvider {
   #afterEnd(end) {
     const { policy, maxRestarts = DEFAULT_MAX_RESTARTS } = this.#config.restart;
     const well = !end.error && end.code === 0;
-    const how = describeEnd(end) + this.#lastWords(end);
-    if (end.error && !PASSING.has(end.error.code ?? "")) return this.#giveUp(how);
+    const how = describeEnd(end) + this.#formatLastLine(end);
+    if (end.error && !TRANSIENT_ERRORS.has(end.error.code ?? "")) return this.#giveUp(how);
     if (well && policy !== "always") {
       this.state = "ended";
-      return this.#say("info", `${how} and is not restarted`);
+      return this.#report("info", `${how} and is not restarted`);
     }
     if (policy === "never") return this.#giveUp(`${how}; its restart policy is "never"`);
     if (this.restarts >= maxRestarts) return this.#giveUp(this.#afterRestarts(how));
@@ -210,33 +209,34 @@ class SupervisedProvider {
     this.restarts += 1;
     const delay = delayBefore(this.restarts);
     // Once in a row: the log has the others.
-    if (this.restarts === 1) this.#say("warning", `${how}; it is restarted in ${delay / 1000} s`);
+    if (this.restarts === 1)
+      this.#report("warning", `${how}; it is restarted in ${delay / 1000} s`);
     this.#log.note("tap", `restart ${this.restarts} in ${delay / 1000} s: ${how}`);
     this.state = "waiting";
     this.#timer = this.#system.clock.setTimeout(() => this.start(), delay);
   }
 
   /** @param {End} end */
-  #lastWords({ lastLine }) {
-    return lastLine === "" ? "" : `, saying "${visible(shortened(lastLine.trim(), 200))}"`;
+  #formatLastLine({ lastLine }) {
+    return lastLine === "" ? "" : `, saying "${visible(shortenText(lastLine.trim(), 200))}"`;
   }
 
   /** @param {string} why */
   #giveUp(why) {
     this.state = "failed";
     this.#log.note("tap", `given up: ${why}`);
-    this.#say("error", `${why}. It is not started again; its log: ${visible(this.#log.file)}`);
+    this.#report("error", `${why}. It is not started again; its log: ${visible(this.#log.file)}`);
   }
 
   /** @param {Level} level @param {string} text */
-  #say(level, text) {
-    const { onMessage, title = `provider ${inQuotes(visible(this.name))}` } = this.#options;
+  #report(level, text) {
+    const { onMessage, title = `provider ${wrapInQuotes(visible(this.name))}` } = this.#options;
     onMessage(level, `tap: ${title} ${text}`);
   }
 
   /** A line for its stdin; dropped while it does not run. @param {string} line */
-  tell(line) {
-    if (this.state === "running") this.#run?.tell(line);
+  writeLine(line) {
+    if (this.state === "running") this.#run?.writeLine(line);
   }
 
   /** @param {boolean} revoked */
@@ -246,7 +246,7 @@ class SupervisedProvider {
     if (revoked)
       this.#tokens.forEach(({ token }) => this.#options.onEnded?.(this.name, token, true));
     await this.#run?.terminate();
-    await this.#dealtWith;
+    await this.#settled;
     this.state = "stopped";
     await this.#log.close();
   }
@@ -284,8 +284,8 @@ export class Supervisor {
   }
 
   /** A line for the stdin of each that runs, where the options have `input`. @param {string} line */
-  tell(line) {
-    for (const provider of this.#providers) provider.tell(line);
+  writeLine(line) {
+    for (const provider of this.#providers) provider.writeLine(line);
   }
 
   /**

@@ -1,14 +1,14 @@
 // By what a provider has access, in one word: for tables, and as `trust` in JSON.
 
-/** @typedef {import("../base/control.mjs").Inspection} Inspection */
-/** @typedef {import("../base/control.mjs").InspectedProvider} InspectedProvider */
+/** @typedef {import("../link/control.mjs").Inspection} Inspection */
+/** @typedef {import("../link/control.mjs").InspectedProvider} InspectedProvider */
 
 /**
  * `project`: tap has started it, as a tap.config.json says, with a token for one session.
  * @param {Pick<InspectedProvider, "trust" | "onlySession">} provider
  * @returns {"none" | "paired" | "token" | "project" | "builtin" | "internal"}
  */
-export function accessOf({ trust, onlySession }) {
+export function getAccess({ trust, onlySession }) {
   if (trust === "external") return "paired";
   if (trust !== "project") return trust;
   return onlySession === "" ? "token" : "project";
@@ -32,11 +32,11 @@ export const inspectionForPrograms = (seen) => ({
     instance: orNull(provider.instance),
     origin: orNull(provider.origin),
     onlySession: orNull(provider.onlySession),
-    trust: accessOf(provider),
+    trust: getAccess(provider),
   })),
 });
 
-/** @param {import("../base/control.mjs").PairedProvider[]} paired */
+/** @param {import("../link/control.mjs").PairedProvider[]} paired */
 export const pairedForPrograms = (paired) =>
   paired.map(({ origin, label, ...rest }) => ({
     ...rest,

@@ -4,8 +4,8 @@ import { clock, duration } from "./wording.mjs";
 import { faint, good, strong, warning } from "./output.mjs";
 
 /** @typedef {import("./output.mjs").Output} Output */
-/** @typedef {import("../registry/report.mjs").Report} Report */
-/** @typedef {import("../host/feature-host.mjs").FeatureHostState} FeatureHostState */
+/** @typedef {import("../feature-host/report.mjs").Report} Report */
+/** @typedef {import("../gateway-host/feature-host-process.mjs").FeatureHostState} FeatureHostState */
 
 /** @param {Report} report */
 function contributions({ tools, hooks, commands, channels, tasks }) {
@@ -24,14 +24,15 @@ function contributions({ tools, hooks, commands, channels, tasks }) {
 /** @param {Output} output @param {Report} report */
 export function showReport(output, report) {
   const { id, enabled, runtime, granted, denied, skipped, diagnostics } = report;
-  output.say(strong(id), ` ${runtime}, `, enabled ? good("on") : warning("disabled"));
-  for (const line of contributions(report)) output.say(`  ${line}`);
-  if (granted.length > 0) output.say(`  granted: ${granted.join(", ")}`);
+  output.print(strong(id), ` ${runtime}, `, enabled ? good("on") : warning("disabled"));
+  for (const line of contributions(report)) output.print(`  ${line}`);
+  if (granted.length > 0) output.print(`  granted: ${granted.join(", ")}`);
   for (const { capability, reason } of denied) {
-    output.say("  ", warning(`not granted: ${capability} (${reason})`));
+    output.print("  ", warning(`not granted: ${capability} (${reason})`));
   }
-  for (const { what, reason } of skipped) output.say("  ", warning(`skipped: ${what}: ${reason}`));
-  for (const { at, text } of diagnostics) output.say(`  ${at} `, warning(text));
+  for (const { what, reason } of skipped)
+    output.print("  ", warning(`skipped: ${what}: ${reason}`));
+  for (const { at, text } of diagnostics) output.print(`  ${at} `, warning(text));
 }
 
 const MB = 1024 * 1024;
@@ -53,21 +54,21 @@ export function hostLine({ state, pid, restarts = 0, startedAt = 0, rss }, now =
 /**
  * In a status.
  * @param {Output} output @param {FeatureHostState} host
- * @param {import("../host/holds.mjs").Hold[]} holds what keeps both hosts without a session
+ * @param {import("../gateway-host/shutdown.mjs").Hold[]} holds what keeps both hosts without a session
  */
 export function showHost(output, host, holds) {
-  output.say();
-  output.say(hostLine(host));
-  if (host.trouble) output.say("  ", warning(host.trouble));
+  output.print();
+  output.print(hostLine(host));
+  if (host.trouble) output.print("  ", warning(host.trouble));
   for (const { what, feature, at } of holds) {
-    output.say(`  held by ${feature}: ${what}`, faint(`  since ${clock(Date.parse(at))}`));
+    output.print(`  held by ${feature}: ${what}`, faint(`  since ${clock(Date.parse(at))}`));
   }
 }
 
 /** @param {Output} output @param {{features: Report[], host: FeatureHostState}} seen */
 export function showFeatures(output, { features, host }) {
   for (const report of features) showReport(output, report);
-  output.say();
-  output.say(faint(hostLine(host)));
-  if (host.trouble) output.say("  ", warning(host.trouble));
+  output.print();
+  output.print(faint(hostLine(host)));
+  if (host.trouble) output.print("  ", warning(host.trouble));
 }

@@ -2,13 +2,13 @@
 // user has not said NO_COLOR; with --json stdout is JSON and nothing else.
 
 import { styleText } from "node:util";
-import { escapeHidden, visible } from "../base/visible.mjs";
+import { escapeHidden, visible } from "../lib/visible.mjs";
 
 /** @typedef {Parameters<typeof styleText>[0]} Style */
-/** @typedef {{style: Style, text: string}} Styled */
-/** A piece of a line. @typedef {string | Styled} Part */
+/** @typedef {{style: Style, text: string}} StyledText */
+/** A piece of a line. @typedef {string | StyledText} Part */
 
-/** @param {Style} style @param {unknown} text @returns {Styled} */
+/** @param {Style} style @param {unknown} text @returns {StyledText} */
 export const styled = (style, text) => ({ style, text: String(text) });
 /** @param {unknown} text */
 export const strong = (text) => styled("bold", text);
@@ -86,7 +86,7 @@ export class Output {
   }
 
   /** One line for people: a line break in it is shown, not obeyed. @param {Part[]} parts */
-  say(...parts) {
+  print(...parts) {
     if (this.json) return;
     const line = `${this.#line(parts, this.#out)}\n`;
     if (this.#lines) this.#lines.push(line);
@@ -94,8 +94,8 @@ export class Output {
   }
 
   /** A text of several lines, for people. @param {string} text @param {string} [indent] */
-  sayAll(text, indent = "") {
-    for (const line of text.split(/\r?\n/)) this.say(indent, line.replaceAll("\t", "    "));
+  printText(text, indent = "") {
+    for (const line of text.split(/\r?\n/)) this.print(indent, line.replaceAll("\t", "    "));
   }
 
   /**
@@ -133,7 +133,7 @@ export class Output {
   }
 
   /** To stderr, for people. @param {string} text @param {string} [advice] what to do next */
-  complain(text, advice = "") {
+  printError(text, advice = "") {
     const head = this.#line([bad("copilot-tap:"), ` ${text}`], this.#err);
     this.#err.write(`${head}\n`);
     for (const line of advice === "" ? [] : advice.split("\n")) {
@@ -141,9 +141,26 @@ export class Output {
     }
   }
 
-  /** A failure: on stderr, or as the JSON that is asked for. @param {import("../command/failure.mjs").Failure} failure */
+  /** A failure: on stderr, or as the JSON that is asked for. @param {import("../cli/exit.mjs").Failure} failure */
   fail({ code, message, advice, problems }) {
     if (this.json) this.result({ error: { code, message, ...(advice && { advice }), problems } });
-    else this.complain(message, advice);
+    else this.printError(message, advice);
   }
+}
+
+// A view as text for a session's timeline, without colours.
+
+/** 80 columns less the timeline's own margin. */
+export const TIMELINE_COLUMNS = 74;
+
+/** @param {(output: Output) => void} show @returns {string} */
+export function timelineText(show) {
+  let text = "";
+  const out = /** @type {any} */ ({
+    isTTY: true,
+    columns: TIMELINE_COLUMNS,
+    write: (/** @type {string} */ part) => (text += part),
+  });
+  show(new Output({}, { out, err: out, env: { NO_COLOR: "1" } }));
+  return text.trimEnd();
 }

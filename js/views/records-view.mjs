@@ -3,7 +3,7 @@
 import stringWidth from "string-width";
 import { bad, faint, strong, warning } from "./output.mjs";
 import { cut, table } from "./table.mjs";
-import { bytes, clock, counted, shortId } from "./wording.mjs";
+import { bytes, clock, formatCount, shortId } from "./wording.mjs";
 
 /** @typedef {import("./output.mjs").Output} Output */
 /**
@@ -31,7 +31,7 @@ export function showRecord(output, { at, session, source, body }) {
     .join(" ");
   const room = Math.max(20, output.width - stringWidth(head));
   const line = cut(text, room);
-  output.say(faint(head), failed ? bad(line) : line);
+  output.print(faint(head), failed ? bad(line) : line);
 }
 
 /**
@@ -42,7 +42,7 @@ export function showRecord(output, { at, session, source, body }) {
  */
 export function showCollections(output, stats) {
   const filled = stats.collections.filter(({ rows, dropped }) => rows > 0 || dropped > 0);
-  if (filled.length === 0) output.say("No record yet.");
+  if (filled.length === 0) output.print("No record yet.");
   else {
     table(
       output,
@@ -62,8 +62,10 @@ export function showCollections(output, stats) {
       ]),
     );
   }
-  output.say(faint(`${counted(stats.rows, "record")}, ${bytes(stats.bytes)}, in ${stats.file}`));
-  for (const { text } of stats.diagnostics ?? []) output.say(bad(text));
+  output.print(
+    faint(`${formatCount(stats.rows, "record")}, ${bytes(stats.bytes)}, in ${stats.file}`),
+  );
+  for (const { text } of stats.diagnostics ?? []) output.print(bad(text));
 }
 
 const RECORDING = {
@@ -74,14 +76,14 @@ const RECORDING = {
 
 /**
  * In a status: a line about the store, and what is wrong with it.
- * @param {Output} output @param {import("../host/records.mjs").RecordsState} state
+ * @param {Output} output @param {import("../gateway-host/records.mjs").RecordsState} state
  */
 export function showStore(output, { recording, rows, bytes: size, file, dropped, trouble }) {
-  const what = `records: ${counted(rows, "record")}, ${bytes(size)}${RECORDING[recording]}`;
-  output.say(recording === "off" ? warning(what) : what, faint(`  ${file}`));
-  if (trouble) output.say("  ", warning(trouble.text));
+  const what = `records: ${formatCount(rows, "record")}, ${bytes(size)}${RECORDING[recording]}`;
+  output.print(recording === "off" ? warning(what) : what, faint(`  ${file}`));
+  if (trouble) output.print("  ", warning(trouble.text));
   const lost = Object.entries(dropped).map(([name, count]) => `${count} of ${name}`);
-  if (lost.length > 0) output.say("  ", warning(`dropped: ${lost.join(", ")}`));
+  if (lost.length > 0) output.print("  ", warning(`dropped: ${lost.join(", ")}`));
 }
 
 /** The answer to SQL. @param {Output} output @param {{columns: string[], rows: unknown[][]}} answer */

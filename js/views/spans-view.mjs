@@ -1,12 +1,12 @@
 // Spans for people: a tree with times, and a bar for each that shows when it ran.
 
 import stringWidth from "string-width";
-import { inTreeOrder } from "../base/span.mjs";
+import { sortAsTree } from "../lib/span.mjs";
 import { bad, faint, good, strong } from "./output.mjs";
 import { cut } from "./table.mjs";
 import { clock, shortId } from "./wording.mjs";
 
-/** @typedef {import("../base/span.mjs").Span} Span */
+/** @typedef {import("../lib/span.mjs").Span} Span */
 /** @typedef {import("./output.mjs").Output} Output */
 
 const WIDEST = 100;
@@ -23,7 +23,7 @@ export function spanTime(us) {
 }
 
 /** The part of `width` columns in which it ran. @param {Span} span @param {{from: number, to: number}} of @param {number} width */
-function barOf({ startUs, durationUs }, { from, to }, width) {
+function computeBar({ startUs, durationUs }, { from, to }, width) {
   const scale = width / Math.max(1, to - from);
   const first = Math.min(width - 1, Math.floor((startUs - from) * scale));
   const last = Math.max(
@@ -38,7 +38,7 @@ function barOf({ startUs, durationUs }, { from, to }, width) {
 }
 
 /** @param {Span[]} spans of one trace */
-export function extentOf(spans) {
+export function computeExtent(spans) {
   const from = Math.min(...spans.map(({ startUs }) => startUs));
   const to = Math.max(...spans.map(({ startUs, durationUs }) => startUs + durationUs));
   return { from, to };
@@ -58,15 +58,15 @@ export function byTrace(spans) {
 
 /** @param {Output} output @param {string} traceId @param {Span[]} spans @param {Map<string, string>} labels of sessions */
 function showTrace(output, traceId, spans, labels) {
-  const extent = extentOf(spans);
+  const extent = computeExtent(spans);
   const sessions = [...new Set(spans.map(({ session }) => session).filter(Boolean))];
   const where = sessions.map((id) => `${labels.get(id) ?? "session"} ${shortId(id)}`).join(", ");
-  output.say(
+  output.print(
     strong(`trace ${traceId}`),
     `  ${clock(Math.floor(extent.from / 1000))}  ${spanTime(extent.to - extent.from)}`,
   );
-  if (where) output.say(faint(cut(where, output.width)));
-  const rows = inTreeOrder(spans).map(({ span, depth }) => ({
+  if (where) output.print(faint(cut(where, output.width)));
+  const rows = sortAsTree(spans).map(({ span, depth }) => ({
     span,
     text: `${"  ".repeat(Math.min(depth, 12))}${span.name}`,
     of: span.source ? ` (${span.source})` : "",
@@ -77,9 +77,9 @@ function showTrace(output, traceId, spans, labels) {
   const bars = Math.max(NARROWEST_BAR, room - names - TIME_WIDTH - 4);
   for (const { span, text, of } of rows) {
     const name = cut(text + of, names);
-    const { before, bar, after } = barOf(span, extent, bars);
+    const { before, bar, after } = computeBar(span, extent, bars);
     const failed = span.status === "error";
-    output.say(
+    output.print(
       "  ",
       name,
       `${" ".repeat(names - stringWidth(name))}  `,
@@ -95,8 +95,45 @@ function showTrace(output, traceId, spans, labels) {
 export function showSpans(output, spans, labels) {
   let first = true;
   for (const [traceId, those] of byTrace(spans)) {
-    if (!first) output.say();
+    if (!first) output.print();
     first = false;
     showTrace(output, traceId, those, labels);
   }
+}
+
+// Spans as Chrome's trace events, which Perfetto and chrome://tracing open.
+
+/**
+ * A session is a process there, and a source in it a thread. Spans that overlap without one holding the
+ * other are asynchronous events there, so all are.
+ * @param {Span[]} spans @param {Map<string, string>} labels of sessions, by id
+ * @returns {{displayTimeUnit: "ms", traceEvents: Record<string, unknown>[]}}
+ */
+export function toChromeTrace(spans, labels) {
+  const sessions = [...new Set(spans.map(({ session }) => session))];
+  const sources = [...new Set(spans.map(({ source }) => source))];
+  const named = (/** @type {string} */ id) => (id ? `${labels.get(id) ?? "session"} ${id}` : "tap");
+  /** @type {Record<string, unknown>[]} */
+  const names = sessions.map((id, at) => ({
+    name: "process_name",
+    ph: "M",
+    pid: at + 1,
+    args: { name: named(id) },
+  }));
+  const events = spans.flatMap((span) => {
+    const { name, source, session, traceId, spanId, parentSpanId, status, attributes } = span;
+    const common = {
+      name,
+      cat: source || "tap",
+      id2: { local: spanId },
+      pid: sessions.indexOf(session) + 1,
+      tid: sources.indexOf(source) + 1,
+    };
+    const args = { traceId, spanId, parentSpanId, status, ...attributes };
+    return [
+      { ...common, ph: "b", ts: span.startUs, args },
+      { ...common, ph: "e", ts: span.startUs + span.durationUs },
+    ];
+  });
+  return { displayTimeUnit: "ms", traceEvents: [...names, ...events] };
 }

@@ -1,31 +1,31 @@
 // The output of `status` for an inspection, in 80 columns.
 
-import { boundProviders, connectedProviders, silenceOf } from "../base/inspection.mjs";
-import { inLine } from "../base/visible.mjs";
-import { accessOf } from "./access.mjs";
+import { boundProviders, connectedProviders, describeSilence } from "../lib/inspection.mjs";
+import { inLine } from "../lib/visible.mjs";
+import { getAccess } from "./access.mjs";
 import { bad, faint, good, strong, warning } from "./output.mjs";
 import { table } from "./table.mjs";
-import { counted, duration, firstLine, latency, perSecond } from "./wording.mjs";
+import { formatCount, duration, firstLine, latency, perSecond } from "./wording.mjs";
 
 /** @typedef {import("./output.mjs").Output} Output */
 /** @typedef {import("./output.mjs").Part} Part */
-/** @typedef {import("../base/control.mjs").Inspection} Inspection */
-/** @typedef {import("../base/control.mjs").InspectedSession} InspectedSession */
-/** @typedef {import("../base/control.mjs").InspectedProvider} InspectedProvider */
-/** @typedef {import("../base/control.mjs").InspectedBinding} InspectedBinding */
+/** @typedef {import("../link/control.mjs").Inspection} Inspection */
+/** @typedef {import("../link/control.mjs").InspectedSession} InspectedSession */
+/** @typedef {import("../link/control.mjs").InspectedProvider} InspectedProvider */
+/** @typedef {import("../link/control.mjs").InspectedBinding} InspectedBinding */
 
 const INDENT = 2;
-const MOST_TOOLS = 15;
-const MOST_FAILURES = 5;
+const MAX_TOOLS = 15;
+const MAX_FAILURES = 5;
 
 /** @param {Output} output @param {string} title */
 function heading(output, title) {
-  output.say();
-  output.say(strong(title));
+  output.print();
+  output.print(strong(title));
 }
 
 /** @param {Output} output @param {string} text what is not as it should be, below its row */
-const remark = (output, text) => output.say(" ".repeat(INDENT * 2), warning(text));
+const remark = (output, text) => output.print(" ".repeat(INDENT * 2), warning(text));
 
 // ---- sessions --------------------------------------------------------------------------------------
 
@@ -55,7 +55,7 @@ export function remarksOn({ label, linked, mode, settled, syncFailure, hooksWant
       : []),
     ...(held ?? []).map(
       (one) =>
-        `${label}: the rules of ${nameOf(one)} hold for ${Math.ceil(one.leftMs / 1000)} s more: its connection was lost`,
+        `${label}: the rules of ${formatName(one)} hold for ${Math.ceil(one.leftMs / 1000)} s more: its connection was lost`,
     ),
   ];
 }
@@ -93,19 +93,19 @@ function showSessions(output, seen) {
 // ---- providers -------------------------------------------------------------------------------------
 
 /** @param {{name: string, instance: string}} provider @returns {string} */
-export const nameOf = ({ name, instance }) =>
+export const formatName = ({ name, instance }) =>
   (name ? inLine(name) : "(has not said hello)") + (instance ? `/${inLine(instance)}` : "");
 
 /** @param {InspectedProvider} provider @param {Map<string, string>} labels of sessions */
-export function whereOf({ all, bindings }, labels) {
+export function formatWhere({ all, bindings }, labels) {
   if (bindings.length === 0) return "none";
-  if (all || bindings.length > 1) return counted(bindings.length, "session");
+  if (all || bindings.length > 1) return formatCount(bindings.length, "session");
   const [{ session }] = bindings;
   return labels.get(session) ?? session;
 }
 
 /** The provider's declarations that may deny, check or change something. @param {InspectedProvider} provider */
-export function rulesOf({ bindings }) {
+export function formatRules({ bindings }) {
   const most = (/** @type {(binding: InspectedBinding) => number} */ count) =>
     Math.max(0, ...bindings.map(count));
   const rules = (/** @type {string} */ action) =>
@@ -119,18 +119,19 @@ export function rulesOf({ bindings }) {
   ]);
   return parts
     .filter(([count]) => count > 0)
-    .map(([count, what]) => (what === "deny" ? `${count} deny` : counted(count, what)))
+    .map(([count, what]) => (what === "deny" ? `${count} deny` : formatCount(count, what)))
     .join(", ");
 }
 
 /** Its most; an instance has the same tools in each session. @param {InspectedProvider} provider */
-export const toolsOf = ({ bindings }) => Math.max(0, ...bindings.map(({ tools }) => tools.length));
+export const countTools = ({ bindings }) =>
+  Math.max(0, ...bindings.map(({ tools }) => tools.length));
 
 /** Providers that keep the model waiting. @param {Output} output @param {InspectedProvider[]} shown */
 function showDelays(output, shown) {
   for (const provider of shown) {
-    const silence = silenceOf(provider);
-    if (silence) remark(output, `${nameOf(provider)}: ${silence}`);
+    const silence = describeSilence(provider);
+    if (silence) remark(output, `${formatName(provider)}: ${silence}`);
   }
 }
 
@@ -139,8 +140,8 @@ function showProviders(output, seen) {
   const { sessions } = seen;
   const shown = connectedProviders(seen);
   if (shown.length === 0) {
-    output.say();
-    output.say("No provider yet. Write one: ", strong("copilot-tap new node die"));
+    output.print();
+    output.print("No provider yet. Write one: ", strong("copilot-tap new node die"));
     return;
   }
   heading(output, "Providers");
@@ -154,28 +155,28 @@ function showProviders(output, seen) {
     { title: "rules", flexible: true },
   ];
   const rows = shown.map((provider) => [
-    strong(nameOf(provider)),
-    whereOf(provider, labels),
-    provider.origin ?? accessOf(provider),
-    String(toolsOf(provider)),
+    strong(formatName(provider)),
+    formatWhere(provider, labels),
+    provider.origin ?? getAccess(provider),
+    String(countTools(provider)),
     String(provider.callsInFlight),
-    warning(rulesOf(provider)),
+    warning(formatRules(provider)),
   ]);
   table(output, columns, rows, INDENT);
   showDelays(output, shown);
   for (const provider of shown) {
     const refused = [...new Set(provider.bindings.flatMap((binding) => binding.refused))];
     if (refused.length === 0) continue;
-    remark(output, `${nameOf(provider)}: the CLI does not take its ${refused.join(", ")}`);
+    remark(output, `${formatName(provider)}: the CLI does not take its ${refused.join(", ")}`);
   }
 }
 
 // ---- calls -----------------------------------------------------------------------------------------
 
-/** @param {Output} output @param {import("../base/control.mjs").InspectedTool[]} tools */
+/** @param {Output} output @param {import("../link/control.mjs").InspectedTool[]} tools */
 function showCancelled(output, tools) {
   for (const { tool, calls, cancelled } of tools.filter((one) => one.cancelled > 0)) {
-    remark(output, `${tool}: ${cancelled} of ${counted(calls, "call")} cancelled`);
+    remark(output, `${tool}: ${cancelled} of ${formatCount(calls, "call")} cancelled`);
   }
 }
 
@@ -193,7 +194,7 @@ function showTools(output, { tools }) {
     { title: "p95", right: true },
     { title: "p99", right: true },
   ];
-  const most = tools.toSorted((a, b) => b.calls - a.calls).slice(0, MOST_TOOLS);
+  const most = tools.toSorted((a, b) => b.calls - a.calls).slice(0, MAX_TOOLS);
   const rows = most.map((one) => [
     strong(one.tool),
     one.provider,
@@ -207,11 +208,11 @@ function showTools(output, { tools }) {
   table(output, columns, rows, INDENT);
   showCancelled(output, most);
   const more = tools.length - rows.length;
-  if (more > 0) output.say(" ".repeat(INDENT), faint(`and ${more} more: --json has all`));
+  if (more > 0) output.print(" ".repeat(INDENT), faint(`and ${more} more: --json has all`));
 }
 
-/** Who failed with which code stands beside it. @param {import("../base/control.mjs").FailedCall} failure */
-function reasonOf({ code, message }) {
+/** Who failed with which code stands beside it. @param {import("../link/control.mjs").FailedCall} failure */
+function formatReason({ code, message }) {
   const line = firstLine(message);
   const at = line.indexOf(`${code}: `);
   return at < 0 ? line : line.slice(at + code.length + 2);
@@ -228,13 +229,13 @@ function showFailures(output, { failures, now }) {
     { title: "message", flexible: true },
   ];
   const rows = failures
-    .slice(-MOST_FAILURES)
+    .slice(-MAX_FAILURES)
     .toReversed()
     .map((failure) => [
       duration(now - failure.at),
       strong(failure.tool),
       bad(failure.code),
-      reasonOf(failure),
+      formatReason(failure),
     ]);
   table(output, columns, rows, INDENT);
 }
@@ -243,11 +244,11 @@ function showFailures(output, { failures, now }) {
 export function showInspection(output, seen) {
   const inFlight = seen.providers.reduce((sum, { callsInFlight }) => sum + callsInFlight, 0);
   const up = duration(seen.now - seen.startedAt);
-  output.say(
+  output.print(
     strong(`gateway ${seen.version}`),
-    `, pid ${seen.pid}, port ${seen.port}, up ${up}, ${counted(inFlight, "call")} running`,
+    `, pid ${seen.pid}, port ${seen.port}, up ${up}, ${formatCount(inFlight, "call")} running`,
   );
-  if (seen.node) output.say(" ".repeat(INDENT), faint(`on Node.js ${seen.node}`));
+  if (seen.node) output.print(" ".repeat(INDENT), faint(`on Node.js ${seen.node}`));
   if (seen.draining) remark(output, "it makes room for a newer one");
   showSessions(output, seen);
   showProviders(output, seen);
@@ -258,12 +259,12 @@ export function showInspection(output, seen) {
 /**
  * Where the gateway keeps its files, and what the user has allowed.
  * @param {Output} output
- * @param {{home: string, logs: string, allowed: import("../projects/allowed-configs.mjs").AllowedConfig[]}} place
+ * @param {{home: string, logs: string, allowed: import("../config/entries.mjs").AllowedConfig[]}} place
  */
 export function showPlace(output, { home, logs, allowed }) {
   if (allowed.length > 0) {
-    output.say();
-    output.say(strong("Allowed configs"));
+    output.print();
+    output.print(strong("Allowed configs"));
   }
   for (const { path: file, at, changed, gone } of allowed) {
     const since = gone
@@ -271,9 +272,9 @@ export function showPlace(output, { home, logs, allowed }) {
       : changed
         ? warning("(changed since; allow it again)")
         : faint(`(since ${at})`);
-    output.say(`  ${file} `, since);
+    output.print(`  ${file} `, since);
   }
-  output.say();
-  output.say(faint("home "), home);
-  output.say(faint("logs "), logs);
+  output.print();
+  output.print(faint("home "), home);
+  output.print(faint("logs "), logs);
 }

@@ -1,7 +1,7 @@
 // Columns for people: as wide as what is in them, cut where the terminal ends.
 
 import stringWidth from "string-width";
-import { visible } from "../base/visible.mjs";
+import { visible } from "../lib/visible.mjs";
 
 /** @typedef {import("./output.mjs").Part} Part */
 /** @typedef {{title: string, right?: boolean, flexible?: boolean}} Column a flexible one shrinks if the line is too long */
@@ -10,7 +10,7 @@ const GAP = 2;
 const NARROWEST = 8;
 
 /** @param {Part} part */
-const textOf = (part) => visible(typeof part === "string" ? part : part.text);
+const partText = (part) => visible(typeof part === "string" ? part : part.text);
 
 /** @param {string} text @param {number} width in columns of a terminal @returns {string} */
 export function cut(text, width) {
@@ -42,9 +42,9 @@ export function cutInside(text, width) {
 }
 
 /** @param {Column[]} columns @param {Part[][]} rows @param {number} room @param {number} indent */
-function widthsOf(columns, rows, room, indent) {
+function computeWidths(columns, rows, room, indent) {
   const widths = columns.map(({ title }, at) =>
-    Math.max(stringWidth(title), ...rows.map((row) => stringWidth(textOf(row[at])))),
+    Math.max(stringWidth(title), ...rows.map((row) => stringWidth(partText(row[at])))),
   );
   const used = () => indent + widths.reduce((sum, width) => sum + width + GAP, -GAP);
   const flexible = columns.flatMap((column, at) => (column.flexible ? [at] : []));
@@ -61,7 +61,7 @@ function widthsOf(columns, rows, room, indent) {
  * A text in lines of at most that width; a line break in it begins another one.
  * @param {string} text @param {number} width @returns {string[]}
  */
-export function folded(text, width) {
+export function foldText(text, width) {
   return text.split(/\r?\n/).flatMap((line) => {
     /** @type {string[]} */
     const lines = [];
@@ -87,13 +87,13 @@ export function folded(text, width) {
  * @returns {Part[][]}
  */
 export function tableLines(columns, rows, room, indent = 0) {
-  const widths = widthsOf(columns, rows, room, indent);
+  const widths = computeWidths(columns, rows, room, indent);
   const last = columns.length - 1;
   /** @param {Part[]} cells @returns {Part[]} */
   const line = (cells) => [
     " ".repeat(indent),
     ...cells.flatMap((part, at) => {
-      const text = cut(textOf(part), widths[at]);
+      const text = cut(partText(part), widths[at]);
       const cell = typeof part === "string" ? text : { ...part, text };
       const blank = " ".repeat(widths[at] - stringWidth(text));
       if (columns[at].right) return [blank, cell, at < last ? " ".repeat(GAP) : ""];
@@ -111,5 +111,5 @@ export function tableLines(columns, rows, room, indent = 0) {
  * @param {number} [indent] spaces before each line
  */
 export function table(output, columns, rows, indent = 0) {
-  for (const line of tableLines(columns, rows, output.width, indent)) output.say(...line);
+  for (const line of tableLines(columns, rows, output.width, indent)) output.print(...line);
 }

@@ -1,7 +1,7 @@
 // Numbers and times, in few characters.
 
 /** @param {number} count @param {string} what in the singular @returns {string} */
-export const counted = (count, what) => `${count} ${what}${count === 1 ? "" : "s"}`;
+export const formatCount = (count, what) => `${count} ${what}${count === 1 ? "" : "s"}`;
 
 const UNITS = /** @type {const} */ ([
   [86_400_000, "d"],
@@ -40,25 +40,25 @@ export const firstLine = (text) => text.split("\n", 1)[0];
 const digits = (value, width = 2) => String(value).padStart(width, "0");
 
 /** @param {Date} date */
-const dayOf = (date) =>
+const formatDay = (date) =>
   `${digits(date.getFullYear(), 4)}-${digits(date.getMonth() + 1)}-${digits(date.getDate())}`;
 
 /** @param {Date} date */
-const timeOf = (date) =>
+const formatTime = (date) =>
   `${digits(date.getHours())}:${digits(date.getMinutes())}:${digits(date.getSeconds())}`;
 
 /** In the time of this place, to the millisecond. @param {number | string} at */
 export function localTime(at) {
   const date = new Date(at);
   if (Number.isNaN(date.getTime())) return String(at);
-  return `${dayOf(date)} ${timeOf(date)}.${digits(date.getMilliseconds(), 3)}`;
+  return `${formatDay(date)} ${formatTime(date)}.${digits(date.getMilliseconds(), 3)}`;
 }
 
 /** The same, short: with the day where it was another one. @param {number} at */
 export function clock(at, now = Date.now()) {
   const date = new Date(at);
-  const today = dayOf(date) === dayOf(new Date(now));
-  return today ? timeOf(date) : `${dayOf(date)} ${timeOf(date)}`;
+  const today = formatDay(date) === formatDay(new Date(now));
+  return today ? formatTime(date) : `${formatDay(date)} ${formatTime(date)}`;
 }
 
 /** Enough to tell sessions and calls apart. @param {string} id */
@@ -70,7 +70,7 @@ const UUIDS = /\b([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\
 export const withShortIds = (text) => text.replace(UUIDS, "$1");
 
 /** Lines of whole words; a word that is longer has one of its own. @param {string} text @param {number} width */
-export function wrapped(text, width) {
+export function wrapWords(text, width) {
   /** @type {string[]} */
   const lines = [""];
   for (const word of text.split(" ")) {

@@ -1,4 +1,4 @@
-// The JavaScript class `Gateway`: one gateway on Node's loop. See js/base/addon.d.ts for its types.
+// The JavaScript class `Gateway`: one gateway on Node's loop. See js/lib/addon.d.ts for its types.
 #pragma once
 
 #include <napi.h>

@@ -1,5 +1,5 @@
 // The JavaScript class `HookGuards`: hook rules that a session applies on its own while it has no
-// gateway. See js/base/addon.d.ts for its types.
+// gateway. See js/lib/addon.d.ts for its types.
 #pragma once
 
 #include <napi.h>

@@ -1,5 +1,5 @@
 // The JavaScript class `LineSource`: the lines of one emitter, and the program that writes them.
-// See js/base/addon.d.ts for its types.
+// See js/lib/addon.d.ts for its types.
 #pragma once
 
 #include <napi.h>

@@ -1,5 +1,5 @@
 // The JavaScript class `Plans`: the engine of all plans and its journal. What happens reaches
-// JavaScript after it is in the journal. See js/base/addon.d.ts for its types.
+// JavaScript after it is in the journal. See js/lib/addon.d.ts for its types.
 #pragma once
 
 #include <napi.h>

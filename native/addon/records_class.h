@@ -1,4 +1,4 @@
-// The JavaScript class `Records`: the record store of one file. See js/base/addon.d.ts for its
+// The JavaScript class `Records`: the record store of one file. See js/lib/addon.d.ts for its
 // types.
 #pragma once
 

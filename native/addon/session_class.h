@@ -1,5 +1,5 @@
 // The JavaScript class `SessionPort`: a session's connection to a gateway, detached or in this
-// process. See js/base/addon.d.ts for its types.
+// process. See js/lib/addon.d.ts for its types.
 #pragma once
 
 #include <napi.h>

@@ -25,7 +25,7 @@ namespace tap {
 // direction, tags, variation selectors, fillers (characters.h). ASCII becomes \xNN, any other
 // \u{N…}; bytes that are not UTF-8 become \xNN. \n and \t stay if `keepLines`; joiners and
 // selectors stay within an emoji or a word that needs them. Never longer than `maxBytes`: a cut
-// text ends in "…". Visible text is not changed. js/base/visible.mjs does the same.
+// text ends in "…". Visible text is not changed. js/lib/visible.mjs does the same.
 [[nodiscard]] std::string visible(std::string_view text, bool keepLines, size_t maxBytes = 16384);
 // For a text that a model reads: control characters stay, too, since they hide no words.
 [[nodiscard]] std::string visibleToModel(std::string_view text, size_t maxBytes);

@@ -2,7 +2,7 @@
 // (docs/decisions.md D-19).
 //
 // The syntax and the meaning are those of JavaScript with the flag `u`, as far as PCRE2 has them.
-// test/js/base/pattern.differential.test.mjs compares the two and lists every known difference.
+// test/js/lib/pattern.differential.test.mjs compares the two and lists every known difference.
 #pragma once
 
 #include <chrono>

@@ -21,7 +21,7 @@ const OUTER = ["properties", "items", "prefixItems", "$ref", "allOf", "additiona
 const either = (names) => [...new Set(names)].join(" or ");
 
 /** What fits a schema, as far as a few words can say it; else "". @param {any} schema @returns {string} */
-function kindOf(schema) {
+function describeKind(schema) {
   if (typeof schema !== "object" || schema === null) return "";
   if ("const" in schema) return JSON.stringify(schema.const);
   if (Array.isArray(schema.enum)) {
@@ -31,21 +31,21 @@ function kindOf(schema) {
     const kinds = [schema.type].flat().map((type) => KINDS[/** @type {"null"} */ (type)] ?? type);
     return either(kinds);
   }
-  const kinds = (schema.anyOf ?? schema.oneOf ?? []).map(kindOf);
+  const kinds = (schema.anyOf ?? schema.oneOf ?? []).map(describeKind);
   return kinds.includes("") ? "" : either(kinds);
 }
 
-const MOST_SHOWN = 40;
+const MAX_SHOWN = 40;
 
 /** A short value itself, else what it is. @param {any} value of JSON */
 function shown(value) {
   const text = JSON.stringify(value) ?? "nothing";
-  if (text.length <= MOST_SHOWN) return text;
+  if (text.length <= MAX_SHOWN) return text;
   return KINDS[Array.isArray(value) ? "array" : /** @type {"object"} */ (typeof value)];
 }
 
 /** The steps of a JSON pointer such as #/a~1b/0. @param {string} pointer */
-const stepsOf = (pointer) =>
+const parsePointer = (pointer) =>
   pointer
     .split("/")
     .slice(1)
@@ -58,7 +58,7 @@ const valueAt = (from, steps) => steps.reduce((value, step) => value?.[step], fr
 function schemaAt(root, steps) {
   const follow = (/** @type {any} */ schema) =>
     typeof schema?.$ref === "string" && schema.$ref.startsWith("#/")
-      ? valueAt(root, stepsOf(schema.$ref))
+      ? valueAt(root, parsePointer(schema.$ref))
       : schema;
   let schema = root;
   for (const step of steps) schema = step === "$ref" ? follow(schema) : schema?.[step];
@@ -70,7 +70,7 @@ const named = (place) => JSON.stringify(place.join("."));
 
 /** @param {readonly string[]} place @param {any} schema of what is missing there */
 function missing(place, schema) {
-  const kind = kindOf(schema);
+  const kind = describeKind(schema);
   return `needs ${named(place)}${kind && ` (${kind})`}`;
 }
 
@@ -80,17 +80,19 @@ const refused = (place, why) =>
 
 /** @param {any} root the schema @param {any} args @param {Problem} problem */
 function told(root, args, { keyword, keywordLocation, instanceLocation, error }) {
-  const place = stepsOf(instanceLocation);
-  const schema = schemaAt(root, stepsOf(keywordLocation).slice(0, -1));
+  const place = parsePointer(instanceLocation);
+  const schema = schemaAt(root, parsePointer(keywordLocation).slice(0, -1));
   if (keyword === "required") {
     const [, name = ""] = /"(.*)"/s.exec(error) ?? [];
     return missing(
       [...place, name],
-      schemaAt(root, [...stepsOf(keywordLocation).slice(0, -1), "properties", name]),
+      schemaAt(root, [...parsePointer(keywordLocation).slice(0, -1), "properties", name]),
     );
   }
   if (keyword === "false") return `does not take ${named(place)}`;
-  const kind = ["type", "enum", "const", "anyOf", "oneOf"].includes(keyword) ? kindOf(schema) : "";
+  const kind = ["type", "enum", "const", "anyOf", "oneOf"].includes(keyword)
+    ? describeKind(schema)
+    : "";
   if (!kind || place.length === 0) return refused(place, error.replace(/\.$/, ""));
   return `needs ${named(place)} to be ${kind}, not ${shown(valueAt(args, place))}`;
 }

@@ -2,13 +2,13 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { failure, isToolError, TapError, toError, ToolError } from "./errors.mjs";
-import { MOST_BUFFERED } from "./pace.mjs";
+import { MAX_BUFFERED } from "./pace.mjs";
 import { callText } from "./report.mjs";
 
 /** The largest data of a tool.result; the rest of the message is small. */
-const MOST_RESULT_BYTES = 5 * 1024 * 1024 - 1024;
+const MAX_RESULT_BYTES = 5 * 1024 * 1024 - 1024;
 const DRAIN_MS = 20;
-const CANCELLED = fieldsOf({ error: "cancelled", errorCode: "CANCELLED" });
+const CANCELLED = formatFields({ error: "cancelled", errorCode: "CANCELLED" });
 
 /** The value of Provider.file: a result in a file. */
 export class FileResult {
@@ -48,7 +48,7 @@ export class Calls {
     };
     const call = { signal, progress, callId: id, session: sessionId, tool, traceparent };
     const outcome = await this.#run(this.#find(tool), args, call);
-    while (this.#connection.buffered > MOST_BUFFERED && !signal.aborted) await sleep(DRAIN_MS);
+    while (this.#connection.buffered > MAX_BUFFERED && !signal.aborted) await sleep(DRAIN_MS);
     // Where the connection is gone nobody waits for an answer. A cancelled call has its place until now.
     if (this.#running.delete(id)) this.#answer(id, signal.aborted ? CANCELLED : outcome);
   }
@@ -67,7 +67,7 @@ export class Calls {
       if (!isToolError(thrown) && !call.signal.aborted) {
         this.#onError(toError(thrown), callText(call.tool, args));
       }
-      return fieldsOf(failure(thrown));
+      return formatFields(failure(thrown));
     }
   }
 
@@ -102,7 +102,7 @@ export class Calls {
 }
 
 /** As JSON, without the braces. @param {object} fields some */
-function fieldsOf(fields) {
+function formatFields(fields) {
   return JSON.stringify(fields).slice(1, -1);
 }
 
@@ -111,12 +111,12 @@ function fieldsOf(fields) {
  * @param {unknown} result what a handler has returned @returns {string}
  */
 function resultFields(result) {
-  if (result instanceof FileResult) return fieldsOf({ file: result.file });
+  if (result instanceof FileResult) return formatFields({ file: result.file });
   const data = JSON.stringify(result ?? "");
   if (data === undefined)
     throw new TypeError(`the tool returned a ${typeof result}, which is no JSON`);
   const size = Buffer.byteLength(data);
-  if (size <= MOST_RESULT_BYTES) return `"data":${data}`;
+  if (size <= MAX_RESULT_BYTES) return `"data":${data}`;
   throw new ToolError(
     "PAYLOAD_TOO_LARGE",
     `the result has ${size} bytes of JSON; 5 MB are allowed`,

@@ -2,7 +2,7 @@
 // it has closed. The provider decides what is sent over it.
 
 import { closedError, TapError, toError } from "./errors.mjs";
-import { messageIn, NOT_TAP } from "./message.mjs";
+import { parseMessage, NOT_TAP } from "./message.mjs";
 import { backoff } from "./pace.mjs";
 import { Sessions } from "./sessions.mjs";
 
@@ -140,7 +140,7 @@ export class Connection {
       onMessage: (text) =>
         deliver(() => {
           if (this.#wire !== wire) return;
-          const message = messageIn(text);
+          const message = parseMessage(text);
           if (message) return this.#receive(message);
           wire.close();
           this.#onClose({ reason: NOT_TAP, again: "later" });
@@ -171,7 +171,7 @@ export class Connection {
     if (error) this.#options.onError(error);
     if (again === "later") this.#refusals += 1;
     const waiting = status ?? `waiting for a gateway (${reason})`;
-    this.#say(wasBound ? `connection lost (${reason})` : waiting);
+    this.#setStatus(wasBound ? `connection lost (${reason})` : waiting);
     this.#again();
   }
 
@@ -190,7 +190,7 @@ export class Connection {
   }
 
   /** @param {string} text told once until another is */
-  #say(text) {
+  #setStatus(text) {
     if (this.#status === text) return;
     this.#status = text;
     this.#options.onStatus(text);
@@ -272,7 +272,7 @@ export class Connection {
   #hello() {
     const former = this.#binding;
     const session = this.sessions.choose(this.#options.session, former);
-    if (session === undefined) return this.#say("connected; waiting for a session");
+    if (session === undefined) return this.#setStatus("connected; waiting for a session");
     const back = session === former && this.#reconnectToken;
     const hello = { ...this.#options.hello(), type: "hello", protocolVersion: 2, session };
     this.#binding = session;
@@ -288,7 +288,7 @@ export class Connection {
     this.#refusals = 0;
     this.#reconnectToken = ack.reconnectToken;
     this.#options.onBound(ack);
-    this.#say(`bound to ${this.sessions.labelOf(ack.sessionId)}`);
+    this.#setStatus(`bound to ${this.sessions.formatLabel(ack.sessionId)}`);
     this.#joinOthers();
   }
 

@@ -72,10 +72,10 @@ export class ToolError extends Error {
 }
 
 /** The longest text of a call's failure: the message has to fit the gateway's limit. */
-const MOST_TEXT = 32_768;
+const MAX_TEXT = 32_768;
 
 /** @param {any} error @returns {string} */
-function nameOf(error) {
+function errorName(error) {
   const name = error.name === "Error" ? error.constructor?.name : error.name;
   return typeof name === "string" ? name : "Error";
 }
@@ -85,7 +85,7 @@ function describe(thrown) {
   if (typeof thrown?.message !== "string") {
     return typeof thrown === "string" ? thrown : `it threw ${inspect(thrown, { depth: 1 })}`;
   }
-  const name = nameOf(thrown);
+  const name = errorName(thrown);
   if (thrown.message === "") return name;
   const speaksForItself = thrown instanceof ToolError || thrown instanceof TapError;
   // "Error" alone says nothing.
@@ -97,9 +97,9 @@ function describe(thrown) {
  * throw themselves: this does not.
  * @param {unknown} thrown @returns {string}
  */
-export function textOf(thrown) {
+export function errorText(thrown) {
   try {
-    return describe(thrown).slice(0, MOST_TEXT);
+    return describe(thrown).slice(0, MAX_TEXT);
   } catch {
     return "it threw something that cannot be shown";
   }
@@ -112,7 +112,7 @@ export function toError(thrown) {
   } catch {
     // A proxy may refuse to say what it is.
   }
-  return new Error(textOf(thrown));
+  return new Error(errorText(thrown));
 }
 
 /** Whether a tool has thrown it on purpose, for the model to read. @param {unknown} thrown @returns {thrown is ToolError} */
@@ -126,7 +126,7 @@ export function isToolError(thrown) {
 
 /** The fields of a failed tool.result. @param {unknown} thrown */
 export function failure(thrown) {
-  const error = textOf(thrown);
+  const error = errorText(thrown);
   if (!isToolError(thrown)) return { error, errorCode: "INTERNAL" };
   try {
     const { code, retryable } = thrown;

@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import { rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export class Files {
   /** @type {Map<string, NodeJS.Timeout>} by path */
@@ -17,7 +17,7 @@ export class Files {
   async write(folder, name, bytes, ttl) {
     const file = path.join(folder, `${randomUUID()}-${path.basename(name)}`);
     const remove = () => void this.#remove(file);
-    this.#timers.set(file, setTimeout(remove, Math.min(ttl * 1000, LONGEST_TIMER_MS)).unref());
+    this.#timers.set(file, setTimeout(remove, Math.min(ttl * 1000, MAX_TIMER_MS)).unref());
     await writeFile(file, bytes, { mode: 0o600, flag: "wx" });
     return file;
   }

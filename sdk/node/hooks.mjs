@@ -1,6 +1,6 @@
 // A say in what the agent does: rules and gates, context, sections (docs/protocol.md, "Hooks").
 
-import { textOf, toError } from "./errors.mjs";
+import { errorText, toError } from "./errors.mjs";
 import { callText } from "./report.mjs";
 import { reported } from "./reported.mjs";
 
@@ -12,7 +12,7 @@ import { reported } from "./reported.mjs";
  * Whatever is not an explicit permission denies.
  * @param {any} verdict @returns {{decision: string, reason?: string}}
  */
-function decisionOf(verdict) {
+function toDecision(verdict) {
   if (verdict === true) return { decision: "allow" };
   if (typeof verdict === "string") return { decision: "deny", reason: verdict };
   const { decision, reason } = verdict ?? {};
@@ -73,11 +73,11 @@ class Part {
 }
 
 /** @param {Map<number, Declared>} rules the oldest first, also after one was put back */
-const rulesOf = (rules) => [...rules].sort(([a], [b]) => a - b).map(([, { wire }]) => wire);
+const sortRules = (rules) => [...rules].sort(([a], [b]) => a - b).map(([, { wire }]) => wire);
 
 /** Sent in this order, each in its own message, so that a refusal affects only the wrong part. */
 const makeParts = () => ({
-  rules: new Part((rules) => ["hooks.update", { onPreToolUse: rulesOf(rules) }]),
+  rules: new Part((rules) => ["hooks.update", { onPreToolUse: sortRules(rules) }]),
   sections: new Part((sections, changed) => {
     const transforms = changed.map((name) => [name, sections.get(name)?.wire ?? null]);
     return ["hooks.update", { transforms: Object.fromEntries(transforms) }];
@@ -115,7 +115,7 @@ export class Hooks {
     );
     sections.declare();
     rules.declare();
-    const onPreToolUse = rulesOf(/** @type {Map<any, Declared>} */ (rules.declared));
+    const onPreToolUse = sortRules(/** @type {Map<any, Declared>} */ (rules.declared));
     const some = onPreToolUse.length > 0 || sections.declared.size > 0;
     return { ...(some && { hooks: { onPreToolUse, transforms } }), ...(text && { context: text }) };
   }
@@ -123,20 +123,20 @@ export class Hooks {
   /** Tells the gateway of what has changed; changes made together go together. @returns {Promise<void>} */
   sync() {
     if (this.#soon) return this.#soon;
-    const work = this.#last.then(() => this.#tell());
+    const work = this.#last.then(() => this.#sendChanges());
     this.#soon = reported(work, this.#options.onError);
     this.#last = work.catch(() => {});
     return this.#soon;
   }
 
-  async #tell() {
+  async #sendChanges() {
     this.#soon = undefined;
     // Looked at together: what comes while an answer is awaited is for the next update.
     const changes = Object.values(this.#parts).flatMap((part) => part.change() ?? []);
     const refusals = [];
     for (const change of changes) {
       try {
-        await this.#tellOne(change);
+        await this.#sendChange(change);
       } catch (error) {
         if (LOST.includes(/** @type {any} */ (error).code)) throw error;
         refusals.push(error);
@@ -147,7 +147,7 @@ export class Hooks {
   }
 
   /** @param {NonNullable<ReturnType<Part["change"]>>} change */
-  async #tellOne({ part, message, sent, undo }) {
+  async #sendChange({ part, message, sent, undo }) {
     const answer = this.#options.ask(...message);
     if (!answer) return;
     part.told = sent;
@@ -225,10 +225,10 @@ export class Hooks {
     const judge = this.#judge(gateId);
     let decision;
     try {
-      decision = decisionOf(await judge?.({ tool, args, session: sessionId }));
+      decision = toDecision(await judge?.({ tool, args, session: sessionId }));
     } catch (error) {
       this.#options.onError(toError(error), `the gate of ${callText(tool, args)}`);
-      decision = { decision: "deny", reason: `the gate failed: ${textOf(error)}` };
+      decision = { decision: "deny", reason: `the gate failed: ${errorText(error)}` };
     }
     return { type: "gate.result", gateId, callId, ...decision };
   }

@@ -3,11 +3,11 @@
 
 import net from "node:net";
 import { TapError } from "./errors.mjs";
-import { MOST_BUFFERED, Pace } from "./pace.mjs";
+import { MAX_BUFFERED, Pace } from "./pace.mjs";
 
 const HEADER_BYTES = 4;
 /** The gateway's own limit is `link-frame-bytes`; a longer frame is not one. */
-const MOST_FRAME = 256 * 1024 * 1024;
+const MAX_FRAME_BYTES = 256 * 1024 * 1024;
 /** From the connection to the first message of the gateway. */
 const ADMISSION_MS = 10_000;
 /** For the gateway's part in closing a connection. */
@@ -23,7 +23,7 @@ const CLOSED = '{"type":"closed",';
 /** @typedef {import("./types.js").ConnectionEnd} ConnectionEnd */
 
 /** @param {string} text @returns {Buffer} */
-export function frameOf(text) {
+export function encodeFrame(text) {
   const size = Buffer.byteLength(text);
   const frame = Buffer.allocUnsafe(HEADER_BYTES + size);
   frame.writeUInt32LE(size, 0);
@@ -53,7 +53,7 @@ export class FrameReader {
       this.#due = HEADER_BYTES;
       if (left < HEADER_BYTES) break;
       const size = all.readUInt32LE(at);
-      if (size === 0 || size > MOST_FRAME) throw new Error(`a frame of ${size} bytes`);
+      if (size === 0 || size > MAX_FRAME_BYTES) throw new Error(`a frame of ${size} bytes`);
       this.#due = HEADER_BYTES + size;
       if (left < this.#due) break;
       texts.push(all.toString("utf8", at + HEADER_BYTES, at + this.#due));
@@ -99,7 +99,7 @@ export class LinkSocket {
 
   /** @param {string} text JSON */
   send(text) {
-    if (!this.#ended && !this.#socket.writableEnded) this.#socket.write(frameOf(text));
+    if (!this.#ended && !this.#socket.writableEnded) this.#socket.write(encodeFrame(text));
   }
 
   /** What was sent still goes out. A gateway that hangs does not close its end. */
@@ -178,7 +178,7 @@ class LinkWire {
   }
 
   takesMore() {
-    return this.buffered <= MOST_BUFFERED && this.#pace.take();
+    return this.buffered <= MAX_BUFFERED && this.#pace.take();
   }
 
   /** @param {string} text */

@@ -40,7 +40,7 @@ export class Listeners {
   }
 
   /** @param {string} event @param {any} data @returns {Promise<void>} once all are done; what they throw is an error event */
-  async tell(event, data) {
+  async emit(event, data) {
     const listeners = [...(this.#byEvent.get(event) ?? [])];
     await Promise.all(
       listeners.map(async (listener) => {
@@ -56,7 +56,7 @@ export class Listeners {
 
   /** Reports an error that no caller waits for. Without a listener it goes to stderr. @param {Error} error @param {string} [call] what has failed by it */
   error(error, call) {
-    if ((this.#byEvent.get("error")?.size ?? 0) > 0) void this.tell("error", error);
+    if ((this.#byEvent.get("error")?.size ?? 0) > 0) void this.emit("error", error);
     else report(this.#name, error, call);
   }
 }

@@ -4,7 +4,7 @@
 export const NOT_TAP = "the program on this port is not a tap gateway";
 
 /** @param {string} text @returns {import("./connection.mjs").Message | undefined} */
-export function messageIn(text) {
+export function parseMessage(text) {
   try {
     const message = JSON.parse(text);
     return typeof message?.type === "string" ? message : undefined;

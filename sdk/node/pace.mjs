@@ -5,7 +5,7 @@ const BURST = 150;
 const PER_SECOND = 90;
 
 /** The bytes that may wait in the socket before calls to send have to wait: far below a harmful amount. */
-export const MOST_BUFFERED = 16 * 1024 * 1024;
+export const MAX_BUFFERED = 16 * 1024 * 1024;
 
 /** Milliseconds between two attempts: each up to twice the last one, and never in step with others. */
 export function backoff(/** @type {number} */ attempt, /** @type {boolean} */ refused) {

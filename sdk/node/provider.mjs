@@ -70,7 +70,7 @@ class Provider {
       onError: (error) => this.#listeners.error(error),
       onFatal: (error) => this.#onFatal(error),
       onOver: () => void this.close(),
-      onStatus: (text) => void this.#listeners.tell("status", text),
+      onStatus: (text) => void this.#listeners.emit("status", text),
     });
     this.#requests = new Requests((message) => this.#connection.send(message));
     /** @type {(type: string, fields: object) => Promise<any> | undefined} */
@@ -206,10 +206,10 @@ class Provider {
       case "stream.history":
         return this.#requests.answered(message);
       case "session.event":
-        return void this.#listeners.tell(message.event, { session, ...message.data });
+        return void this.#listeners.emit(message.event, { session, ...message.data });
       case "session.lifecycle":
         if (message.state === "started") this.sessions.add(session);
-        return void this.#listeners.tell(`session.${message.state}`, { session });
+        return void this.#listeners.emit(`session.${message.state}`, { session });
       case "error":
         if (!this.#requests.refused(message)) {
           this.#listeners.error(TapError.of(/** @type {any} */ (message)));
@@ -234,7 +234,7 @@ class Provider {
     for (const part of [this.#tools, this.#hooks]) {
       void part.sync().catch((error) => this.#listeners.error(error));
     }
-    void this.#listeners.tell("bound", { session: sessionId, providerId });
+    void this.#listeners.emit("bound", { session: sessionId, providerId });
   }
 
   /** @param {TapError} error */
@@ -242,14 +242,14 @@ class Provider {
     this.sessions.clear();
     this.#requests.rejectAll(error);
     this.#calls.abortAll(error);
-    void this.#listeners.tell("unbound", error);
+    void this.#listeners.emit("unbound", error);
   }
 
   /** @param {string} session @param {number} deadline */
   async #onSessionEnd(session, deadline) {
     this.sessions.delete(session);
     this.#requests.settleEnded(this.sessions);
-    await this.#listeners.tell("session.end", { session, deadline });
+    await this.#listeners.emit("session.end", { session, deadline });
   }
 
   /** @param {Error} error */

@@ -1,19 +1,19 @@
 // Errors in a user's function go to stderr, where its author looks.
 
 import { inspect } from "node:util";
-import { TapError, textOf } from "./errors.mjs";
+import { TapError, errorText } from "./errors.mjs";
 import { visible } from "./visible.mjs";
 
-const MOST_ARGUMENTS = 200;
+const MAX_ARGUMENTS = 200;
 
 /** @param {unknown} error with its stack and its cause */
-function stackOf(error) {
+function formatStack(error) {
   // A refusal says all in its message.
   if (error instanceof TapError) return error.message;
   try {
     return inspect(error);
   } catch {
-    return textOf(error);
+    return errorText(error);
   }
 }
 
@@ -29,7 +29,7 @@ function argumentsText(args) {
 /** A call, for a person. @param {string} tool @param {unknown} args as the tool has left them */
 export function callText(tool, args) {
   const text = argumentsText(args);
-  const cut = text.length > MOST_ARGUMENTS ? `${text.slice(0, MOST_ARGUMENTS)}…` : text;
+  const cut = text.length > MAX_ARGUMENTS ? `${text.slice(0, MAX_ARGUMENTS)}…` : text;
   return `${tool} ${cut}`.replaceAll("\n", "\\n");
 }
 
@@ -40,7 +40,7 @@ export function callText(tool, args) {
 export function report(provider, error, call) {
   const head =
     call === undefined ? `provider ${provider}: ` : `provider ${provider}: ${call} failed:\n`;
-  console.error(visible(head + stackOf(error)));
+  console.error(visible(head + formatStack(error)));
 }
 
 /** Errors with which close() itself has rejected calls. @type {WeakSet<Error>} */

@@ -60,7 +60,7 @@ export class Sessions {
   }
 
   /** @param {string} id */
-  labelOf(id) {
+  formatLabel(id) {
     return id === "all" ? "all sessions" : this.active.find((one) => one.id === id)?.label || id;
   }
 }

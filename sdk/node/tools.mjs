@@ -104,13 +104,13 @@ export class Tools {
   /** Tells the gateway of what has changed; changes made together go together. @returns {Promise<any>} */
   sync() {
     if (this.#soon) return this.#soon;
-    const work = this.#last.then(() => this.#tell());
+    const work = this.#last.then(() => this.#sendChanges());
     this.#soon = reported(work, this.#onError);
     this.#last = work.catch(() => {});
     return this.#soon;
   }
 
-  async #tell() {
+  async #sendChanges() {
     this.#soon = undefined;
     const inForce = this.#inForce;
     this.#inForce = false;

@@ -2,8 +2,8 @@
 // that the user types (docs/protocol.md, "Connecting").
 
 import { TapError, toError } from "./errors.mjs";
-import { messageIn, NOT_TAP } from "./message.mjs";
-import { MOST_BUFFERED, Pace } from "./pace.mjs";
+import { parseMessage, NOT_TAP } from "./message.mjs";
+import { MAX_BUFFERED, Pace } from "./pace.mjs";
 
 /** From a connection to the list of sessions, without the time in which the user types a code. */
 const ADMISSION_MS = 10_000;
@@ -110,7 +110,7 @@ class Socket {
   }
 
   takesMore() {
-    return this.buffered <= MOST_BUFFERED && this.#pace.take();
+    return this.buffered <= MAX_BUFFERED && this.#pace.take();
   }
 
   /** @param {string} text */
@@ -156,7 +156,7 @@ class Socket {
   #receive(text) {
     if (this.#ended) return;
     if (this.#admitted) return this.#handlers.onMessage(text);
-    const message = messageIn(text);
+    const message = parseMessage(text);
     if (!message) {
       this.#refusal = { reason: NOT_TAP, again: "later" };
       return this.close();

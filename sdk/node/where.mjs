@@ -9,7 +9,7 @@ import path from "node:path";
  * place.
  * @param {string} text
  */
-function portOf(text) {
+function parsePort(text) {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : 0;
   if (port > 0 && port < 65536) return port;
   throw new RangeError(
@@ -24,7 +24,7 @@ function portOf(text) {
 export function whereabouts(options, env = process.env) {
   const home = options.home ?? (env.COPILOT_HOME || path.join(os.homedir(), ".copilot"));
   const url =
-    options.url ?? `ws://localhost:${options.port ?? portOf(env.TAP_GATEWAY_PORT || "9400")}`;
+    options.url ?? `ws://localhost:${options.port ?? parsePort(env.TAP_GATEWAY_PORT || "9400")}`;
   const tokenFile = path.join(home, "extensions", "tap", ".provider-token");
   const given = options.token ?? env.TAP_PROVIDER_TOKEN;
   return {

@@ -9,7 +9,7 @@ import { callTool, say } from "../support/model.mjs";
 import { REPO_ROOT } from "../support/cli.mjs";
 import { answering, copyOfProject, onceOffered, startTap, steps } from "../support/tap.mjs";
 
-const CLI = path.join(REPO_ROOT, "js", "command", "cli.mjs");
+const CLI = path.join(REPO_ROOT, "js", "cli", "cli.mjs");
 
 /**
  * The doctor in the CLI's folder and environment.

@@ -5,8 +5,8 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
-import { openControl } from "../../js/base/control.mjs";
-import { gatewayFiles } from "../../js/base/paths.mjs";
+import { openControl } from "../../js/link/control.mjs";
+import { gatewayFiles } from "../../js/lib/paths.mjs";
 import { callTool, say, toolNames, toolResults } from "../support/model.mjs";
 import { startTap, steps } from "../support/tap.mjs";
 

@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { describe, test } from "node:test";
-import { openControl } from "../../js/base/control.mjs";
-import { gatewayFiles } from "../../js/base/paths.mjs";
+import { openControl } from "../../js/link/control.mjs";
+import { gatewayFiles } from "../../js/lib/paths.mjs";
 import { callTool, say, toolNames } from "../support/model.mjs";
 import { startTap, steps } from "../support/tap.mjs";
 
@@ -16,7 +16,7 @@ async function timesOf(rig) {
   const env = { COPILOT_HOME: rig.cli.home, TAP_GATEWAY_PORT: String(rig.port) };
   const control = await openControl(gatewayFiles(/** @type {any} */ (env)));
   try {
-    const calls = await control.calls(0);
+    const calls = await control.listCalls(0);
     return calls.filter(({ tool }) => tool === "tap_tools").map(({ ms }) => ms);
   } finally {
     control.close();

@@ -9,8 +9,8 @@ import { callTool, say, toolNames, toolResults, userTexts } from "../support/mod
 import { prepareForPlans } from "../support/plan-place.mjs";
 import { startTap } from "../support/tap.mjs";
 import { deferred, waitFor } from "../support/wait.mjs";
-import { openControl } from "../../js/base/control.mjs";
-import { gatewayFiles } from "../../js/base/paths.mjs";
+import { openControl } from "../../js/link/control.mjs";
+import { gatewayFiles } from "../../js/lib/paths.mjs";
 import { checkoutOf } from "../js/features/plans-rig.mjs";
 
 const bash = (/** @type {string} */ command) => callTool("bash", { command, description: "work" });

@@ -11,7 +11,7 @@ import { say } from "../support/model.mjs";
 import { startTap } from "../support/tap.mjs";
 import { deferred } from "../support/wait.mjs";
 
-const CLI = path.join(REPO_ROOT, "js", "command", "cli.mjs");
+const CLI = path.join(REPO_ROOT, "js", "cli", "cli.mjs");
 
 /** A provider of the SDK that follows the session last used. @param {import("node:test").TestContext} t @param {import("../support/tap.mjs").TapRig} rig */
 async function die(t, rig) {

@@ -7,7 +7,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
 import { promisify } from "node:util";
-import { Workers } from "../../js/workers/workers.mjs";
+import { AgentPool } from "../../js/agents/pool.mjs";
 import { CopilotCli, REPO_ROOT } from "../support/cli.mjs";
 import {
   callTool,
@@ -207,7 +207,7 @@ describe("the server of jobs", { concurrency: 1 }, () => {
     const jobs = ["a", "b"].map((name) => rig.job({ cwd: rig.folder(name) }));
     const running = jobs.map((job) => rig.run(job));
     const pids = await Promise.all(jobs.map(({ cwd }) => pidIn(cwd)));
-    const [server] = await rig.workers.servers();
+    const [server] = await rig.workers.listServerPids();
     process.kill(server, "SIGKILL");
     for (const result of await Promise.all(running)) {
       assert.equal(result.status, "interrupted", JSON.stringify(result));
@@ -220,7 +220,7 @@ describe("the server of jobs", { concurrency: 1 }, () => {
     assert.equal(again.status, "succeeded", JSON.stringify(again));
     assert.equal(again.summary, "went on");
     assert.match(jobOf(rig.model.last), /go[\s\S]*go on/);
-    assert.notDeepEqual(await rig.workers.servers(), [server]);
+    assert.notDeepEqual(await rig.workers.listServerPids(), [server]);
   });
 
   test("its owner killed: no process is left after 5 s", async (t) => {
@@ -228,10 +228,10 @@ describe("the server of jobs", { concurrency: 1 }, () => {
       callTool("bash", { command: "echo $$ > pid; sleep 600", description: "sleep" }),
     );
     const { mayUse: _mayUse, ...job } = rig.job({});
-    const module = new URL("../../js/workers/workers.mjs", import.meta.url).href;
+    const module = new URL("../../js/agents/pool.mjs", import.meta.url).href;
     const program = `
-      import { Workers } from ${JSON.stringify(module)};
-      const workers = new Workers(${JSON.stringify(rig.options)});
+      import { AgentPool } from ${JSON.stringify(module)};
+      const workers = new AgentPool(${JSON.stringify(rig.options)});
       await workers.run(${JSON.stringify(rig.cli)}, { ...${JSON.stringify(job)}, mayUse: () => "" });
     `;
     const owner = spawn(process.execPath, ["--input-type=module", "-e", program], {
@@ -257,7 +257,7 @@ describe("the server of jobs", { concurrency: 1 }, () => {
     const rig = await Rig.start(t, [say("done")], { config: { env: ["WORKER_WANTED"] } });
     const began = rig.run({});
     const [server] = await waitFor(async () => {
-      const pids = await rig.workers.servers();
+      const pids = await rig.workers.listServerPids();
       return pids.length > 0 && pids;
     });
     const [info] = (await processesOf(rig.home)).filter(({ pid }) => pid === server);
@@ -271,7 +271,7 @@ describe("the server of jobs", { concurrency: 1 }, () => {
     const next = await rig.run({});
     assert.equal(next.status, "succeeded");
     await waitFor(async () => (await processesOf(rig.home)).length === 0);
-    assert.deepEqual(await rig.workers.servers(), []);
+    assert.deepEqual(await rig.workers.listServerPids(), []);
   });
 
   test("a job may be lent tools, and may do nothing that its session may not", async (t) => {
@@ -394,7 +394,7 @@ describe("the server of jobs", { concurrency: 1 }, () => {
 
   test("in the user's own home a session is deleted with its end, and settings stay", async (t) => {
     const rig = await Rig.start(t, [say("done")]);
-    const workers = new Workers({ ...rig.options, config: {} });
+    const workers = new AgentPool({ ...rig.options, config: {} });
     t.after(() => workers.close());
     t.after(() => killAll(rig.userHome));
     const result = await workers.run(rig.cli, rig.job({}));
@@ -444,7 +444,7 @@ describe("the server of jobs", { concurrency: 1 }, () => {
     assert.equal(fs.readFileSync(path.join(job.cwd, "by-hand.txt"), "utf8"), "it works\n");
     assert.match(jobOf(rig.model.last), /it's a job\nof two lines/);
     assert.deepEqual(rig.sessions, [job.sessionId]);
-    assert.deepEqual(await rig.workers.forget(rig.cli, [job.sessionId]), [true]);
+    assert.deepEqual(await rig.workers.deleteSessions(rig.cli, [job.sessionId]), [true]);
     assert.deepEqual(rig.sessions, []);
   });
 });

@@ -38,7 +38,7 @@ async function runInstaller(folder, env) {
 
 /** Loads the addon as the program does. @param {string} folder */
 const loadAddon = (folder) =>
-  execute(process.execPath, ["-e", 'import("./js/base/addon.mjs")'], { cwd: folder });
+  execute(process.execPath, ["-e", 'import("./js/lib/addon.mjs")'], { cwd: folder });
 
 test("a link to what is not there becomes its words, and code stays as it is", () => {
   const page = "[a](a.md#x) [b](b.md) [c](https://c) `d[b](b.md)`\n\n```js\ne[b](b.md);\n```\n";
@@ -66,7 +66,7 @@ describe("the tarball", { concurrency: 1 }, () => {
     const files = filesBelow(folder);
     const expected = [
       ...["extension.mjs", "package.json", "README.md", "LICENSE", "CHANGELOG.md", "SECURITY.md"],
-      ...["js/command/cli.mjs", "sdk/node/provider.mjs", "sdk/python/copilot_tap/__init__.py"],
+      ...["js/cli/cli.mjs", "sdk/node/provider.mjs", "sdk/python/copilot_tap/__init__.py"],
       ...["sdk/templates/node/_gitignore", "native-source.tar.br", PREBUILT],
       ...["node_modules/ws/LICENSE", "node_modules/node-gyp-build/index.js"],
     ];
@@ -171,7 +171,7 @@ describe("the tarball", { concurrency: 1 }, () => {
     const folder = await unpacked(t, tarball);
     const env = { GITHUB_COPILOT_PROMPT_MODE_EXTENSIONS: "true" };
     const rig = await startTap(t, undefined, { extension: undefined, env });
-    const command = path.join(folder, "js", "command", "cli.mjs");
+    const command = path.join(folder, "js", "cli", "cli.mjs");
     const at = { cwd: rig.cli.workFolder, env: { ...process.env, COPILOT_HOME: rig.cli.home } };
     await execute(process.execPath, [command, "install", "--local"], at);
     const { stdout } = await execute("git", ["status", "--porcelain"], at);

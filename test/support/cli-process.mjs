@@ -5,18 +5,18 @@ import fs from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
-import { programFolder } from "../../js/base/paths.mjs";
+import { programFolder } from "../../js/lib/paths.mjs";
 import { startTap } from "../../js/develop/testing.mjs";
-import { entriesOf, isAllowed } from "../../js/projects/consent.mjs";
-import { loadProjectConfig } from "../../js/projects/config.mjs";
+import { listEntries, isAllowed } from "../../js/config/consent.mjs";
+import { loadProjectConfig } from "../../js/config/load.mjs";
 import { provider } from "../../sdk/node/provider.mjs";
 import { runsOf } from "./screen-svg.mjs";
 import { Surrounded } from "./surroundings.mjs";
 import { waitFor, withTimeout } from "./wait.mjs";
 import { temporaryFolder } from "./temporary.mjs";
 
-export const CLI = path.join(programFolder, "js", "command", "cli.mjs");
-const MAIN = pathToFileURL(path.join(programFolder, "js", "command", "main.mjs")).href;
+export const CLI = path.join(programFolder, "js", "cli", "cli.mjs");
+const MAIN = pathToFileURL(path.join(programFolder, "js", "cli", "main.mjs")).href;
 export const GOOD = JSON.stringify({
   providers: [{ name: "ci", command: "node", args: ["ci.mjs", "a b"], env: { MODE: "x" } }],
 });
@@ -47,7 +47,7 @@ export function place(t, content = GOOD) {
   const allowed = () => {
     const loaded = loadProjectConfig(workspace);
     if (!loaded?.result.ok) return false;
-    return entriesOf(loaded.result).every((entry) => isAllowed(store, loaded, entry));
+    return listEntries(loaded.result).every((entry) => isAllowed(store, loaded, entry));
   };
   return { workspace, home, config, env, store, allowed };
 }

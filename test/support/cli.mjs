@@ -18,7 +18,7 @@ import {
 } from "./processes.mjs";
 import { PATIENCE_MS, waitFor } from "./wait.mjs";
 
-export { freePort } from "../../js/base/free-port.mjs";
+export { findFreePort } from "../../js/lib/free-port.mjs";
 
 export const REPO_ROOT = fileURLToPath(new URL("../../", import.meta.url));
 

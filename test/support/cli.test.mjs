@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { CopilotCli, freePort } from "./cli.mjs";
+import { CopilotCli, findFreePort } from "./cli.mjs";
 import { ScriptedModel, callTool, say, toolDefinition, toolNames, toolResults } from "./model.mjs";
 import { isAlive, isExtension } from "./processes.mjs";
 import { deferred } from "./wait.mjs";
@@ -124,7 +124,7 @@ describe("CopilotCli", { concurrency: 1 }, () => {
   });
 
   test("free ports differ", async () => {
-    const ports = await Promise.all([freePort(), freePort(), freePort()]);
+    const ports = await Promise.all([findFreePort(), findFreePort(), findFreePort()]);
     assert.equal(new Set(ports).size, 3);
   });
 });

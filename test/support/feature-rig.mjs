@@ -1,14 +1,14 @@
 // A feature that a test has made, installed beside a gateway in this process, and what came of it.
 
-import { inProcess } from "../../js/host/in-process.mjs";
-import { Installation } from "../../js/registry/installation.mjs";
-import { preflightKnown } from "../../js/registry/preflight.mjs";
+import { inProcess } from "../../js/gateway-host/in-process.mjs";
+import { Installation } from "../../js/feature-host/installation.mjs";
+import { preflightTrusted } from "../../js/feature-host/preflight.mjs";
 import { provider } from "../../sdk/node/provider.mjs";
 import { TestGateway } from "./harness.mjs";
 
 /** @param {object} [fields] of a descriptor */
 export const descriptorOf = (fields) =>
-  /** @type {import("../../js/registry/descriptor.mjs").Descriptor} */ ({
+  /** @type {import("../../js/feature-host/descriptor.mjs").Descriptor} */ ({
     id: "builtin:tried",
     displayName: "Tried",
     version: "1",
@@ -21,7 +21,7 @@ export const wanted = (capability, required = true) => ({ capability, required, 
 
 /**
  * @param {import("node:test").TestContext} t @param {object} fields of its descriptor
- * @param {import("../../js/registry/installation.mjs").Install} install
+ * @param {import("../../js/feature-host/installation.mjs").Install} install
  * @param {object} [options] ports in place of the usual ones
  */
 export async function installed(t, fields, install, options = {}) {
@@ -33,7 +33,7 @@ export async function installed(t, fields, install, options = {}) {
     model: /** @type {any[]} */ ([]),
     prompts: /** @type {any[]} */ ([]),
   };
-  const [checked] = preflightKnown([{ descriptor: descriptorOf(fields), origin: "a test" }], {});
+  const [checked] = preflightTrusted([{ descriptor: descriptorOf(fields), origin: "a test" }], {});
   const installation = new Installation(checked, {
     provider: own,
     sinks: {

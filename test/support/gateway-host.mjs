@@ -8,7 +8,7 @@ import net from "node:net";
 import os from "node:os";
 import path from "node:path";
 import { PretendSession } from "../../js/develop/pretend-session.mjs";
-import { freePort, REPO_ROOT } from "./cli.mjs";
+import { findFreePort, REPO_ROOT } from "./cli.mjs";
 import { waitFor } from "./wait.mjs";
 
 const TIMERS = {
@@ -91,7 +91,7 @@ export class Gateway {
     // Short, since the link's socket path must fit 104 bytes.
     gateway.home = await mkdtemp(path.join(os.tmpdir(), "tap-ex-"));
     await mkdir(path.join(gateway.home, "extensions", "tap"), { recursive: true });
-    gateway.port = await freePort();
+    gateway.port = await findFreePort();
     await gateway.startHost();
     return gateway;
   }
@@ -99,7 +99,7 @@ export class Gateway {
   async startHost() {
     this.host = this.start(
       process.execPath,
-      [path.join(REPO_ROOT, "js", "host", "host.mjs")],
+      [path.join(REPO_ROOT, "js", "gateway-host", "main.mjs")],
       this.#hostEnv,
     );
     const { pid } = this.host.process;

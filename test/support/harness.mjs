@@ -3,8 +3,8 @@
 
 import { randomBytes, randomUUID } from "node:crypto";
 import path from "node:path";
-import { addon } from "../../js/base/addon.mjs";
-import { LinkClient } from "../../js/base/link-client.mjs";
+import { addon } from "../../js/lib/addon.mjs";
+import { LinkConnection } from "../../js/link/client.mjs";
 import { declareTools, TestProvider } from "./provider.mjs";
 import { waitFor } from "./wait.mjs";
 import { temporaryFolder } from "./temporary.mjs";
@@ -58,7 +58,7 @@ export class TestGateway {
    * @param {TestContext} t
    * @param {{limits?: Record<string, string>, listen?: boolean, token?: string, persistRoot?: string, version?: string,
    *   onSessionOpened?: (id: string, cwd: string) => void,
-   *   onRequest?: import("../../js/base/addon.js").GatewayOptions["onRequest"],
+   *   onRequest?: import("../../js/lib/addon.js").GatewayOptions["onRequest"],
    *   onRequestDropped?: (number: number) => void}} [options]
    */
   constructor(t, options = {}) {
@@ -160,7 +160,7 @@ export class TestSession {
   consent = { answer: "none", asked: false };
 
   constructor() {
-    this.link = new LinkClient({
+    this.link = new LinkConnection({
       onEvent: (event) => this.#receive(event),
       onClosed: (reason, silent) => {
         this.closed = { reason, silent };
@@ -198,7 +198,7 @@ export class TestSession {
 
   /** @param {string} tool @param {object} [args] @param {number} [timeoutMs] */
   start(tool, args = {}, timeoutMs) {
-    return this.link.start(tool, args, timeoutMs);
+    return this.link.startCall(tool, args, timeoutMs);
   }
 
   /** @param {string} tool @param {object} [args] @param {number} [timeoutMs] */

@@ -2,8 +2,8 @@
 
 import fs from "node:fs";
 import path from "node:path";
-import { readDescriptor } from "../../js/base/host-files.mjs";
-import { gatewayFiles } from "../../js/base/paths.mjs";
+import { readDescriptor } from "../../js/lib/host-files.mjs";
+import { gatewayFiles } from "../../js/lib/paths.mjs";
 import { TestSession } from "./harness.mjs";
 import { waitFor } from "./wait.mjs";
 

@@ -7,7 +7,7 @@ import { once } from "node:events";
 import fs from "node:fs";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
-import { programFolder } from "../../js/base/paths.mjs";
+import { programFolder } from "../../js/lib/paths.mjs";
 import { install } from "../../js/install/install.mjs";
 import { userTarget } from "../../js/install/target.mjs";
 import { temporaryFolder } from "./temporary.mjs";

@@ -2,24 +2,24 @@
 // the same as test-host.mjs in a tenth of the time, but for what is about processes.
 
 import path from "node:path";
-import { openLog } from "../../js/base/log.mjs";
-import { gatewayEnvironment, hostEnvironment } from "../../js/base/node.mjs";
-import { gatewayFiles } from "../../js/base/paths.mjs";
+import { openLog } from "../../js/lib/log.mjs";
+import { gatewayEnvironment, hostEnvironment } from "../../js/lib/node.mjs";
+import { gatewayFiles } from "../../js/lib/paths.mjs";
 import { GatewayMessages } from "../../js/feature-host/gateway-messages.mjs";
 import { FEATURES } from "../../js/features/list.mjs";
-import { GatewayHost } from "../../js/host/gateway-host.mjs";
+import { GatewayHost } from "../../js/gateway-host/gateway-host.mjs";
 import { OutputLog } from "../../js/process/log.mjs";
-import { readUserConfig } from "../../js/projects/user-config.mjs";
-import { freePort } from "./cli.mjs";
+import { readUserConfig } from "../../js/config/user-config.mjs";
+import { findFreePort } from "./cli.mjs";
 import { withEnvironment } from "./harness.mjs";
 import { HostAccess } from "./host-access.mjs";
 import { temporaryFolder } from "./temporary.mjs";
 import { withTimeout } from "./wait.mjs";
 
 /** @typedef {import("../../js/features/list.mjs").Feature} Feature */
-/** @typedef {import("../../js/host/feature-host.mjs").FeatureHostOptions} FeatureHostOptions */
+/** @typedef {import("../../js/gateway-host/feature-host-process.mjs").FeatureHostOptions} FeatureHostOptions */
 
-/** What js/host/feature-host.mjs is for a gateway host, without a process: it has no pid, and is not started again. */
+/** What js/gateway-host/feature-host-process.mjs is, without a process: it has no pid, and is not started again. */
 class LocalFeatureHost {
   #options;
   #messages;
@@ -42,11 +42,11 @@ class LocalFeatureHost {
     this.#startedAt = Date.now();
     this.#token = this.#options.issueToken();
     this.#state = "running";
-    this.tell(this.#options.greeting(this.#token));
+    this.send(this.#options.greeting(this.#token));
   }
 
   /** @param {object} message */
-  tell(message) {
+  send(message) {
     const line = JSON.stringify(message);
     this.#arrived = this.#arrived.then(() => this.#messages.receive(line));
   }
@@ -69,7 +69,7 @@ export class LocalHost extends HostAccess {
   gone;
   /** @type {GatewayHost} */
   #host;
-  /** @type {import("../../js/base/log.mjs").Log & {end: () => void}} */
+  /** @type {import("../../js/lib/log.mjs").Log & {end: () => void}} */
   #log;
   #ended = () => {};
   /** @type {Promise<void> | undefined} */
@@ -84,7 +84,7 @@ export class LocalHost extends HostAccess {
     const all = {
       ...hostEnvironment(process.env),
       COPILOT_HOME: temporaryFolder(t),
-      TAP_GATEWAY_PORT: String(await freePort()),
+      TAP_GATEWAY_PORT: String(await findFreePort()),
       // As test-host.mjs has it.
       TAP_COMMIT_MS: "60000",
       ...env,
@@ -97,7 +97,7 @@ export class LocalHost extends HostAccess {
   }
 
   /**
-   * @param {Record<string, string>} env @param {import("../../js/projects/user-config.mjs").UserConfig} config
+   * @param {Record<string, string>} env @param {import("../../js/config/user-config.mjs").UserConfig} config
    * @param {readonly Feature[]} features
    */
   constructor(env, config, features) {

@@ -61,7 +61,7 @@ export const isExtension = (info) =>
 
 /** @param {ProcessInfo} info */
 export const isGatewayHost = (info) =>
-  info.cmdline.some((word) => word.replaceAll("\\", "/").endsWith("js/host/host.mjs"));
+  info.cmdline.some((word) => word.replaceAll("\\", "/").endsWith("js/gateway-host/main.mjs"));
 
 /** @param {number} pid */
 export async function isAlive(pid) {

@@ -4,7 +4,7 @@
 import { AssertionError } from "node:assert";
 import fs from "node:fs";
 import path from "node:path";
-import { programFolder } from "../../js/base/paths.mjs";
+import { programFolder } from "../../js/lib/paths.mjs";
 
 export const SNAPSHOTS = path.join(programFolder, "test", "snapshots");
 /** Around what differs. */

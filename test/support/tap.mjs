@@ -6,7 +6,7 @@ import { cp, mkdtemp, readFile, realpath, rm, symlink, writeFile } from "node:fs
 import os from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { CopilotCli, REPO_ROOT, freePort } from "./cli.mjs";
+import { CopilotCli, REPO_ROOT, findFreePort } from "./cli.mjs";
 import { ScriptedModel, callTool, toolNames, toolResults } from "./model.mjs";
 import { TestProvider } from "./provider.mjs";
 import { startInteractive } from "./terminal.mjs";
@@ -91,7 +91,7 @@ export class TapRig {
     rig.#t = t;
     rig.model = await ScriptedModel.start(script);
     t.after(() => rig.model.close());
-    rig.port = options.port ?? (await freePort());
+    rig.port = options.port ?? (await findFreePort());
     rig.cli = await CopilotCli.create({
       extension: REPO_ROOT,
       model: rig.model,

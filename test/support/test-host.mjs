@@ -3,9 +3,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import path from "node:path";
-import { hostEnvironment } from "../../js/base/node.mjs";
-import { programFolder } from "../../js/base/paths.mjs";
-import { freePort } from "./cli.mjs";
+import { hostEnvironment } from "../../js/lib/node.mjs";
+import { programFolder } from "../../js/lib/paths.mjs";
+import { findFreePort } from "./cli.mjs";
 import { waitFor, withTimeout } from "./wait.mjs";
 import { temporaryFolder } from "./harness.mjs";
 import { HostAccess } from "./host-access.mjs";
@@ -19,11 +19,15 @@ export class Host extends HostAccess {
   gone;
 
   /** @param {import("node:test").TestContext} t @param {Record<string, string>} [env] @param {string} [main] */
-  static async start(t, env = {}, main = path.join(programFolder, "js", "host", "host.mjs")) {
+  static async start(
+    t,
+    env = {},
+    main = path.join(programFolder, "js", "gateway-host", "main.mjs"),
+  ) {
     const all = {
       ...hostEnvironment(process.env),
       COPILOT_HOME: temporaryFolder(t),
-      TAP_GATEWAY_PORT: String(await freePort()),
+      TAP_GATEWAY_PORT: String(await findFreePort()),
       // What a record takes beside a dozen busy processes. Tests of the time itself give their own.
       TAP_COMMIT_MS: "60000",
       ...env,

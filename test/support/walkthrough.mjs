@@ -103,7 +103,7 @@ export class Walkthrough {
     this.#folder = path.join(folder, "home");
     const bin = path.join(folder, "bin");
     for (const made of [this.#folder, bin]) mkdirSync(made);
-    symlinkSync(path.join(REPO_ROOT, "js", "command", "cli.mjs"), path.join(bin, "copilot-tap"));
+    symlinkSync(path.join(REPO_ROOT, "js", "cli", "cli.mjs"), path.join(bin, "copilot-tap"));
     this.bin = bin;
     const PATH = [bin, path.dirname(process.execPath), process.env.PATH].join(path.delimiter);
     this.#env = {

@@ -5,14 +5,14 @@ import { randomUUID } from "node:crypto";
 import fs from "node:fs";
 import http from "node:http";
 import path from "node:path";
-import { Workers } from "../../js/workers/workers.mjs";
+import { AgentPool } from "../../js/agents/pool.mjs";
 import { copilotSdk, findCli } from "./cli.mjs";
 import { say, ScriptedModel, toolResults, userTexts } from "./model.mjs";
 import { killAll } from "./processes.mjs";
 import { temporaryFolder } from "./temporary.mjs";
 import { waitFor } from "./wait.mjs";
 
-/** @typedef {import("../../js/workers/job.mjs").Job} Job */
+/** @typedef {import("../../js/agents/job.mjs").Job} Job */
 
 /** The text of a job's instructions in a request. */
 export const jobOf = (request) => userTexts(request).join("\n");
@@ -35,9 +35,9 @@ export class WorkerRig {
   /** The COPILOT_HOME of the user. @type {string} */ userHome;
   /** That of the workers. @type {string} */ home;
   /** @type {string} */ settings;
-  /** @type {import("../../js/workers/workers.mjs").Cli} */ cli;
+  /** @type {import("../../js/agents/pool.mjs").Cli} */ cli;
   /** @type {any} */ options;
-  /** @type {Workers} */ workers;
+  /** @type {AgentPool} */ workers;
 
   /**
    * @param {import("node:test").TestContext} t @param {any} script
@@ -56,7 +56,7 @@ export class WorkerRig {
     rig.cli = { cli: command, sdk: await copilotSdk() };
     const provider = { type: "openai", baseUrl: url ?? rig.model.url, model: "fake", apiKey };
     rig.options = { home: rig.userHome, lingerMs, config: { provider, ...config } };
-    rig.workers = new Workers(rig.options);
+    rig.workers = new AgentPool(rig.options);
     t.after(async () => {
       await rig.workers.close();
       await killAll(rig.home);

@@ -5,7 +5,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { parseArgs } from "node:util";
-import { root, run, say, step } from "../commands.mjs";
+import { root, run, printLine, step } from "../commands.mjs";
 import { buildCore, nativeFolder } from "../native.mjs";
 import { setUp } from "../setup.mjs";
 import { floors, latencies, phases } from "./cases.mjs";
@@ -18,7 +18,7 @@ import { loadAverage, machine } from "./machine.mjs";
 import { bareMemory, hostMemory, providerMemory } from "./memory.mjs";
 import { plans } from "./plans.mjs";
 import { plots } from "./plots/run.mjs";
-import { jsonOf, Provider, Subject } from "./processes.mjs";
+import { readJsonOutput, Provider, Subject } from "./processes.mjs";
 import { scale } from "./scale.mjs";
 import { gaps, judge, table, withResults } from "./report.mjs";
 import { spread } from "./statistics.mjs";
@@ -69,7 +69,7 @@ async function startProviders(among, { connections, tools }) {
 }
 
 /** @param {import("./cases.mjs").Case["cores"]} cores */
-function coresOf(cores) {
+function chooseCores(cores) {
   const { first, last } = twoCores();
   if (cores === undefined) return { callers: allowedCores(), providers: allowedCores() };
   return { callers: first, providers: cores === "one" ? first : last };
@@ -80,9 +80,9 @@ function coresOf(cores) {
  * @param {Map<string, Subject>} subjects @param {Map<string, Provider>} providers
  * @param {import("./cases.mjs").Case} one
  */
-async function takeCase(samples, subjects, providers, { name, of, load, cores }) {
+async function runCase(samples, subjects, providers, { name, of, load, cores }) {
   const calls = Math.ceil(load.calls * (samples ? 1 : 0.25) * effort);
-  const on = coresOf(cores);
+  const on = chooseCores(cores);
   for (const rival of of) {
     const subject = /** @type {Subject} */ (subjects.get(rival));
     place(subject.pids, on.callers);
@@ -93,7 +93,7 @@ async function takeCase(samples, subjects, providers, { name, of, load, cores })
   if (!cores || !samples) return;
   for (const [floor, mode] of Object.entries(floors)) {
     const args = [mode, on.callers, on.providers];
-    samples.add(name, floor, await jsonOf(program("bench_provider"), args));
+    samples.add(name, floor, await readJsonOutput(program("bench_provider"), args));
   }
 }
 
@@ -101,9 +101,9 @@ async function takeCase(samples, subjects, providers, { name, of, load, cores })
  * @param {Samples | undefined} samples @param {Map<string, Subject>} subjects
  * @param {Map<string, Provider>} providers @param {import("./cases.mjs").Case[]} cases
  */
-async function takeRound(samples, subjects, providers, cases) {
+async function runRound(samples, subjects, providers, cases) {
   for (const one of cases) {
-    const work = () => takeCase(samples, subjects, providers, one);
+    const work = () => runCase(samples, subjects, providers, one);
     await (one.cores ? keptAwake(work) : work());
   }
 }
@@ -113,9 +113,9 @@ async function measure(samples, subjects, phase) {
   const names = new Set(phase.cases.flatMap((one) => one.of));
   const among = [...subjects.values()].filter(({ name }) => names.has(name));
   const providers = await startProviders(among, phase);
-  await takeRound(undefined, subjects, providers, phase.cases);
+  await runRound(undefined, subjects, providers, phase.cases);
   for (let round = 0; round < rounds; ++round) {
-    await takeRound(samples, subjects, providers, phase.cases);
+    await runRound(samples, subjects, providers, phase.cases);
   }
   for (const provider of providers.values()) provider.stop();
   for (const subject of among) {
@@ -135,7 +135,9 @@ async function measureFirstCase() {
   for (const subject of subjects.values()) await subject.close();
   const measured = Object.keys(samples.all[first.name]);
   const missing = first.of.filter((name) => !measured.includes(name));
-  say(missing.length === 0 ? `${first.name}: ${measured.join(", ")}` : `not measured: ${missing}`);
+  printLine(
+    missing.length === 0 ? `${first.name}: ${measured.join(", ")}` : `not measured: ${missing}`,
+  );
   process.exitCode = missing.length === 0 ? 0 : 1;
 }
 
@@ -262,11 +264,11 @@ await step("plans", async () => {
 subtractCaller(samples.all);
 samples.all.records = recordsCost(samples.all);
 const verdicts = judge(samples.all);
-say(`\n${table(samples.all, verdicts)}`);
-say(`\nload before ${about.loadBefore.join(" ")}, after ${loadAverage().join(" ")}`);
+printLine(`\n${table(samples.all, verdicts)}`);
+printLine(`\nload before ${about.loadBefore.join(" ")}, after ${loadAverage().join(" ")}`);
 const missing = gaps(samples.all);
 if (missing.length > 0) {
-  say(`not measured: ${missing.join(", ")}`);
+  printLine(`not measured: ${missing.join(", ")}`);
   process.exitCode = 1;
 }
 if (flags.smoke) {
@@ -291,5 +293,5 @@ if (!looksOnly) {
     page,
     withResults(readFileSync(page, "utf8"), `${circumstances}\n\n${table(samples.all, verdicts)}`),
   );
-  say(`results and plots are in ${path.relative(process.cwd(), folder) || folder}`);
+  printLine(`results and plots are in ${path.relative(process.cwd(), folder) || folder}`);
 }

@@ -6,7 +6,7 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { attempt, CommandFailed, root, run, say } from "../commands.mjs";
+import { attempt, CommandFailed, root, run, printLine } from "../commands.mjs";
 
 const TOLERANCE = 1.05;
 /** What may not grow with the size of a plan: at most so many times as much. @type {[string, string, number][]} */
@@ -81,21 +81,25 @@ export async function checkBudget(folder) {
   const here = environment();
   const counts = await countAll(folder);
   for (const [name, instructions] of Object.entries(counts)) {
-    say(`   ${name.padEnd(21)}${String(instructions).padStart(9)} of ${budget.instructions[name]}`);
+    printLine(
+      `   ${name.padEnd(21)}${String(instructions).padStart(9)} of ${budget.instructions[name]}`,
+    );
   }
   const other = Object.keys(here).filter((key) => here[key] !== budget.environment[key]);
   const grown = overGrowth(counts);
-  for (const problem of grown) say(problem);
+  for (const problem of grown) printLine(problem);
   if (other.length > 0) {
     const how = other.map((key) => `${key}: ${budget.environment[key]} there, ${here[key]} here`);
-    say(`The budget was counted elsewhere, so nothing is compared (${how.join("; ")}).`);
+    printLine(`The budget was counted elsewhere, so nothing is compared (${how.join("; ")}).`);
     const detail = `counted, not compared: another ${other.join(", ")}`;
     return { ok: grown.length === 0, detail: [...grown, detail].join("; ") };
   }
   const problems = overBudget(budget.instructions, counts);
-  for (const problem of problems) say(problem);
+  for (const problem of problems) printLine(problem);
   if (problems.length > 0) {
-    say("Where it is worth that: node tools/bench/budget.mjs --update, and say why in the commit.");
+    printLine(
+      "Where it is worth that: node tools/bench/budget.mjs --update, and say why in the commit.",
+    );
   }
   const all = [...problems, ...grown];
   return { ok: all.length === 0, detail: all.join("; ") || "within 5 %" };
@@ -105,5 +109,5 @@ if (process.argv[2] === "--update") {
   const folder = process.env.TAP_NATIVE_BUILD ?? path.join(root, "build-native");
   const budget = { environment: environment(), instructions: await countAll(folder) };
   writeFileSync(file, `${JSON.stringify(budget, undefined, 2)}\n`);
-  say(JSON.stringify(budget, undefined, 2));
+  printLine(JSON.stringify(budget, undefined, 2));
 }

@@ -8,12 +8,12 @@ import os from "node:os";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
-import { say } from "../commands.mjs";
+import { printLine } from "../commands.mjs";
 import { buildCore, nativeFolder } from "../native.mjs";
 import { metrics } from "./cases.mjs";
-import { featureHostOf } from "./groups.mjs";
+import { findFeatureHost } from "./groups.mjs";
 import { literals } from "./lines.mjs";
-import { memoryOf } from "./memory.mjs";
+import { readMemory } from "./memory.mjs";
 import { Provider, Subject } from "./processes.mjs";
 import { spread } from "./statistics.mjs";
 
@@ -147,7 +147,7 @@ async function idle(eventFilter) {
       await tool(subject, "tap_start_emitter", { name, argv: programs.idle, eventFilter });
     }
     await pause(SETTLED_MS);
-    return memoryOf(featureHostOf(subject.gatewayPid)).privateBytes;
+    return readMemory(findFeatureHost(subject.gatewayPid)).privateBytes;
   };
   const none = await start(0);
   const few = await start(WARM);
@@ -198,7 +198,7 @@ async function main() {
         const [middle, low, high] = [median, min, max].map((one) => (one * scale).toFixed(digits));
         return [`${metric} ${middle} (${low} to ${high}) ${unit}`];
       });
-      say(`${name}: ${which}: ${figures.join(", ")}`);
+      printLine(`${name}: ${which}: ${figures.join(", ")}`);
     }
   }
 }

@@ -3,7 +3,7 @@
 // finds all of that there.
 
 import { readFileSync } from "node:fs";
-import { memoryOf } from "./memory.mjs";
+import { readMemory } from "./memory.mjs";
 import { Subject } from "./processes.mjs";
 
 /** What a host that is new does besides. */
@@ -13,7 +13,7 @@ const SETTLED_MS = 700;
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** @param {number} host @returns {number} the pid of its feature host */
-export function featureHostOf(host) {
+export function findFeatureHost(host) {
   const children = readFileSync(`/proc/${host}/task/${host}/children`, "utf8").trim().split(" ");
   const isIt = (/** @type {string} */ pid) =>
     readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("feature-host/main.mjs");
@@ -31,7 +31,7 @@ export async function groups(rounds, bare) {
     const subject = await Subject.start("tap detached");
     first.ms.push((await subject.ask("group", { name: "records" })).ms);
     await pause(SETTLED_MS);
-    const { privateBytes } = memoryOf(featureHostOf(subject.gatewayPid));
+    const { privateBytes } = readMemory(findFeatureHost(subject.gatewayPid));
     first.privateBytes.push(privateBytes - bare);
     further.ms.push((await subject.ask("group", { name: "emitters" })).ms);
     await subject.close();

@@ -3,8 +3,8 @@
 
 import { spawn } from "node:child_process";
 import path from "node:path";
-import { root, say } from "../commands.mjs";
-import { hostMemory, memoryOf } from "./memory.mjs";
+import { root, printLine } from "../commands.mjs";
+import { hostMemory, readMemory } from "./memory.mjs";
 import { Subject } from "./processes.mjs";
 import { spread } from "./statistics.mjs";
 
@@ -23,7 +23,7 @@ async function memoryWith(modules) {
   const args = ["--input-type=module", "-e", code];
   const child = spawn(process.execPath, args, { stdio: "ignore", cwd: root });
   await new Promise((resolve) => setTimeout(resolve, 2000));
-  const memory = memoryOf(Number(child.pid));
+  const memory = readMemory(Number(child.pid));
   child.kill();
   return memory;
 }
@@ -48,7 +48,9 @@ async function medians(measure) {
 /** @param {string} what @param {import("./memory.mjs").Memory} memory @param {import("./memory.mjs").Memory} [than] */
 function show(what, { bytes, privateBytes }, than = { bytes: 0, privateBytes: 0 }) {
   const kb = (/** @type {number} */ more) => String(Math.round(more / 1024)).padStart(7);
-  say(`${kb(bytes - than.bytes)} KB, private ${kb(privateBytes - than.privateBytes)} KB: ${what}`);
+  printLine(
+    `${kb(bytes - than.bytes)} KB, private ${kb(privateBytes - than.privateBytes)} KB: ${what}`,
+  );
 }
 
 show("the idle host", await medians(hostOnce));

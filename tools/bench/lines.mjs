@@ -7,7 +7,7 @@ import os from "node:os";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
-import { CommandFailed, run, say } from "../commands.mjs";
+import { CommandFailed, run, printLine } from "../commands.mjs";
 import { buildCore, nativeFolder } from "../native.mjs";
 import { spread } from "./statistics.mjs";
 
@@ -40,7 +40,7 @@ export const lineSets = Object.keys(sets);
 const ownFile = (/** @type {string} */ name) => path.join(import.meta.dirname, name);
 
 /** @param {string} program @param {string} rules */
-const rivalsOf = (program, rules) => ({
+const listRivals = (program, rules) => ({
   tap: [program, "tap", rules],
   "node readline": [process.execPath, ownFile("lines-node.mjs"), rules],
   "c++ getline": [program, "getline", rules],
@@ -72,7 +72,7 @@ export async function lines(program, { megabytes, rounds }) {
       all[name] = {};
       for (let round = 0; round < rounds; ++round) {
         const found = new Set();
-        for (const [rival, reader] of Object.entries(rivalsOf(program, rules))) {
+        for (const [rival, reader] of Object.entries(listRivals(program, rules))) {
           const { lines: count, hits, cpuSeconds } = await read(writer, reader);
           found.add(`${hits} of ${count} lines`);
           const of = (all[name][rival] ??= { mbPerCpuSecond: [] });
@@ -101,7 +101,9 @@ async function main() {
       const { median, min, max } = spread(mbPerCpuSecond);
       const figures = [median, min, max].map((value) => value.toFixed(0));
       const times = rival === "tap" ? "" : `, tap has ${(tap / median).toFixed(1)} times that`;
-      say(`${name}: ${rival} ${figures[0]} MB per CPU s (${figures[1]} to ${figures[2]})${times}`);
+      printLine(
+        `${name}: ${rival} ${figures[0]} MB per CPU s (${figures[1]} to ${figures[2]})${times}`,
+      );
     }
   }
 }
@@ -111,7 +113,7 @@ if (import.meta.url === pathToFileURL(process.argv[1]).href) {
     await main();
   } catch (error) {
     if (!(error instanceof CommandFailed)) throw error;
-    say(error.message);
+    printLine(error.message);
     process.exitCode = 1;
   }
 }

@@ -9,7 +9,7 @@ import { run } from "../commands.mjs";
 /** @typedef {{bytes: number, privateBytes: number}} Memory resident; of it, what no file backs */
 
 /** @param {number} pid @returns {Memory} */
-export function memoryOf(pid) {
+export function readMemory(pid) {
   const status = readFileSync(`/proc/${pid}/status`, "utf8");
   const of = (/** @type {string} */ key) =>
     Number(new RegExp(`${key}:\\s+(\\d+)`).exec(status)?.[1]) * 1024;
@@ -20,7 +20,7 @@ export function memoryOf(pid) {
 export async function bareMemory() {
   const bare = spawn(process.execPath, ["-e", "setInterval(() => {}, 1e6)"], { stdio: "ignore" });
   await new Promise((resolve) => setTimeout(resolve, 2000));
-  const memory = memoryOf(Number(bare.pid));
+  const memory = readMemory(Number(bare.pid));
   bare.kill();
   return memory;
 }
@@ -39,7 +39,7 @@ export async function hostMemory(detached) {
 }
 
 /** What massif has counted last: the heap of a program that ends without letting go of anything. */
-async function heapOf(program, providers, folder) {
+async function measureHeap(program, providers, folder) {
   const out = path.join(folder, `massif.${providers}`);
   const tool = ["--tool=massif", "--stacks=no", `--massif-out-file=${out}`];
   await run("valgrind", [...tool, program, String(providers)], { quiet: true });
@@ -53,8 +53,8 @@ async function heapOf(program, providers, folder) {
 export async function providerMemory(program) {
   const folder = mkdtempSync(path.join(os.tmpdir(), "tap-massif-"));
   try {
-    const few = await heapOf(program, 20, folder);
-    const many = await heapOf(program, 120, folder);
+    const few = await measureHeap(program, 20, folder);
+    const many = await measureHeap(program, 120, folder);
     return (many - few) / 100;
   } finally {
     rmSync(folder, { recursive: true, force: true });

@@ -5,12 +5,12 @@ import { execFile, spawn } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { promisify } from "node:util";
-import { addon } from "../../js/base/addon.mjs";
-import { freePort } from "../../test/support/cli.mjs";
+import { addon } from "../../js/lib/addon.mjs";
+import { findFreePort } from "../../test/support/cli.mjs";
 import { CommandFailed, root } from "../commands.mjs";
 
 const execute = promisify(execFile);
-const command = path.join(root, "js", "command", "cli.mjs");
+const command = path.join(root, "js", "cli", "cli.mjs");
 const PLAN = "pbench";
 
 /** @param {string} program @param {string[]} [args] @param {string} [cwd] @returns {Promise<void>} */
@@ -33,7 +33,7 @@ export async function runScheduled(plan, file, work) {
   /** @type {(value?: unknown) => void} */
   let resolve;
   const done = new Promise((given) => (resolve = given));
-  const tell = async (/** @type {object} */ input) => {
+  const submit = async (/** @type {object} */ input) => {
     const told = { planId: PLAN, ...input };
     const refused = await plans.input(JSON.stringify(told), Date.now(), 2 ** 40);
     if (refused) throw new CommandFailed(refused);
@@ -43,9 +43,9 @@ export async function runScheduled(plan, file, work) {
     if (effect === "notice" && kind === "ended") resolve();
     if (effect !== "run") return;
     const of = { nodeId: node.id, attempt: current.attempt };
-    if (first) await tell({ input: "began", ...of });
+    if (first) await submit({ input: "began", ...of });
     if (phase === "work") await work(node);
-    await tell({ input: "phase-ended", ...of, phase, outcome: "succeeded" });
+    await submit({ input: "phase-ended", ...of, phase, outcome: "succeeded" });
   };
   const plans = new addon.Plans({
     ...{ file, maxWorkers: 64, maxAgents: 1 },
@@ -55,7 +55,7 @@ export async function runScheduled(plan, file, work) {
     },
   });
   plans.open();
-  await tell({ input: "create", plan, facts: {} });
+  await submit({ input: "create", plan, facts: {} });
   await done;
   plans.close();
 }
@@ -65,7 +65,7 @@ export class Home {
   /** @param {string} folder @returns {Promise<Home>} */
   static async make(folder) {
     fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
-    return new Home(folder, await freePort());
+    return new Home(folder, await findFreePort());
   }
 
   /** @param {string} folder @param {number} port */

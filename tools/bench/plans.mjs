@@ -7,11 +7,11 @@ import os from "node:os";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
-import { say } from "../commands.mjs";
+import { printLine } from "../commands.mjs";
 import { buildCore, nativeFolder } from "../native.mjs";
 import { PollingEngine, readPlan } from "./js-plans.mjs";
 import { ended, Home, runScheduled } from "./plan-hosts.mjs";
-import { jsonOf } from "./processes.mjs";
+import { readJsonOutput } from "./processes.mjs";
 import { spread } from "./statistics.mjs";
 import { makeRepository, SMALL, worktrees } from "./worktrees.mjs";
 
@@ -31,12 +31,12 @@ const removeJournal = (file) =>
 /** JSON to a plan that is checked, in turn with the rival. @param {How} how */
 async function reading({ program, rounds, smoke }) {
   const nodes = String(smoke ? 100 : 10_000);
-  const text = JSON.stringify(await jsonOf(program, ["text", nodes]));
+  const text = JSON.stringify(await readJsonOutput(program, ["text", nodes]));
   /** @type {Case} */
   const all = {};
   for (let round = 0; round < rounds; ++round) {
     // The first one has no memory yet.
-    add(all, "tap", "ms", (await jsonOf(program, ["read", nodes, "2"])).ms[1]);
+    add(all, "tap", "ms", (await readJsonOutput(program, ["read", nodes, "2"])).ms[1]);
     const began = performance.now();
     readPlan(text);
     add(all, "js", "ms", performance.now() - began);
@@ -47,7 +47,7 @@ async function reading({ program, rounds, smoke }) {
 /** @param {How} how */
 async function steps({ program, folder, rounds, smoke }) {
   const nodes = smoke ? 200 : 10_000;
-  const plan = readPlan(JSON.stringify(await jsonOf(program, ["text", String(nodes)])));
+  const plan = readPlan(JSON.stringify(await readJsonOutput(program, ["text", String(nodes)])));
   const engine = new PollingEngine(plan, path.join(folder, "whole.json"));
   /** @type {{steps: Case, journal: Case}} */
   const all = { steps: {}, journal: {} };
@@ -56,7 +56,7 @@ async function steps({ program, folder, rounds, smoke }) {
       ["tap, 10,000 nodes", nodes],
       ["tap, 100 nodes", 100],
     ]) {
-      const { ns } = await jsonOf(program, ["run", String(size)]);
+      const { ns } = await readJsonOutput(program, ["run", String(size)]);
       add(all.steps, String(rival), "us", ns / 1000);
     }
     const began = performance.now();
@@ -83,7 +83,7 @@ async function journal(all, { program, folder, smoke }) {
   for (const [name, group, sync, share] of ways) {
     const file = path.join(folder, `${name}.sqlite`);
     const args = ["journal", file, group, Math.ceil(entries * share), sync].map(String);
-    add(all, name, "entriesPerSecond", (await jsonOf(program, args)).perSecond);
+    add(all, name, "entriesPerSecond", (await readJsonOutput(program, args)).perSecond);
     removeJournal(file);
   }
 }
@@ -161,7 +161,7 @@ async function scheduling({ folder, rounds, smoke }) {
 async function memory({ program, smoke }) {
   const nodes = String(smoke ? 100 : 10_000);
   const at = async (/** @type {string} */ done) => {
-    const { bytes } = await jsonOf(program, ["memory", nodes, done]);
+    const { bytes } = await readJsonOutput(program, ["memory", nodes, done]);
     return { bytes: [bytes] };
   };
   return { "at its beginning": await at("0"), "at its end": await at(nodes) };
@@ -196,5 +196,5 @@ if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
   const program = path.join(nativeFolder, "bench_plans");
   const { smoke } = values;
   const { table } = await import("./report.mjs");
-  say(table(await plans(program, { rounds: smoke ? 1 : 5, smoke }), []));
+  printLine(table(await plans(program, { rounds: smoke ? 1 : 5, smoke }), []));
 }

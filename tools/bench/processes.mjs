@@ -101,7 +101,7 @@ export class Provider {
 }
 
 /** A program that prints one line of JSON. @param {string} program @param {string[]} args */
-export function jsonOf(program, args) {
+export function readJsonOutput(program, args) {
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, { stdio: ["ignore", "pipe", "inherit"] });
     let text = "";

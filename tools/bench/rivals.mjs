@@ -10,12 +10,12 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { createGateway } from "copilot-tap/gateway";
 import { WebSocketServer } from "ws";
-import { freePort } from "../../js/base/free-port.mjs";
-import { HOST_FLAGS } from "../../js/base/host-process.mjs";
-import { GatewayLink } from "../../js/session/gateway-link.mjs";
-import { gatewayFiles, programFolder } from "../../js/base/paths.mjs";
-import { userConfigFile } from "../../js/projects/config-file.mjs";
-import { SessionRunner } from "../../js/session/runner.mjs";
+import { findFreePort } from "../../js/lib/free-port.mjs";
+import { HOST_FLAGS } from "../../js/lib/host-process.mjs";
+import { GatewayLink } from "../../js/extension/gateway-link.mjs";
+import { gatewayFiles, programFolder } from "../../js/lib/paths.mjs";
+import { userConfigFile } from "../../js/config/file.mjs";
+import { SessionRunner } from "../../js/extension/session-runner.mjs";
 import { waitFor } from "../../test/support/wait.mjs";
 import { JsGateway, toToolResult } from "./js-gateway.mjs";
 import { onFrames, sendFrame } from "./js-link.mjs";
@@ -73,7 +73,7 @@ class BenchSession {
 }
 
 /** @param {BenchSession} session */
-const callerOf = (session) => ({
+const createCaller = (session) => ({
   call: (tool, args) => session.handlers.get(tool)(args, {}),
   has: (tool) => session.handlers.has(tool),
   toolCount: () => session.offered,
@@ -92,7 +92,7 @@ async function tapEmbedded() {
     port: gateway.port,
     token: gateway.token,
     gatewayPid: process.pid,
-    ...callerOf(session),
+    ...createCaller(session),
     close: () => gateway.close(),
   };
 }
@@ -100,7 +100,7 @@ async function tapEmbedded() {
 /** @param {{records?: boolean, spans?: boolean}} [config] the user's; most have none @returns {Promise<Rival>} */
 async function tapDetached(config) {
   const home = fs.mkdtempSync(path.join(os.tmpdir(), "tap-bench-"));
-  const port = await freePort();
+  const port = await findFreePort();
   const env = { ...process.env, COPILOT_HOME: home, TAP_GATEWAY_PORT: String(port) };
   const files = gatewayFiles(env);
   if (config) {
@@ -108,7 +108,7 @@ async function tapDetached(config) {
     fs.mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
     fs.writeFileSync(file, JSON.stringify(config), { mode: 0o600 });
   }
-  const main = path.join(programFolder, "js", "host", "host.mjs");
+  const main = path.join(programFolder, "js", "gateway-host", "main.mjs");
   const host = spawn(process.execPath, [...HOST_FLAGS, main], {
     env,
     stdio: "ignore",
@@ -121,7 +121,7 @@ async function tapDetached(config) {
     onEvent: (event) => runner.receive(event),
     onWelcome: () => {
       welcomed = true;
-      runner.introduceAgain();
+      runner.resendState();
     },
     startFallback: () => Promise.reject(new Error("a host is there")),
     onLost: nothing,
@@ -144,7 +144,7 @@ async function tapDetached(config) {
     port,
     token: fs.readFileSync(files.token, "utf8"),
     gatewayPid: host.pid,
-    ...callerOf(session),
+    ...createCaller(session),
     close: () => {
       link.stop("the bench is over");
       host.kill();

@@ -4,7 +4,7 @@
 import { attempt, CommandFailed } from "../commands.mjs";
 
 const TOOLS_EACH = 20;
-const MOST_PROVIDERS = 50;
+const MAX_PROVIDERS = 50;
 
 /** Each a case, with what scale.cc calls it. */
 const changes = {
@@ -40,7 +40,7 @@ export async function scale(program, sessions) {
   const all = {};
   for (const [name, change] of Object.entries(changes)) {
     all[name] = {};
-    for (const providers of [5, 10, 25, MOST_PROVIDERS]) {
+    for (const providers of [5, 10, 25, MAX_PROVIDERS]) {
       const { instructions, linkBytes } = await count(program, providers, sessions, change);
       all[name][`${providers * TOOLS_EACH} tools`] = {
         instructions: [instructions],

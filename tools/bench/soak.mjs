@@ -6,10 +6,10 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import process from "node:process";
 import { parseArgs } from "node:util";
-import { root, run, say, step } from "../commands.mjs";
+import { root, run, printLine, step } from "../commands.mjs";
 import { setUp } from "../setup.mjs";
 import { loadAverage, machine } from "./machine.mjs";
-import { memoryOf } from "./memory.mjs";
+import { readMemory } from "./memory.mjs";
 import { Provider, Subject } from "./processes.mjs";
 import { soakPlot } from "./plots/soak.mjs";
 import { spread } from "./statistics.mjs";
@@ -32,7 +32,7 @@ const BOUNDS_MB = { host: 4, extension: 8 };
  * @param {Sample[]} samples @param {"host" | "extension"} of @param {number} tenth from 0
  * @returns {number} in MB
  */
-function medianOf(samples, of, tenth) {
+function computeMedian(samples, of, tenth) {
   const from = Math.floor((samples.length * tenth) / 10);
   const to = Math.floor((samples.length * (tenth + 1)) / 10);
   const values = samples.slice(from, to).map((sample) => sample[of].privateBytes / MB);
@@ -42,8 +42,8 @@ function medianOf(samples, of, tenth) {
 /** @param {Sample[]} samples */
 function judge(samples) {
   return /** @type {const} */ (["host", "extension"]).map((of) => {
-    const early = medianOf(samples, of, 1);
-    const late = medianOf(samples, of, 9);
+    const early = computeMedian(samples, of, 1);
+    const late = computeMedian(samples, of, 9);
     return { of, early, late, bound: BOUNDS_MB[of], met: late - early <= BOUNDS_MB[of] };
   });
 }
@@ -56,13 +56,15 @@ async function soak(subject, calls) {
   for (let done = 0; done < calls; done += portion) {
     await subject.ask("load", { calls: portion, inFlight: IN_FLIGHT, providers: PROVIDERS });
     const host = await subject.ask("memory");
-    const extension = memoryOf(Number(subject.child.pid));
+    const extension = readMemory(Number(subject.child.pid));
     samples.push({ calls: done + portion, host, extension });
     if (samples.length % (SAMPLES / 10) !== 0) continue;
     const [ofHost, ofExtension] = [host, extension].map(({ privateBytes }) =>
       (privateBytes / MB).toFixed(1),
     );
-    say(`   ${done + portion} calls: gateway ${ofHost} MB, extension ${ofExtension} MB private`);
+    printLine(
+      `   ${done + portion} calls: gateway ${ofHost} MB, extension ${ofExtension} MB private`,
+    );
   }
   return samples;
 }
@@ -104,12 +106,12 @@ const settled = samples.at(-1)?.calls ?? 0;
 const perSecond = Math.round(settled / seconds);
 for (const { of, early, late, bound, met } of verdicts) {
   const words = `${of}: ${early} MB in the second tenth, ${late} MB in the last`;
-  say(`   ${words}; at most ${bound} MB more are ${met ? "kept to" : "EXCEEDED"}`);
+  printLine(`   ${words}; at most ${bound} MB more are ${met ? "kept to" : "EXCEEDED"}`);
 }
 const loads = { loadBefore: about.loadBefore, loadAfter: loadAverage() };
 const results = { ...about, ...loads, calls: settled, seconds, perSecond, verdicts };
 const title = `${settled / 1e6} million calls: memory in MB`;
 if (calls >= ALL) await publish(results, samples, title);
 const ok = verdicts.every(({ met }) => met);
-say(`${ok ? "PASSED" : "FAILED"}: ${settled} calls in ${seconds} s, ${perSecond} a second`);
+printLine(`${ok ? "PASSED" : "FAILED"}: ${settled} calls in ${seconds} s, ${perSecond} a second`);
 process.exitCode = ok ? 0 : 1;

@@ -2,7 +2,7 @@
 
 import { readdirSync, readFileSync } from "node:fs";
 import { waitFor } from "../../test/support/wait.mjs";
-import { memoryOf } from "./memory.mjs";
+import { readMemory } from "./memory.mjs";
 import { rivals } from "./rivals.mjs";
 import { percentile } from "./statistics.mjs";
 
@@ -114,7 +114,7 @@ const requests = {
   tools,
   group,
   tool,
-  memory: () => memoryOf(rival.gatewayPid),
+  memory: () => readMemory(rival.gatewayPid),
   close: () => rival.close(),
 };
 

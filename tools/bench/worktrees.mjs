@@ -9,12 +9,12 @@ import os from "node:os";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
-import { commitWork } from "../../js/git/commits.mjs";
-import { Pool } from "../../js/git/pool.mjs";
-import { removeWorktree } from "../../js/git/removal.mjs";
+import { commitWork } from "../../js/git/commit-work.mjs";
+import { WorktreePool } from "../../js/git/worktree-pool.mjs";
+import { removeWorktree } from "../../js/git/cleanup.mjs";
 import { openRepository } from "../../js/git/repository.mjs";
 import { Worktrees } from "../../js/git/worktrees.mjs";
-import { CommandFailed, say } from "../commands.mjs";
+import { CommandFailed, printLine } from "../commands.mjs";
 import { PollingEngine, readPlan } from "./js-plans.mjs";
 import { ended, Home } from "./plan-hosts.mjs";
 import { spread } from "./statistics.mjs";
@@ -72,7 +72,7 @@ async function inParallel(count, wide, work) {
   await Promise.all(Array.from({ length: wide }, worker));
 }
 
-/** @param {import("../../js/git/removal.mjs").Removal} removal */
+/** @param {import("../../js/git/cleanup.mjs").Removal} removal */
 function mustBe({ removed, message }, wanted = true) {
   if (removed !== wanted) throw new CommandFailed(message ?? "a worktree is still there");
 }
@@ -80,7 +80,7 @@ function mustBe({ removed, message }, wanted = true) {
 /** @typedef {Record<string, () => Promise<void>>} Rivals */
 
 /** @param {string} repo @param {number} nodes @param {number} wide */
-const planOf = (repo, nodes, wide) => ({
+const makePlan = (repo, nodes, wide) => ({
   ...{ name: "bench", repo, maxParallel: wide },
   nodes: Array.from({ length: nodes }, (_, index) => ({
     ...{ id: `n${index}`, dependencies: [], expectsNoChanges: true },
@@ -92,7 +92,7 @@ const planOf = (repo, nodes, wide) => ({
 function engines(root, nodes, wide, home) {
   const script = path.join(root, ".git", "script.sh");
   fs.writeFileSync(script, SCRIPT);
-  const plan = planOf(root, nodes, wide);
+  const plan = makePlan(root, nodes, wide);
   const words = [root, String(nodes), String(wide)];
   return {
     "shell script": () => ended("sh", [script, ...words]),
@@ -121,7 +121,7 @@ function layers(root, nodes, wide) {
   return {
     "worktrees, a pool": async () => {
       const { repository, worktrees, wanted } = await open();
-      const pool = new Pool(worktrees, { most: wide });
+      const pool = new WorktreePool(worktrees, { most: wide });
       await inParallel(nodes, wide, async (index) => {
         const worktree = await pool.acquire(wanted(index));
         await ended("true", [], worktree.path);
@@ -183,7 +183,7 @@ if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
   for (const [rival, { ms }] of Object.entries(all)) {
     const { median, min, max } = spread(ms);
     const seconds = [median, min, max].map((one) => (one / 1000).toFixed(2));
-    say(
+    printLine(
       `${rival}: ${seconds[0]} s (${seconds[1]} to ${seconds[2]}), ${(median / script).toFixed(2)} x`,
     );
   }

@@ -46,7 +46,7 @@ function expected({ name, mode }, id) {
 }
 
 /** @param {string} text of a failure */
-function codeIn(text) {
+function parseCode(text) {
   return /failed with ([A-Z_]+)|\((CANCELLED)\)/.exec(text)?.slice(1).find(Boolean) ?? "none";
 }
 
@@ -87,7 +87,7 @@ export class Ledger {
   /** From the order to the report: what the parent's and the session's waiting for the processor add. */
   mostMs = 0;
   /** The longest that an order took to be heard. */
-  hearingMs = 0;
+  deliveryMs = 0;
 
   /** @param {Question} question @returns {number} its id */
   open(question) {
@@ -113,7 +113,7 @@ export class Ledger {
     if (!entry) return void this.problems.push(`${id} has settled twice`);
     this.#close(entry);
     this.mostMs = Math.max(this.mostMs, clock() - entry.openedAt);
-    this.hearingMs = Math.max(this.hearingMs, heardAt - entry.openedAt);
+    this.deliveryMs = Math.max(this.deliveryMs, heardAt - entry.openedAt);
     if (outcome.absent) return void (this.counts.absent += 1);
     this.slowestMs[entry.kind] = Math.max(this.slowestMs[entry.kind], outcome.ms);
     if (outcome.ms > PATIENCE_MS[entry.kind])
@@ -136,7 +136,7 @@ export class Ledger {
 
   /** @param {Entry} entry @param {string} text */
   #failed(entry, text) {
-    const code = codeIn(text);
+    const code = parseCode(text);
     this.counts.failed += 1;
     this.codes[code] = (this.codes[code] ?? 0) + 1;
     const meant = entry.mode === "fail" && code === "NOT_FOUND";
@@ -146,7 +146,7 @@ export class Ledger {
 
   /** @param {Entry} entry @param {string} text */
   #answered(entry, text) {
-    if (entry.kind === "query") return this.#told(entry, text);
+    if (entry.kind === "query") return this.#checkRecords(entry, text);
     if (entry.kind === "plan") return void this.plans.add(entry.id);
     this.counts.answered += 1;
     const right = !["silent", "fail"].includes(entry.mode) && text === expected(entry, entry.id);
@@ -154,7 +154,7 @@ export class Ledger {
   }
 
   /** @param {Entry} entry @param {string} text */
-  #told(entry, text) {
+  #checkRecords(entry, text) {
     this.counts.told += 1;
     if (!isRecords(text)) this.#blame(entry, `got ${JSON.stringify(text).slice(0, 200)}`);
   }
@@ -189,7 +189,7 @@ export class Ledger {
   }
 
   /** What has been open for so long that no starvation excuses it. */
-  lookForForgotten() {
+  reportOverdue() {
     for (const entry of this.#open.values()) {
       const ms = clock() - entry.openedAt;
       if (entry.overdue || ms < FOREVER_MS) continue;

@@ -102,7 +102,7 @@ export class Machine {
   }
 
   /** It can open nothing more. @param {number} host */
-  takeDescriptors(host) {
+  exhaustDescriptors(host) {
     try {
       limit(host, "nofile", String(fs.readdirSync(`/proc/${host}/fd`).length));
     } catch {
@@ -111,7 +111,7 @@ export class Machine {
   }
 
   /** @param {number} host */
-  giveDescriptors(host) {
+  restoreDescriptors(host) {
     limit(host, "nofile", "1024");
   }
 

@@ -37,7 +37,7 @@ export class Member {
     });
     this.child = child;
     this.alive = true;
-    child.on("message", (message) => this.hears(message));
+    child.on("message", (message) => this.receive(message));
     child.on("error", () => {}); // it has gone while it was told something
     this.exited = new Promise((resolve) => {
       child.once("exit", () => {
@@ -51,14 +51,14 @@ export class Member {
   }
 
   /** @param {any} _message */
-  hears(_message) {}
+  receive(_message) {}
 
   gone() {
     if (!this.#stopping) setTimeout(() => this.#stopping || this.start(), RESTART_MS);
   }
 
   /** @returns {boolean} whether there is somebody to hear it */
-  tell(order) {
+  send(order) {
     if (!this.alive || !this.child.connected) return false;
     this.child.send(order, () => {});
     return true;
@@ -89,7 +89,7 @@ export class Member {
     this.last();
     if (!this.alive) return;
     this.child.kill("SIGCONT");
-    this.tell({ do: "end" });
+    this.send({ do: "end" });
     await this.exited;
   }
 }
@@ -111,12 +111,12 @@ export class SessionMember extends Member {
     return new Promise((resolve) => {
       const id = --this.#lastAsked;
       this.#asked.set(id, resolve);
-      if (!this.tell({ do: "call", id, tool, args })) resolve({ absent: true });
+      if (!this.send({ do: "call", id, tool, args })) resolve({ absent: true });
     });
   }
 
   /** @override */
-  hears({ settled, outcome, heardAt, lateMs, busyMs }) {
+  receive({ settled, outcome, heardAt, lateMs, busyMs }) {
     if (settled < 0) this.#asked.get(settled)?.(outcome);
     else if (settled) this.ledger.settle(settled, outcome, heardAt);
     if (lateMs) this.lateMs = Math.max(this.lateMs, lateMs);
@@ -140,7 +140,7 @@ export class SessionMember extends Member {
   call(name, mode) {
     if (!this.alive) return undefined;
     const id = this.ledger.open({ kind: "call", owner: this, name, mode });
-    this.tell({ do: "call", id, tool: `do_${name}`, args: { mode, say: `say ${id}` } });
+    this.send({ do: "call", id, tool: `do_${name}`, args: { mode, say: `say ${id}` } });
     return id;
   }
 
@@ -149,21 +149,21 @@ export class SessionMember extends Member {
     if (!this.alive) return;
     const id = this.ledger.open({ kind: "query", owner: this, name: "tap", mode: "records" });
     const args = { collection: "tool_call", limit: 3 };
-    this.tell({ do: "call", id, tool: "tap_query_records", args });
+    this.send({ do: "call", id, tool: "tap_query_records", args });
   }
 
   /** @param {(number: number) => object} planOf by its number */
   plan(planOf) {
     if (!this.alive) return;
     const id = this.ledger.open({ kind: "plan", owner: this, name: "tap", mode: "plan" });
-    this.tell({ do: "call", id, tool: "create_copilot_plan", args: planOf(id) });
+    this.send({ do: "call", id, tool: "create_copilot_plan", args: planOf(id) });
   }
 
   /** A use of a tool that gates have a say in. @param {string} mode what they say */
   check(mode) {
     if (!this.alive) return;
     const id = this.ledger.open({ kind: "check", owner: this, name: "bash", mode });
-    this.tell({ do: "check", id, command: `push ${mode} ${id}` });
+    this.send({ do: "check", id, command: `push ${mode} ${id}` });
   }
 }
 
@@ -174,7 +174,7 @@ export class ProviderMember extends Member {
   }
 
   /** @override */
-  hears({ gate, pushed, problem }) {
+  receive({ gate, pushed, problem }) {
     if (gate) this.ledger.gateAsked(gate);
     if (pushed) this.ledger.pushes += pushed;
     if (problem) this.ledger.problems.push(`${this.name}: ${problem}`);

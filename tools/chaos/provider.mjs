@@ -4,7 +4,7 @@
 import { readFileSync } from "node:fs";
 import process from "node:process";
 import WebSocket from "ws";
-import { gatewayFiles } from "../../js/base/paths.mjs";
+import { gatewayFiles } from "../../js/lib/paths.mjs";
 import { clock, Pulse } from "./pulse.mjs";
 
 const [name] = process.argv.slice(2);
@@ -27,7 +27,7 @@ const tools = [
 const rule = { match: { tool: "shell", args: "push" }, action: "gate", gateId: "push" };
 const hooks = GATED.includes(name) ? { onPreToolUse: [rule] } : undefined;
 
-const tell = (message) => process.connected && process.send(message);
+const sendToParent = (message) => process.connected && process.send(message);
 const pulse = new Pulse();
 /** @type {WebSocket | undefined} */
 let socket;
@@ -59,7 +59,7 @@ function answer({ id, args }) {
 /** "push <mode> <id>": the ledger hears that it was asked before the gateway has the answer. */
 function judge({ gateId, callId, args }) {
   const [, mode, id] = args.command.split(" ");
-  tell({ gate: Number(id) });
+  sendToParent({ gate: Number(id) });
   if (mode === "silent") return;
   const decision = mode === "allow" ? "allow" : "deny";
   send({ type: "gate.result", gateId, callId, decision, reason: "as it was told to" });
@@ -76,16 +76,17 @@ function push() {
 
 /** @param {string} requestId */
 function pushAnswered(requestId) {
-  if (!pushes.delete(requestId)) return tell({ problem: `push ${requestId} was answered twice` });
-  tell({ pushed: 1 });
+  if (!pushes.delete(requestId))
+    return sendToParent({ problem: `push ${requestId} was answered twice` });
+  sendToParent({ pushed: 1 });
 }
 
-function lookForForgotten() {
+function reportOverdue() {
   if (deafUntil > clock()) return;
   for (const [requestId, at] of pushes) {
     if (ran() - Math.max(at, deafUntil) < PATIENCE_MS) continue;
     pushes.delete(requestId);
-    tell({ problem: `push ${requestId} was not answered` });
+    sendToParent({ problem: `push ${requestId} was not answered` });
   }
 }
 
@@ -156,5 +157,5 @@ const orders = {
 process.on("message", (/** @type {any} */ order) => orders[order.do](order));
 process.on("disconnect", () => process.exit(0));
 setInterval(push, PUSH_MS).unref();
-setInterval(lookForForgotten, 1000).unref();
+setInterval(reportOverdue, 1000).unref();
 connect();

@@ -41,7 +41,7 @@ const VERDICTS = ["allow", "allow", "deny", "silent"];
 const MODES = ["echo", "echo", "echo", "echo", "late", "big", "fail", "silent"];
 
 /** @param {Random} random */
-function kindOf(random) {
+function pickKind(random) {
   const sum = Object.values(WEIGHTS).reduce((total, weight) => total + weight, 0);
   let left = random.below(sum);
   for (const [kind, weight] of Object.entries(WEIGHTS)) {
@@ -59,7 +59,7 @@ export function makeSchedule({ seed, durationMs, sessions, providers }) {
   for (let at = 0; at < durationMs; at += random.between(5, 75)) {
     steps.push({
       at,
-      kind: kindOf(random),
+      kind: pickKind(random),
       session: random.below(sessions),
       provider: random.below(providers),
       mode: MODES[random.below(MODES.length)],

@@ -10,8 +10,8 @@ const cli = new PlayedCli(process.env.SESSION_ID ?? "");
 /** How a call is given up, by the parent's id. @type {Map<number, AbortController>} */
 const open = new Map();
 
-const tell = (message) => process.connected && process.send(message);
-const pulse = new Pulse((busyMs) => tell({ busyMs }));
+const sendToParent = (message) => process.connected && process.send(message);
+const pulse = new Pulse((busyMs) => sendToParent({ busyMs }));
 
 /** @param {() => Promise<object>} work @returns {Promise<object>} its outcome, and how long it took */
 async function measured(work) {
@@ -53,10 +53,10 @@ const orders = {
 /** @param {number} id @param {() => Promise<object>} work */
 async function report(id, work) {
   const heardAt = clock();
-  tell({ settled: id, heardAt, outcome: await measured(work) });
+  sendToParent({ settled: id, heardAt, outcome: await measured(work) });
 }
 
 process.on("message", (/** @type {any} */ order) => orders[order.do](order));
 process.on("disconnect", () => process.exit(0));
-setInterval(() => tell({ lateMs: pulse.most }), 1000).unref();
+setInterval(() => sendToParent({ lateMs: pulse.most }), 1000).unref();
 void new Runtime().join(cli.join);

@@ -1,10 +1,10 @@
 // Which process is the host, and what it takes of the machine. Linux only (/proc).
 
 import { readdirSync, readFileSync } from "node:fs";
-import { readDescriptor } from "../../js/base/host-files.mjs";
+import { readDescriptor } from "../../js/lib/host-files.mjs";
 import { waitFor } from "../../test/support/wait.mjs";
 
-const LOOK_MS = 250;
+const POLL_MS = 250;
 /** What Node.js, the listeners and the logs of a host hold open. */
 const OWN_DESCRIPTORS = 45;
 
@@ -36,7 +36,7 @@ export class HostWatch {
   /** @param {string} descriptor the file that a host is known by */
   constructor(descriptor) {
     this.#descriptor = descriptor;
-    this.#timer = setInterval(() => this.#look(), LOOK_MS);
+    this.#timer = setInterval(() => this.#poll(), POLL_MS);
   }
 
   /** The host's pid, if it lives. @returns {number | undefined} */
@@ -47,7 +47,7 @@ export class HostWatch {
 
   /** @param {number} pid */
   isHost(pid) {
-    return read(pid, "cmdline").includes("js/host/host.mjs");
+    return read(pid, "cmdline").includes("js/gateway-host/main.mjs");
   }
 
   /** @param {number} pid */
@@ -75,7 +75,7 @@ export class HostWatch {
     return this.isHost(pid) && /^State:\s*T/m.test(read(pid, "status"));
   }
 
-  #look() {
+  #poll() {
     const { host } = this;
     if (host === undefined) return;
     this.hosts.add(host);

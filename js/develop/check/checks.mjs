@@ -1,13 +1,13 @@
 // `check`: what a provider's program gets wrong. It runs beside a private gateway with a pretend session,
 // and one check after another tries what often goes wrong.
 
-import { sleep } from "../../base/patience.mjs";
-import { nearest } from "../nearest.mjs";
+import { sleep } from "../../lib/timers.mjs";
+import { findNearest } from "../nearest-name.mjs";
 import { startTap } from "../testing.mjs";
-import { argumentsOf, BadArguments } from "../tool-arguments.mjs";
-import { refusesBadArguments, settlesCancelled } from "./calling.mjs";
-import { connects, describesTools } from "./connecting.mjs";
-import { endsBySignal, servesNextSession, survivesRestart } from "./enduring.mjs";
+import { parseArguments, BadArguments } from "../tool-arguments.mjs";
+import { refusesBadArguments, settlesCancelled } from "./call-checks.mjs";
+import { connects, describesTools } from "./connection-checks.mjs";
+import { endsBySignal, servesNextSession, survivesRestart } from "./lifecycle-checks.mjs";
 import { Subject } from "./subject.mjs";
 
 /** @typedef {import("./findings.mjs").Finding} Finding */
@@ -15,21 +15,21 @@ import { Subject } from "./subject.mjs";
 /** @typedef {{findings: Finding[], seen?: string, notApplicable?: undefined} | {notApplicable: string}} Answer */
 /** @typedef {{tool: string, args: object}} NamedCall */
 /** @typedef {{id: string, title: string}} Title */
-/** `printed`: the last lines of the program, where something is wrong. @typedef {Title & {verdict: Verdict, seen: string, findings: Finding[], printed: string[]}} Checked */
+/** `printed`: the last lines of the program, where something is wrong. @typedef {Title & {verdict: Verdict, seen: string, findings: Finding[], printed: string[]}} CheckResult */
 /**
  * `printedBytes`: by the program, in all.
- * @typedef {{well: boolean, checks: Checked[], printedBytes: number}} Report
+ * @typedef {{well: boolean, checks: CheckResult[], printedBytes: number}} Report
  *
- * @typedef {object} Wanted
+ * @typedef {object} CheckRequest
  * @property {{tool: string, words: string[]}[]} calls that may be made as they are
  * @property {string[]} skipped tools that are not called with bad arguments
  * @property {number} waitMs for the program, each time, to be in the session
  * @property {AbortSignal} ending
  * @property {(title: Title, number: number, of: number) => void} onBegin
- * @property {(checked: Checked) => void} onDone
+ * @property {(checked: CheckResult) => void} onDone
  */
 
-/** What a check may use. @typedef {{subject: Subject, wanted: Wanted, isServing: () => Promise<boolean>}} Bench */
+/** What a check may use. @typedef {{subject: Subject, wanted: CheckRequest, isServing: () => Promise<boolean>}} Bench */
 
 /** From the end of a program until what it printed is read. */
 const PRINT_MS = 100;
@@ -40,7 +40,7 @@ const TOOLS_MS = 2_000;
 function namedCalls({ subject, wanted }) {
   return wanted.calls.map(({ tool, words }) => {
     const { parameters } = subject.tap.session.tools.get(tool) ?? {};
-    return { tool, args: argumentsOf(words, parameters) };
+    return { tool, args: parseArguments(words, parameters) };
   });
 }
 
@@ -85,7 +85,7 @@ function verifyCalls(bench) {
   const { tools } = bench.subject;
   for (const tool of [...bench.wanted.calls.map((call) => call.tool), ...bench.wanted.skipped]) {
     if (tools.includes(tool)) continue;
-    const meant = nearest(tool, tools);
+    const meant = findNearest(tool, tools);
     const guess = meant === undefined ? "" : `; did you mean "${meant}"?`;
     throw new BadArguments(
       `the provider has no tool "${tool}"; it has: ${tools.join(", ")}${guess}`,
@@ -94,8 +94,8 @@ function verifyCalls(bench) {
   namedCalls(bench);
 }
 
-/** @param {Title} title @param {Answer} answer @param {Subject} subject @returns {Promise<Checked>} */
-async function judged({ id, title }, answer, subject) {
+/** @param {Title} title @param {Answer} answer @param {Subject} subject @returns {Promise<CheckResult>} */
+async function toCheckResult({ id, title }, answer, subject) {
   if (answer.notApplicable !== undefined) {
     const seen = answer.notApplicable;
     return { id, title, verdict: "not applicable", seen, findings: [], printed: [] };
@@ -109,11 +109,11 @@ async function judged({ id, title }, answer, subject) {
 /**
  * One after another. A program that has ended is started again for the next; one that cannot get in is
  * not checked any further.
- * @param {Bench} bench @returns {Promise<Checked[]>}
+ * @param {Bench} bench @returns {Promise<CheckResult[]>}
  */
 async function checkAll(bench) {
   const { subject, wanted, isServing } = bench;
-  /** @type {Checked[]} */
+  /** @type {CheckResult[]} */
   const all = [];
   let hasConnected = false;
   for (const [at, check] of CHECKS.entries()) {
@@ -124,7 +124,7 @@ async function checkAll(bench) {
     const answer = isThere
       ? await check.run(bench)
       : { notApplicable: "the provider is not in the session" };
-    const checked = await judged(check, answer, subject);
+    const checked = await toCheckResult(check, answer, subject);
     if (wanted.ending.aborted) break; // it may be wrong for that alone
     all.push(checked);
     wanted.onDone(checked);
@@ -135,8 +135,8 @@ async function checkAll(bench) {
   return all;
 }
 
-/** @param {Subject} subject @param {Wanted} wanted @returns {() => Promise<boolean>} starts it again where it has ended */
-function servingOf(subject, wanted) {
+/** @param {Subject} subject @param {CheckRequest} wanted @returns {() => Promise<boolean>} starts it again where it has ended */
+function createServingCheck(subject, wanted) {
   let isLost = false;
   /** @type {string[]} */
   let usual = [];
@@ -154,7 +154,7 @@ function servingOf(subject, wanted) {
 }
 
 /**
- * @param {string[]} command of the provider @param {Wanted} wanted
+ * @param {string[]} command of the provider @param {CheckRequest} wanted
  * @returns {Promise<Report>}
  * @throws {BadArguments} where a call cannot be made as it was named
  */
@@ -166,8 +166,8 @@ export async function checkProvider(command, wanted) {
     const stopped = new Promise((resolve) => {
       wanted.ending.addEventListener("abort", () => resolve([]), { once: true });
     });
-    const bench = { subject, wanted, isServing: servingOf(subject, wanted) };
-    const checks = /** @type {Checked[]} */ (await Promise.race([checkAll(bench), stopped]));
+    const bench = { subject, wanted, isServing: createServingCheck(subject, wanted) };
+    const checks = /** @type {CheckResult[]} */ (await Promise.race([checkAll(bench), stopped]));
     const well = checks.every(({ verdict }) => verdict !== "wrong");
     return { well, checks, printedBytes: subject.printedBytes };
   } finally {

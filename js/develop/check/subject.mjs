@@ -1,15 +1,15 @@
 // The program that is checked: its process, the connections that it makes, and what is said on them.
 
-import { openControl } from "../../base/control.mjs";
-import { boundProviders, connectedProviders } from "../../base/inspection.mjs";
-import { sleep } from "../../base/patience.mjs";
-import { gatewayFiles } from "../../base/paths.mjs";
-import { TOOLS_OF_TAP } from "../../base/status-tool.mjs";
+import { openControl } from "../../link/control.mjs";
+import { boundProviders, connectedProviders } from "../../lib/inspection.mjs";
+import { sleep } from "../../lib/timers.mjs";
+import { gatewayFiles } from "../../lib/paths.mjs";
+import { BUILTIN_TOOL_NAMES } from "../../lib/status-tool.mjs";
 import { signalGroup } from "../../process/group.mjs";
 import { endProvider, startProvider } from "../provider-process.mjs";
 
 /** @typedef {import("../testing.mjs").TestTap} TestTap */
-/** @typedef {import("../../base/control.mjs").TraceFrame} TraceFrame */
+/** @typedef {import("../../link/control.mjs").TraceFrame} TraceFrame */
 /**
  * A message, or the begin or end of a connection, without what may be long.
  * @typedef {{connection: number, kind: TraceFrame["kind"], type: string, id: string, tool: string,
@@ -17,17 +17,17 @@ import { endProvider, startProvider } from "../provider-process.mjs";
  * @typedef {{name: string, description?: string, parameters?: any}} DeclaredTool
  */
 
-const LOOK_MS = 20;
+const POLL_MS = 20;
 /** One that floods does not fill the memory. */
-const MOST_FRAMES = 20_000;
+const MAX_FRAMES = 20_000;
 const TAIL_CHARACTERS = 4_000;
 const TAIL_LINES = 16;
 
 /** @param {unknown} value */
-const textOf = (value) => (typeof value === "string" ? value : "");
+const toText = (value) => (typeof value === "string" ? value : "");
 
 /** @param {string} text @returns {any} an object */
-function parsed(text) {
+function parseObject(text) {
   try {
     const value = JSON.parse(text);
     return typeof value === "object" && value !== null ? value : {};
@@ -49,7 +49,7 @@ export class Subject {
   command;
   #tail = "";
   #closed = false;
-  /** @type {import("../../base/control.mjs").Control | undefined} */
+  /** @type {import("../../link/control.mjs").Control | undefined} */
   #control;
   /** @type {import("node:child_process").ChildProcess | undefined} */
   #process;
@@ -113,13 +113,13 @@ export class Subject {
     this.#control?.close();
     const env = /** @type {NodeJS.ProcessEnv} */ ({ ...this.tap.env });
     this.#control = await openControl(gatewayFiles(env));
-    await this.#control.trace((frame) => this.#take(frame));
+    await this.#control.trace((frame) => this.#receive(frame));
   }
 
   /** @param {TraceFrame} frame */
-  #take({ connection, kind, text }) {
+  #receive({ connection, kind, text }) {
     const isMessage = kind === "received" || kind === "sent";
-    const message = isMessage ? parsed(text) : {};
+    const message = isMessage ? parseObject(text) : {};
     const { type, id, tool, code, replyTo } = message;
     if (kind === "received" && (type === "hello" || type === "tools.update")) {
       const tools = Array.isArray(message.tools) ? message.tools : [];
@@ -129,14 +129,14 @@ export class Subject {
     this.frames.push({
       connection,
       kind,
-      type: textOf(type),
-      id: textOf(id),
-      tool: textOf(tool),
-      code: textOf(code ?? message.errorCode),
-      text: isMessage ? textOf(message.message) : text,
-      replyTo: textOf(replyTo),
+      type: toText(type),
+      id: toText(id),
+      tool: toText(tool),
+      code: toText(code ?? message.errorCode),
+      text: isMessage ? toText(message.message) : text,
+      replyTo: toText(replyTo),
     });
-    if (this.frames.length > MOST_FRAMES) this.frames.shift();
+    if (this.frames.length > MAX_FRAMES) this.frames.shift();
   }
 
   /** Forgets what was said. */
@@ -150,7 +150,7 @@ export class Subject {
   }
 
   /** @param {Frame["kind"]} kind @param {string} [type] @returns {Frame[]} */
-  said(kind, type) {
+  listFrames(kind, type) {
     return this.frames.filter(
       (one) => one.kind === kind && (type === undefined || one.type === type),
     );
@@ -160,7 +160,7 @@ export class Subject {
 
   /** @param {() => unknown} look @param {number} ms @returns {Promise<boolean>} whether it was true in time */
   async until(look, ms) {
-    for (const end = performance.now() + ms; performance.now() < end; await sleep(LOOK_MS)) {
+    for (const end = performance.now() + ms; performance.now() < end; await sleep(POLL_MS)) {
       if (look()) return true;
     }
     return Boolean(look());
@@ -184,7 +184,7 @@ export class Subject {
 
   /** Names of its tools that the session has. */
   get tools() {
-    return [...this.tap.session.tools.keys()].filter((name) => !TOOLS_OF_TAP.has(name));
+    return [...this.tap.session.tools.keys()].filter((name) => !BUILTIN_TOOL_NAMES.has(name));
   }
 
   /**
@@ -193,7 +193,7 @@ export class Subject {
    * @returns {Promise<boolean>} false: too late, or its process has ended
    */
   async serves(tools, ms) {
-    for (const end = performance.now() + ms; !this.#closed; await sleep(LOOK_MS)) {
+    for (const end = performance.now() + ms; !this.#closed; await sleep(POLL_MS)) {
       const has = this.tools;
       if (tools.every((name) => has.includes(name)) && (await this.boundAs()).length > 0)
         return true;

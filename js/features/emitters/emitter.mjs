@@ -1,35 +1,35 @@
 // One emitter: when it runs is the schedule's business, what its lines are worth the feed's. It carries out what they
 // decide, and records each run.
 
-import { messageOf } from "../../base/errors.mjs";
-import { beginningOf } from "../../base/redact.mjs";
-import { Feed } from "./feed.mjs";
+import { errorMessage } from "../../lib/values.mjs";
+import { shortenRedacted } from "../../lib/redact.mjs";
+import { Feed } from "./streams.mjs";
 import {
-  digestOf,
-  hex,
-  MOST_TEXT,
-  newId,
-  oneLine,
+  computeDigest,
+  createRandomHex,
+  MAX_RECORD_TEXT,
+  createEmitterId,
+  toOneLine,
   recordRun,
   requirePermission,
-  savedRun,
-  traceparentOf,
+  toRunSnapshot,
+  toTraceparent,
 } from "./run.mjs";
 import { Schedule } from "./schedule.mjs";
 
-/** @typedef {import("../../base/emitter-spec.mjs").EmitterSpec} EmitterSpec */
+/** @typedef {import("../../config/emitter-spec.mjs").EmitterSpec} EmitterSpec */
 /** @typedef {import("../../feature-host/line-streams.mjs").ProgramEnd} ProgramEnd */
 /** @typedef {import("../../feature-host/line-streams.mjs").EndJudgement} EndJudgement */
 /** @typedef {import("./schedule.mjs").Decision} Decision */
 /** @typedef {import("./schedule.mjs").ScheduleState} ScheduleState */
 /** @typedef {ScheduleState & {running?: boolean}} FormerState */
-/** @typedef {import("./feed.mjs").Owner} Owner */
-/** @typedef {import("./feed.mjs").Parts} Parts */
+/** @typedef {import("./streams.mjs").Owner} Owner */
+/** @typedef {import("./streams.mjs").Parts} Parts */
 /** @typedef {import("./run.mjs").Run} Run */
 /** @typedef {import("./run.mjs").Outcome} Outcome */
-/** @typedef {import("./saved.mjs").Saved} Saved */
+/** @typedef {import("./store.mjs").EmitterSnapshot} EmitterSnapshot */
 /**
- * @typedef {object} How
+ * @typedef {object} EmitterOptions
  * @property {string} [id] of one that goes on
  * @property {boolean} [watched] its end is told to the model, whatever it is
  * @property {string} [gap] what was not read, where it goes on after a restart
@@ -39,12 +39,12 @@ import { Schedule } from "./schedule.mjs";
  * @property {boolean} [allowed] by the user, as an entry of a config
  */
 
-const MOST_TIMER = 2 ** 31 - 1;
+const MAX_TIMER_MS = 2 ** 31 - 1;
 /** From a prompt to its turn: the gateway waits 2 s for its record. */
 const TURN_MS = 10_000;
 
 /** A command that was cut off by the end of its process runs again: `maxRuns` does not count the one that was cut off. @param {EmitterSpec} spec @param {FormerState} former */
-const resumed = ({ kind }, { running, ...schedule }) => {
+const toResumedState = ({ kind }, { running, ...schedule }) => {
   if (!running || kind === "prompt") return schedule;
   return { ...schedule, runs: schedule.runs - 1, cut: (schedule.cut ?? 0) + 1 };
 };
@@ -69,7 +69,7 @@ export class Emitter {
   /** @type {{close: () => Promise<void>} | undefined} */
   #files;
   /** Why no further run follows; "": one may. */
-  #ended = "";
+  #endReason = "";
   /** How its last run in this process has ended. @type {({run: number} & Outcome) | undefined} */
   lastRun;
   /** @type {(() => void)[]} */
@@ -77,15 +77,23 @@ export class Emitter {
   /** Of the session, for prompts. @type {"busy" | "idle" | undefined} */
   #activity;
   /** Of what an http emitter has last seen: its digest. */
-  #seen;
-  /** As it was saved last; undefined: it has changed. @type {Saved | undefined} */
-  #saved;
+  #lastDigest;
+  /** As it was saved last; undefined: it has changed. @type {EmitterSnapshot | undefined} */
+  #snapshot;
 
-  /** @param {EmitterSpec} spec @param {Owner} owner @param {Parts} parts @param {How} [how] */
+  /** @param {EmitterSpec} spec @param {Owner} owner @param {Parts} parts @param {EmitterOptions} [how] */
   constructor(spec, owner, parts, how = {}) {
-    const { id = newId(), watched = false, gap = "", former, path, seen, allowed = false } = how;
+    const {
+      id = createEmitterId(),
+      watched = false,
+      gap = "",
+      former,
+      path,
+      seen,
+      allowed = false,
+    } = how;
     this.id = id;
-    this.#seen = seen;
+    this.#lastDigest = seen;
     this.#path = path;
     this.spec = spec;
     this.since = parts.now();
@@ -96,9 +104,9 @@ export class Emitter {
     const subscribe = spec.subscribe && spec.kind !== "prompt";
     this.feed = new Feed({ ...spec, subscribe }, owner, {
       ...parts,
-      onChange: () => this.#changed(),
+      onChange: () => this.#markChanged(),
     });
-    this.#schedule = new Schedule(spec, this.since, former && resumed(spec, former));
+    this.#schedule = new Schedule(spec, this.since, former && toResumedState(spec, former));
   }
 
   get owner() {
@@ -107,14 +115,14 @@ export class Emitter {
 
   /** Nothing of it runs yet. @returns {Promise<void>} rejected with a RangeError where a rule is wrong */
   async open() {
-    await this.feed.open(this.spec, (end) => this.#programEnded(end));
+    await this.feed.open(this.spec, (end) => this.#handleProgramEnd(end));
     if (this.spec.onChange) await this.#watch(this.spec.onChange);
   }
 
   /** @returns {Promise<void>} once what is due at once has begun */
   async begin() {
     if (this.#gap) this.feed.note(this.#gap, "surface");
-    await this.#look();
+    await this.#runDue();
     const [first] = this.nextRuns(1);
     // What has not run has no record: this one shows that it is there, and until when it waits.
     if (this.runs === 0 && this.spec.cron !== undefined && first !== undefined) {
@@ -131,33 +139,36 @@ export class Emitter {
   // ---- time ----------------------------------------------------------------------------------------
 
   /** Carries out what is due now. */
-  async #look() {
-    if (this.#ended) return;
+  async #runDue() {
+    if (this.#endReason) return;
     if (this.spec.kind === "prompt") {
       const session = await this.#parts.target(this.owner).catch(() => undefined);
-      if (this.#ended) return;
-      if (this.#run?.session !== undefined && session?.id !== this.#run.session) this.sessionGone();
-      this.#heard(session?.activity === "idle" && this.#run === undefined ? "idle" : "busy");
+      if (this.#endReason) return;
+      if (this.#run?.session !== undefined && session?.id !== this.#run.session)
+        this.handleSessionEnd();
+      this.#updateActivity(
+        session?.activity === "idle" && this.#run === undefined ? "idle" : "busy",
+      );
     }
     this.#apply(this.#schedule.tick(this.#parts.now()));
   }
 
   /** @param {"busy" | "idle"} activity of the session */
-  #heard(activity) {
+  #updateActivity(activity) {
     if (activity === this.#activity) return;
     this.#activity = activity;
-    this.#apply(this.#schedule.session(this.#parts.now(), activity));
+    this.#apply(this.#schedule.setActivity(this.#parts.now(), activity));
   }
 
   /** The session has finished its turn. @param {string} session */
-  sessionIdle(session) {
-    if (this.spec.kind !== "prompt" || this.#ended) return;
+  handleSessionIdle(session) {
+    if (this.spec.kind !== "prompt" || this.#endReason) return;
     if (this.#run?.session === session) this.#endRun({ status: "ok" });
-    void this.#look();
+    void this.#runDue();
   }
 
   /** A prompt ends with its session. */
-  sessionGone() {
+  handleSessionEnd() {
     if (this.spec.kind === "prompt") this.#endRun({ status: "stopped" });
   }
 
@@ -167,20 +178,20 @@ export class Emitter {
       folder: this.owner.folder,
       globs,
       onChange: () => {
-        if (!this.#ended) this.#apply(this.#schedule.changed(this.#parts.now()));
+        if (!this.#endReason) this.#apply(this.#schedule.recordChange(this.#parts.now()));
       },
       onFailed: (/** @type {string} */ reason) => {
         this.feed.note(`changes of files are not seen any more: ${reason}`, "inject");
         void this.stop("nothing can begin a run");
       },
     });
-    if (this.#ended) await files.close();
+    if (this.#endReason) await files.close();
     else this.#files = files;
   }
 
   /** @param {Decision[]} decisions */
   #apply(decisions) {
-    this.#saved = undefined;
+    this.#snapshot = undefined;
     for (const decision of decisions) {
       if (decision.do === "start") this.#start(decision.run);
       else if (decision.do === "kill") void this.#stopRun("the next run is due");
@@ -188,16 +199,16 @@ export class Emitter {
         this.feed.note(`a run was left out: ${decision.why}`, "keep");
       } else if (decision.do === "done") this.#finish(decision.why);
     }
-    this.#wake();
-    if (decisions.length > 0) this.#changed();
+    this.#scheduleWake();
+    if (decisions.length > 0) this.#markChanged();
   }
 
-  #wake() {
+  #scheduleWake() {
     clearTimeout(this.#timer);
-    const at = this.#ended ? undefined : this.#schedule.wakeAt;
+    const at = this.#endReason ? undefined : this.#schedule.wakeAt;
     if (at === undefined) return;
-    const wait = Math.min(Math.max(at - this.#parts.now(), 1), MOST_TIMER);
-    this.#timer = setTimeout(() => void this.#look(), wait);
+    const wait = Math.min(Math.max(at - this.#parts.now(), 1), MAX_TIMER_MS);
+    this.#timer = setTimeout(() => void this.#runDue(), wait);
   }
 
   // ---- runs ----------------------------------------------------------------------------------------
@@ -206,31 +217,37 @@ export class Emitter {
   #start(number) {
     const { kept, dropped, injected } = this.feed.counters();
     const before = { kept, dropped, injected };
-    this.#run = { number, at: this.#parts.now(), trace: hex(16), span: hex(8), before };
-    this.feed.setRun(number, traceparentOf(this.#run));
+    this.#run = {
+      number,
+      at: this.#parts.now(),
+      trace: createRandomHex(16),
+      span: createRandomHex(8),
+      before,
+    };
+    this.feed.setRun(number, toTraceparent(this.#run));
     const { kind } = this.spec;
     const works = { command: this.#execute, prompt: this.#prompt, http: this.#fetch };
     const run = this.#run;
     works[kind].call(this, number).catch((error) => {
-      if (this.#run === run) this.#failed(number, oneLine(messageOf(error)));
+      if (this.#run === run) this.#failRun(number, toOneLine(errorMessage(error)));
     });
   }
 
   /** @param {number} number @param {string} why */
-  #failed(number, why) {
-    if (this.spec.kind === "prompt") return this.#refused(why);
+  #failRun(number, why) {
+    if (this.spec.kind === "prompt") return this.#rejectRun(why);
     const what = this.spec.kind === "http" ? "failed" : "did not start";
     this.feed.note(`run ${number} ${what}: ${why}`, "inject");
     this.#endRun({ status: "failed", error: why });
   }
 
   /** The session did not take the prompt, which does not count as a run. @param {string} why */
-  #refused(why) {
+  #rejectRun(why) {
     this.#run = undefined;
     this.feed.note(`a run was left out: ${why}`, "surface");
     for (const resolve of this.#onRunEnd.splice(0)) resolve();
-    if (!this.#ended) this.#apply(this.#schedule.refused(this.#parts.now()));
-    this.#changed();
+    if (!this.#endReason) this.#apply(this.#schedule.rejectRun(this.#parts.now()));
+    this.#markChanged();
   }
 
   async #execute() {
@@ -254,20 +271,20 @@ export class Emitter {
     if (!run || this.#run !== run) return;
     run.session = session.id;
     const { name, prompt = "" } = this.spec;
-    await this.#parts.teller.prompt(session.id, name, number, prompt, this.feed.traceparent);
+    await this.#parts.notifications.prompt(session.id, name, number, prompt, this.feed.traceparent);
     if (this.#run !== run) return;
     this.feed.note(`run ${number}: ${prompt}`, "keep");
-    this.#heard("busy");
+    this.#updateActivity("busy");
     clearTimeout(this.#turnTimer);
-    this.#turnTimer = setTimeout(() => void this.#expectTurn(run), TURN_MS);
+    this.#turnTimer = setTimeout(() => void this.#checkTurn(run), TURN_MS);
   }
 
   /** A prompt that could not be recorded is not sent, so no turn begins or ends. @param {Run} run */
-  async #expectTurn(run) {
+  async #checkTurn(run) {
     const session = await this.#parts.target(this.owner).catch(() => undefined);
     if (this.#run !== run || session?.id !== run.session || session?.activity !== "idle") return;
-    this.#refused("no turn has begun with its prompt");
-    void this.#look();
+    this.#rejectRun("no turn has begun with its prompt");
+    void this.#runDue();
   }
 
   /** What has changed since the last look is the run's lines. */
@@ -275,20 +292,20 @@ export class Emitter {
     const { url = "", jsonPath } = this.spec;
     const run = this.#run;
     await requirePermission(this, "web_fetch", { url }, this.#parts);
-    const { valueOf } = await import("./http.mjs");
-    const value = await valueOf(this.#parts.services, url, jsonPath);
-    const seen = await digestOf(value);
-    if (this.#run !== run || this.#ended) return;
-    if (this.#seen === undefined) {
-      this.feed.note(`at first: ${beginningOf(oneLine(value), MOST_TEXT)}`, "keep");
-    } else if (seen !== this.#seen) this.feed.post(value);
-    this.feed.heard();
-    this.#seen = seen;
+    const { fetchValue } = await import("./http.mjs");
+    const value = await fetchValue(this.#parts.services, url, jsonPath);
+    const seen = await computeDigest(value);
+    if (this.#run !== run || this.#endReason) return;
+    if (this.#lastDigest === undefined) {
+      this.feed.note(`at first: ${shortenRedacted(toOneLine(value), MAX_RECORD_TEXT)}`, "keep");
+    } else if (seen !== this.#lastDigest) this.feed.post(value);
+    this.feed.touch();
+    this.#lastDigest = seen;
     this.#endRun({ status: "ok" });
   }
 
   /** @param {ProgramEnd} end @returns {EndJudgement} */
-  #programEnded({ code, signal }) {
+  #handleProgramEnd({ code, signal }) {
     const stopped = this.#run?.stopped !== undefined;
     const good = code === 0;
     // The entry of the end is in the feed when this has returned.
@@ -308,8 +325,8 @@ export class Emitter {
     this.lastRun = { run: run.number, status, ...end };
     recordRun(this, run, { status, ...end }, this.#parts);
     for (const resolve of this.#onRunEnd.splice(0)) resolve();
-    if (!this.#ended) this.#apply(this.#schedule.ended(this.#parts.now(), status === "ok"));
-    this.#changed();
+    if (!this.#endReason) this.#apply(this.#schedule.endRun(this.#parts.now(), status === "ok"));
+    this.#markChanged();
   }
 
   /** @param {string} why */
@@ -328,17 +345,17 @@ export class Emitter {
   /** Another session has it now: after /clear. @param {Owner} owner */
   adopt(owner) {
     this.feed.owner = owner;
-    this.#changed();
-    this.sessionGone();
+    this.#markChanged();
+    this.handleSessionEnd();
     this.feed.note("the session was cleared; the emitter goes on in the next one", "keep");
-    void this.#look();
+    void this.#runDue();
   }
 
   /** @param {string} why */
   #finish(why) {
     void this.#files?.close();
-    this.#ended ||= why;
-    this.feed.expectNothing();
+    this.#endReason ||= why;
+    this.feed.clearDeadline();
     clearTimeout(this.#timer);
     clearTimeout(this.#turnTimer);
   }
@@ -350,18 +367,18 @@ export class Emitter {
     this.#finish("stopped");
     if (!isOver) this.feed.note(`stopped: ${why}`, "keep");
     await this.#stopRun(why);
-    this.#changed();
+    this.#markChanged();
   }
 
   /** @returns {"running" | "waiting" | "ended"} */
   get state() {
     if (this.#run) return "running";
-    return this.#ended ? "ended" : "waiting";
+    return this.#endReason ? "ended" : "waiting";
   }
 
   /** Why it has ended. */
-  get why() {
-    return this.#ended;
+  get endReason() {
+    return this.#endReason;
   }
 
   get runs() {
@@ -374,26 +391,26 @@ export class Emitter {
   }
 
   /** What is saved of it is another now. */
-  #changed() {
-    this.#saved = undefined;
+  #markChanged() {
+    this.#snapshot = undefined;
     this.#parts.onChange();
   }
 
   /**
    * What a process that follows needs. Each start of an emitter asks all of them, of which few have changed.
-   * @returns {Saved}
+   * @returns {EmitterSnapshot}
    */
-  saved() {
-    if (this.#saved) return this.#saved;
+  toSnapshot() {
+    if (this.#snapshot) return this.#snapshot;
     const { id, spec, owner } = this;
     const { rules, subscribe, delivery } = this.feed;
     const now = { ...spec, rules, ...(spec.kind !== "prompt" && { subscribe, delivery }) };
     const { allowed } = this;
     const schedule = { ...this.#schedule.state, running: this.#run !== undefined };
     const path = this.#path;
-    const seen = this.#seen;
+    const seen = this.#lastDigest;
     const watched = this.#watched;
-    const run = this.#run && savedRun(this.#run);
-    return (this.#saved = { id, spec: now, owner, path, seen, allowed, schedule, watched, run });
+    const run = this.#run && toRunSnapshot(this.#run);
+    return (this.#snapshot = { id, spec: now, owner, path, seen, allowed, schedule, watched, run });
   }
 }

@@ -1,17 +1,17 @@
 // Emitters: background work whose output is read line by line. The code is loaded with the first use.
 
-import { emitterParameters, filterParameters } from "../../base/emitter-parameters.mjs";
-import { messageOf } from "../../base/errors.mjs";
-import { SLASH } from "../../base/slash-commands.mjs";
-import { Beginning, HOLD } from "./beginning.mjs";
+import { emitterParameters, filterParameters } from "../../config/emitter-parameters.mjs";
+import { errorMessage } from "../../lib/values.mjs";
+import { SLASH } from "../../lib/slash-commands.mjs";
+import { AutoStart, HOLD } from "./auto-start.mjs";
 
 /** Where the gateway's host did not answer. */
-const AGAIN_MS = 3000;
+const RETRY_MS = 3000;
 const TEXT = { type: "string" };
 const NAME = { name: TEXT };
 const CHANNEL = { channel: TEXT };
 const FORCE = { force: { type: "boolean" } };
-const KEPT = {
+const PERSISTENCE_FIELDS = {
   scope: { enum: ["temporary", "persistent"], description: "persistent: also in the config." },
   managedBy: { enum: ["modelOwned", "userOwned"] },
 };
@@ -30,7 +30,7 @@ const tool = (name, description, given) => ({
   ...{ description, parameters: given },
 });
 
-/** @type {import("../../registry/descriptor.mjs").Descriptor} */
+/** @type {import("../../feature-host/descriptor.mjs").Descriptor} */
 export const descriptor = {
   id: "builtin:emitters",
   displayName: "Emitters",
@@ -74,7 +74,7 @@ export const descriptor = {
     tool("tap_stop_emitter", "Stops an emitter.", {
       ...parameters(["name"], {
         ...NAME,
-        scope: KEPT.scope,
+        scope: PERSISTENCE_FIELDS.scope,
         ...FORCE,
       }),
     }),
@@ -90,7 +90,7 @@ export const descriptor = {
         ...NAME,
         ...filterParameters,
         test: { type: "boolean", description: "Only say it." },
-        ...KEPT,
+        ...PERSISTENCE_FIELDS,
         ...FORCE,
       }),
     ),
@@ -121,14 +121,14 @@ export const descriptor = {
         ...CHANNEL,
         delivery: TEXT,
         description: TEXT,
-        ...KEPT,
+        ...PERSISTENCE_FIELDS,
         ...FORCE,
       }),
     ),
     tool(
       "tap_disable_injector",
       "Keeps lines of a stream from you.",
-      parameters(["channel"], { ...CHANNEL, ...KEPT, ...FORCE }),
+      parameters(["channel"], { ...CHANNEL, ...PERSISTENCE_FIELDS, ...FORCE }),
     ),
   ],
   commands: [SLASH.loop, SLASH.watch, SLASH.emit],
@@ -149,18 +149,18 @@ const TOOLS = /** @type {const} */ ({
 
 /**
  * Its tools and its commands.
- * @param {import("../../registry/installation.mjs").Context} context
+ * @param {import("../../feature-host/installation.mjs").Context} context
  * @param {() => Promise<import("./manager.mjs").Emitters>} load
  */
 function serve(context, load) {
-  /** @type {import("../../base/work-consent.mjs").WorkConsent | undefined} */
+  /** @type {import("../../lib/work-consent.mjs").WorkConsent | undefined} */
   let consent;
   for (const [name, served] of Object.entries(TOOLS)) {
     context.tools.register(name, async (args, { session: id }) => {
       const [emitters, tools, { WorkConsent }] = await Promise.all([
         load(),
         import("./tools.mjs"),
-        import("../../base/work-consent.mjs"),
+        import("../../lib/work-consent.mjs"),
       ]);
       consent ??= new WorkConsent(/** @type {any} */ (context.services.sessions));
       return tools[served](
@@ -171,13 +171,13 @@ function serve(context, load) {
   }
   for (const name of /** @type {const} */ (["loop", "watch", "emit"])) {
     context.commands.register(`tap-${name}`, async ({ args, session: { id } }) => {
-      const [emitters, slash] = await Promise.all([load(), import("./slash.mjs")]);
+      const [emitters, slash] = await Promise.all([load(), import("./slash-commands.mjs")]);
       return slash[name](emitters, await emitters.session(id), args, context);
     });
   }
 }
 
-/** @param {import("../../registry/installation.mjs").Context} context */
+/** @param {import("../../feature-host/installation.mjs").Context} context */
 export async function install(context) {
   const { services } = context;
   /** @type {Promise<import("./manager.mjs").Emitters> | undefined} */
@@ -189,8 +189,8 @@ export async function install(context) {
       await emitters.close(false);
       throw error;
     });
-    beginning.close();
-    void emitters.configured.look();
+    autoStart.close();
+    void emitters.configEmitters.poll();
     return emitters;
   };
   const load = () =>
@@ -198,36 +198,37 @@ export async function install(context) {
       loaded = undefined; // the next need tries again
       throw error;
     }));
-  const beginning = new Beginning(services, load);
+  const autoStart = new AutoStart(services, load);
   /** @param {string} id of a session @returns {Promise<import("./manager.mjs").Emitters | undefined>} */
-  const of = (id) => loaded?.catch(() => undefined) ?? beginning.look(id);
+  const findEmitters = (id) => loaded?.catch(() => undefined) ?? autoStart.checkConfig(id);
   await services.sessions.watch({
     onStarted: (/** @type {string} */ id) =>
-      void of(id).then((emitters) => emitters?.sessionStarted(id)),
-    onIdle: (/** @type {string} */ id) => void of(id).then((emitters) => emitters?.sessionIdle(id)),
+      void findEmitters(id).then((emitters) => emitters?.handleSessionStart(id)),
+    onIdle: (/** @type {string} */ id) =>
+      void findEmitters(id).then((emitters) => emitters?.handleSessionIdle(id)),
     onEnded: (/** @type {string} */ id) =>
-      void loaded?.then((emitters) => emitters.sessionEnded(id)).catch(() => {}),
+      void loaded?.then((emitters) => emitters.handleSessionEnd(id)).catch(() => {}),
   });
   serve(context, load);
   /** @type {NodeJS.Timeout | undefined} */
   let again;
   let isOver = false;
-  const goOn = (said = "") =>
+  const resume = (said = "") =>
     load().then(
       () => {},
       (error) => {
-        const text = `what ran before could not go on, and is tried again: ${messageOf(error)}`;
+        const text = `what ran before could not go on, and is tried again: ${errorMessage(error)}`;
         if (text !== said) context.diagnostics.add(text);
-        if (!isOver) again = setTimeout(() => void goOn(text), AGAIN_MS).unref();
+        if (!isOver) again = setTimeout(() => void resume(text), RETRY_MS).unref();
       },
     );
   // What a former process ran goes on without being asked for.
-  if ((await services.files.list()).includes("emitters")) await goOn();
+  if ((await services.files.list()).includes("emitters")) await resume();
   else await services.holds.release(HOLD).catch(() => {}); // of a process that ended too early
   const stop = async () => {
     isOver = true;
     clearTimeout(again);
-    beginning.close();
+    autoStart.close();
     await (await loaded?.catch(() => undefined))?.close();
   };
   return { stop };

@@ -1,15 +1,15 @@
 // What an http emitter watches: the body of a URL, or a part of its JSON.
 
-import { jsonPathSteps, valueAt } from "../../base/emitter-json-path.mjs";
+import { parseJsonPath, resolveJsonPath } from "../../config/emitter-values.mjs";
 
 const TIMEOUT_MS = 20_000;
 
 /**
- * @param {import("../../registry/services.mjs").Services} services @param {string} url
+ * @param {import("../../feature-host/service-access.mjs").Services} services @param {string} url
  * @param {string} [jsonPath] as emitter-spec.mjs has checked it
  * @returns {Promise<string>} rejected with the reason, for people
  */
-export async function valueOf(services, url, jsonPath) {
+export async function fetchValue(services, url, jsonPath) {
   const { status, text, cut } = await services.network.get({ url, timeoutMs: TIMEOUT_MS });
   if (status < 200 || status > 299) throw new Error(`the server has answered with ${status}`);
   if (jsonPath === undefined) return text;
@@ -21,6 +21,6 @@ export async function valueOf(services, url, jsonPath) {
   } catch {
     throw new Error("the answer is not JSON, which a jsonPath needs");
   }
-  const value = valueAt(document, jsonPathSteps(jsonPath) ?? []);
+  const value = resolveJsonPath(document, parseJsonPath(jsonPath) ?? []);
   return typeof value === "string" ? value : (JSON.stringify(value) ?? "nothing");
 }

@@ -1,7 +1,7 @@
 // One run of an emitter, and what is recorded of it.
 
-import { messageOf } from "../../base/errors.mjs";
-import { beginningOf } from "../../base/redact.mjs";
+import { errorMessage } from "../../lib/values.mjs";
+import { shortenRedacted } from "../../lib/redact.mjs";
 
 /**
  * @typedef {object} Run
@@ -16,53 +16,53 @@ import { beginningOf } from "../../base/redact.mjs";
  * @typedef {{status: "ok" | "failed" | "stopped", exitCode?: number, signal?: string, error?: string}} Outcome
  */
 
-/** Of one that goes on, for a process that follows. @typedef {Pick<Run, "number" | "at" | "trace" | "session">} SavedRun */
+/** Of one that goes on, for a process that follows. @typedef {Pick<Run, "number" | "at" | "trace" | "session">} RunSnapshot */
 
 /** Of a text in the record of a run. */
-export const MOST_TEXT = 500;
+export const MAX_RECORD_TEXT = 500;
 
 /** @param {Uint8Array} bytes */
-const digits = (bytes) => [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+const toHex = (bytes) => [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 
 /** At random. @param {number} bytes */
-export const hex = (bytes) => digits(crypto.getRandomValues(new Uint8Array(bytes)));
+export const createRandomHex = (bytes) => toHex(crypto.getRandomValues(new Uint8Array(bytes)));
 
 /** What a run gives to what it begins. @param {Pick<Run, "trace" | "span">} of */
-export const traceparentOf = ({ trace, span }) => `00-${trace}-${span}-01`;
+export const toTraceparent = ({ trace, span }) => `00-${trace}-${span}-01`;
 
-export const newId = () => `e-${crypto.randomUUID().slice(0, 8)}`;
+export const createEmitterId = () => `e-${crypto.randomUUID().slice(0, 8)}`;
 
 /** @param {string} text @returns {Promise<string>} */
-export async function digestOf(text) {
+export async function computeDigest(text) {
   const bytes = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
-  return digits(new Uint8Array(bytes));
+  return toHex(new Uint8Array(bytes));
 }
 
 /** A text of others in a line of ours. @param {string} text */
-export const oneLine = (text) => text.replace(/\s*[\r\n\u2028\u2029]+\s*/g, " ");
+export const toOneLine = (text) => text.replace(/\s*[\r\n\u2028\u2029]+\s*/g, " ");
 
-/** @param {Run} run @returns {SavedRun} */
-export const savedRun = ({ number, at, trace, session }) => ({
+/** @param {Run} run @returns {RunSnapshot} */
+export const toRunSnapshot = ({ number, at, trace, session }) => ({
   ...{ number, at, trace },
   ...(session !== undefined && { session }),
 });
 
-/** The file is read as if anybody had written it. @param {any} run @returns {run is SavedRun} */
-export const isSavedRun = (run) =>
+/** The file is read as if anybody had written it. @param {any} run @returns {run is RunSnapshot} */
+export const isRunSnapshot = (run) =>
   [run?.number, run?.at].every(Number.isSafeInteger) &&
   /^[0-9a-f]{32}$/.test(run.trace) &&
   ["undefined", "string"].includes(typeof run.session);
 
-/** @param {import("../../base/emitter-spec.mjs").EmitterSpec} spec */
-function commandOf({ command, argv }) {
+/** @param {import("../../config/emitter-spec.mjs").EmitterSpec} spec */
+function toCommandField({ command, argv }) {
   const text = command ?? argv?.join(" ");
-  return text !== undefined && { command: beginningOf(text, MOST_TEXT) };
+  return text !== undefined && { command: shortenRedacted(text, MAX_RECORD_TEXT) };
 }
 
 /**
  * The work is the agent's wherever it comes from: the rules and gates for such a tool hold.
  * @param {Pick<import("./emitter.mjs").Emitter, "owner" | "allowed">} emitter
- * @param {string} tool @param {object} args @param {import("./feed.mjs").Parts} parts
+ * @param {string} tool @param {object} args @param {import("./streams.mjs").Parts} parts
  */
 export async function requirePermission({ owner, allowed: byUser }, tool, args, parts) {
   const session = await parts.target(owner);
@@ -78,26 +78,30 @@ export async function requirePermission({ owner, allowed: byUser }, tool, args, 
 
 /**
  * A run that has ended with its process: when, and what its lines were worth, nobody knows.
- * @param {Pick<import("./emitter.mjs").Emitter, "id" | "spec" | "owner">} emitter @param {SavedRun} run
- * @param {Pick<import("../../registry/installation.mjs").Context, "services" | "diagnostics">} context
+ * @param {Pick<import("./emitter.mjs").Emitter, "id" | "spec" | "owner">} emitter @param {RunSnapshot} run
+ * @param {Pick<import("../../feature-host/installation.mjs").Context, "services" | "diagnostics">} context
  */
-export function recordCut({ id, spec, owner }, { number, at, ...run }, { services, diagnostics }) {
+export function recordInterruptedRun(
+  { id, spec, owner },
+  { number, at, ...run },
+  { services, diagnostics },
+) {
   const session = owner.session ?? run.session;
   const body = {
     ...{ emitter: spec.name, id, run: number, start: at, status: "interrupted" },
-    ...commandOf(spec),
+    ...toCommandField(spec),
   };
   const whose = { trace: run.trace, ...(session !== undefined && { session }) };
   services.records
     .append({ collection: "emitter_run", ...whose, body })
     .catch((/** @type {unknown} */ failed) =>
-      diagnostics.add(`a run was not recorded: ${messageOf(failed)}`),
+      diagnostics.add(`a run was not recorded: ${errorMessage(failed)}`),
     );
 }
 
 /**
  * @param {Pick<import("./emitter.mjs").Emitter, "id" | "spec" | "feed" | "owner" | "nextRuns">} emitter
- * @param {Run} run @param {Outcome} outcome @param {import("./feed.mjs").Parts} parts
+ * @param {Run} run @param {Outcome} outcome @param {import("./streams.mjs").Parts} parts
  */
 export function recordRun(emitter, run, outcome, parts) {
   const { id, spec, feed, owner } = emitter;
@@ -107,10 +111,10 @@ export function recordRun(emitter, run, outcome, parts) {
   const body = {
     ...{ emitter: spec.name, id, run: run.number, start: run.at, status },
     durationMs: Math.max(0, parts.now() - run.at),
-    ...commandOf(spec),
+    ...toCommandField(spec),
     ...(exitCode !== undefined && { exitCode }),
     ...(signal !== undefined && { signal }),
-    ...(error !== undefined && { error: beginningOf(error, MOST_TEXT) }),
+    ...(error !== undefined && { error: shortenRedacted(error, MAX_RECORD_TEXT) }),
     ...(nextAt !== undefined && { nextAt }),
     kept: kept - run.before.kept,
     dropped: dropped - run.before.dropped,
@@ -121,7 +125,7 @@ export function recordRun(emitter, run, outcome, parts) {
   const append = (/** @type {string} */ collection, /** @type {object} */ what) =>
     parts.services.records
       .append({ collection, ...whose, body: what })
-      .catch((failed) => parts.onDiagnostic(`a run was not recorded: ${messageOf(failed)}`));
+      .catch((failed) => parts.onDiagnostic(`a run was not recorded: ${errorMessage(failed)}`));
   void append("emitter_run", body);
   void append("span", {
     ...{ traceId: run.trace, spanId: run.span, parentSpanId: "", name: `emitter ${spec.name}` },

@@ -1,9 +1,9 @@
 // When an emitter runs: time and events in, decisions out. It has no timer and reads no clock. Time is Unix time and
 // may jump; then nothing is caught up, and the emitter is not silent for longer than one interval.
 
-import { nextCron, zoneAt } from "../../base/emitter-cron.mjs";
+import { nextCronTime, readZoneOffset } from "../../config/emitter-values.mjs";
 
-/** @typedef {import("../../base/emitter-spec.mjs").EmitterSpec} EmitterSpec */
+/** @typedef {import("../../config/emitter-spec.mjs").EmitterSpec} EmitterSpec */
 /** @typedef {"first" | "due" | "missed" | "changed" | "idle" | "restart"} Reason */
 /**
  * What the caller does, in this order.
@@ -25,9 +25,9 @@ import { nextCron, zoneAt } from "../../base/emitter-cron.mjs";
 /** A run that begins later than this was missed: the computer slept, or the clock was set. */
 export const LATE_MS = 60_000;
 /** A timer does not count a sleep, so the caller looks at the clock at least so often. */
-export const LOOK_MS = 30_000;
+export const CLOCK_CHECK_MS = 30_000;
 export const BACKOFF_MS = 500;
-export const MOST_BACKOFF_MS = 30_000;
+export const MAX_BACKOFF_MS = 30_000;
 /** A run of a continuous command that was as long counts as good. */
 export const GOOD_RUN_MS = 60_000;
 /** How long the session has nothing to do before it counts as idle, and what is between two runs at least. */
@@ -35,21 +35,21 @@ export const IDLE_MS = 2000;
 export const IDLE_GAP_MS = 10_000;
 /** Changes of files count as one until files rest for DEBOUNCE_MS, at most for MOST_DEBOUNCE_MS in all. */
 export const DEBOUNCE_MS = 300;
-export const MOST_DEBOUNCE_MS = 5000;
+export const MAX_DEBOUNCE_MS = 5000;
 /**
  * A change within IN_ROW_MS of a run may be the run's own. After FREE_IN_ROW such runs in a row the next ones wait,
  * each twice as long as the one before, up to MOST_WAIT_MS: what writes its own files does not run without a pause.
  */
 export const IN_ROW_MS = 1000;
 export const FREE_IN_ROW = 5;
-export const MOST_WAIT_MS = 60_000;
+export const MAX_WAIT_MS = 60_000;
 
 /** @param {EmitterSpec} spec */
 const isTimed = ({ every, cron }) => every !== undefined || cron !== undefined;
 
 /** @param {EmitterSpec} spec @param {number} after a time that is due, or now @param {number} now */
-function following({ every, cron, timezone }, after, now) {
-  if (cron !== undefined) return nextCron(cron, timezone, Math.max(after, now));
+function nextDue({ every, cron, timezone }, after, now) {
+  if (cron !== undefined) return nextCronTime(cron, timezone, Math.max(after, now));
   if (every === undefined) return Infinity;
   // In step with what went before, and never in the past.
   return after + every * Math.max(1, Math.floor((now - after) / every) + 1);
@@ -64,8 +64,8 @@ function following({ every, cron, timezone }, after, now) {
 export function nextRuns(spec, now, count, first) {
   const times = [];
   const most = Math.min(count, spec.maxRuns ?? Infinity);
-  let at = first ?? (spec.cron === undefined ? now : following(spec, now, now));
-  for (; isTimed(spec) && times.length < most && at !== Infinity; at = following(spec, at, at)) {
+  let at = first ?? (spec.cron === undefined ? now : nextDue(spec, now, now));
+  for (; isTimed(spec) && times.length < most && at !== Infinity; at = nextDue(spec, at, at)) {
     times.push(at);
   }
   return times;
@@ -75,7 +75,7 @@ export function nextRuns(spec, now, count, first) {
 function firstDue(spec, now, former) {
   if (typeof former?.due === "number") return former.due;
   if (spec.idle) return Infinity;
-  if (spec.cron !== undefined || (former && isTimed(spec))) return following(spec, now, now);
+  if (spec.cron !== undefined || (former && isTimed(spec))) return nextDue(spec, now, now);
   // A run that was cut off by the end of its process begins again, within maxRuns.
   return former && spec.onChange ? Infinity : now;
 }
@@ -85,18 +85,18 @@ export class Schedule {
   /** When the next run is due; Infinity: nobody knows. @type {number} */
   #due = Infinity;
   /** @type {Reason} */
-  #why = "first";
+  #reason = "first";
   #last;
   #runs;
   #cut;
   #failures;
   /** When the running one began. @type {number | undefined} */
-  #began;
+  #startedAt;
   /** A run begins when the running one has ended. @type {Reason | undefined} */
-  #waiting;
+  #queuedReason;
   #busy = true;
   /** The first of the changes that have had no run. @type {number | undefined} */
-  #changed;
+  #firstChangeAt;
   #lastStart = -Infinity;
   #lastEnd = -Infinity;
   /** Runs that followed upon another by what changed during it or soon after it. */
@@ -117,8 +117,8 @@ export class Schedule {
     this.#failures = former?.failures ?? 0;
     this.#due = firstDue(spec, now, former);
     this.#zone = this.#zoneAt(now);
-    if (former) this.#why = spec.continuous ? "restart" : "due";
-    else if (spec.cron !== undefined) this.#why = "due";
+    if (former) this.#reason = spec.continuous ? "restart" : "due";
+    else if (spec.cron !== undefined) this.#reason = "due";
   }
 
   /** @returns {ScheduleState} to be kept, for a process that follows */
@@ -129,7 +129,7 @@ export class Schedule {
   }
 
   get isRunning() {
-    return this.#began !== undefined;
+    return this.#startedAt !== undefined;
   }
 
   get isDone() {
@@ -147,9 +147,9 @@ export class Schedule {
 
   /** When tick() has to be called at the latest. @returns {number | undefined} undefined: after an event only */
   get wakeAt() {
-    return this.due === undefined || this.#waits()
+    return this.due === undefined || this.#isWaitingForIdle()
       ? undefined
-      : Math.min(this.due, this.#last + LOOK_MS);
+      : Math.min(this.due, this.#last + CLOCK_CHECK_MS);
   }
 
   /** @param {number} count @returns {number[]} the next times, as far as they are known */
@@ -160,11 +160,11 @@ export class Schedule {
   }
 
   /** The running one was none: the session did not take its prompt. @param {number} now @returns {Decision[]} */
-  refused(now) {
-    if (this.#began === undefined) return [];
-    this.#look(now);
-    this.#began = undefined;
-    this.#waiting = undefined;
+  rejectRun(now) {
+    if (this.#startedAt === undefined) return [];
+    this.#advanceClock(now);
+    this.#startedAt = undefined;
+    this.#queuedReason = undefined;
     this.#runs -= 1;
     if (this.#isDone) return [];
     if (this.#spec.idle) this.#awaitIdle(now);
@@ -174,38 +174,38 @@ export class Schedule {
 
   /** Time has passed. @param {number} now @returns {Decision[]} */
   tick(now) {
-    this.#look(now);
-    if (this.#isDone || now < this.#due || this.#waits()) return [];
-    const isLate = now - this.#due > LATE_MS && isTimed(this.#spec) && this.#why !== "first";
-    this.#due = following(this.#spec, this.#due, now);
-    this.#changed = undefined;
-    if (!isLate) return this.#begin(now, this.#why);
+    this.#advanceClock(now);
+    if (this.#isDone || now < this.#due || this.#isWaitingForIdle()) return [];
+    const isLate = now - this.#due > LATE_MS && isTimed(this.#spec) && this.#reason !== "first";
+    this.#due = nextDue(this.#spec, this.#due, now);
+    this.#firstChangeAt = undefined;
+    if (!isLate) return this.#begin(now, this.#reason);
     return this.#spec.missed === "once"
       ? this.#begin(now, "missed")
       : [{ do: "skip", why: "missed" }];
   }
 
   /** The running one has ended. @param {number} now @param {boolean} good @returns {Decision[]} */
-  ended(now, good) {
-    const began = this.#began;
+  endRun(now, good) {
+    const began = this.#startedAt;
     if (began === undefined) return [];
-    this.#look(now);
-    this.#began = undefined;
+    this.#advanceClock(now);
+    this.#startedAt = undefined;
     this.#lastEnd = now;
-    const waiting = this.#waiting;
-    this.#waiting = undefined;
+    const waiting = this.#queuedReason;
+    this.#queuedReason = undefined;
     if (this.#isDone) return [];
     if (this.#runs >= (this.#spec.maxRuns ?? Infinity)) return this.#finish("maxRuns");
     if (waiting !== undefined) return this.#begin(now, waiting);
     if (this.#spec.idle) this.#awaitIdle(now);
-    else if (this.#spec.continuous) return this.#again(now, now - began, good);
+    else if (this.#spec.continuous) return this.#restart(now, now - began, good);
     else if (!isTimed(this.#spec) && !this.#spec.onChange) return this.#finish("ended");
     return [];
   }
 
   /** @param {number} now @param {"busy" | "idle"} state of the session @returns {Decision[]} */
-  session(now, state) {
-    this.#look(now);
+  setActivity(now, state) {
+    this.#advanceClock(now);
     this.#busy = state === "busy";
     if (this.#spec.kind !== "prompt" || this.#isDone) return [];
     if (this.#spec.idle) {
@@ -217,25 +217,25 @@ export class Schedule {
   }
 
   /** Files that it watches have changed. @param {number} now @returns {Decision[]} */
-  changed(now) {
-    this.#look(now);
+  recordChange(now) {
+    this.#advanceClock(now);
     if (!this.#spec.onChange || this.#isDone) return [];
     if (!this.isRunning && now - this.#lastEnd > IN_ROW_MS) this.#inRow = 0;
-    const wait = Math.min(DEBOUNCE_MS * 2 ** Math.max(0, this.#inRow - FREE_IN_ROW), MOST_WAIT_MS);
-    this.#changed ??= now;
-    this.#due = Math.min(now + wait, this.#changed + Math.max(wait, MOST_DEBOUNCE_MS));
-    this.#why = "changed";
+    const wait = Math.min(DEBOUNCE_MS * 2 ** Math.max(0, this.#inRow - FREE_IN_ROW), MAX_WAIT_MS);
+    this.#firstChangeAt ??= now;
+    this.#due = Math.min(now + wait, this.#firstChangeAt + Math.max(wait, MAX_DEBOUNCE_MS));
+    this.#reason = "changed";
     return this.tick(now);
   }
 
   /** No run follows. Whether one is still running is the caller's business. @returns {Decision[]} */
   stop() {
-    this.#waiting = undefined;
+    this.#queuedReason = undefined;
     return this.#isDone ? [] : this.#finish("stopped");
   }
 
   /** The first run of a prompt is not left out for a busy session: it begins when that is idle. */
-  #waits() {
+  #isWaitingForIdle() {
     const isFirst = this.#runs === 0 && this.#spec.cron === undefined && !this.#spec.idle;
     return this.#spec.kind === "prompt" && this.#busy && isFirst;
   }
@@ -243,36 +243,36 @@ export class Schedule {
   /** @param {number} now */
   #zoneAt(now) {
     const { cron, timezone } = this.#spec;
-    return cron !== undefined && timezone === undefined ? zoneAt(now) : undefined;
+    return cron !== undefined && timezone === undefined ? readZoneOffset(now) : undefined;
   }
 
   /** In another time zone the next time of day is another. @param {number} now */
-  #lookAtZone(now) {
+  #updateZone(now) {
     const zone = this.#zoneAt(now);
-    if (zone !== this.#zone && this.#due > now) this.#due = following(this.#spec, now, now);
+    if (zone !== this.#zone && this.#due > now) this.#due = nextDue(this.#spec, now, now);
     this.#zone = zone;
   }
 
   /** After a clock that was set back, what was due after a time is as far away as it was. @param {number} now */
-  #look(now) {
+  #advanceClock(now) {
     const back = this.#last - now;
     this.#last = now;
-    if (!this.#isDone) this.#lookAtZone(now);
+    if (!this.#isDone) this.#updateZone(now);
     if (back <= 0) return;
-    if (this.#began !== undefined) this.#began -= back;
-    if (this.#changed !== undefined) this.#changed -= back;
+    if (this.#startedAt !== undefined) this.#startedAt -= back;
+    if (this.#firstChangeAt !== undefined) this.#firstChangeAt -= back;
     this.#lastStart -= back;
     this.#lastEnd -= back;
     if (this.#spec.cron === undefined) this.#due -= back;
     // A step back of a moment does not make a minute come twice.
-    else if (back > LATE_MS) this.#due = following(this.#spec, now, now);
+    else if (back > LATE_MS) this.#due = nextDue(this.#spec, now, now);
   }
 
   /** @param {number} now */
   #awaitIdle(now) {
     if (this.#busy) return;
     this.#due = Math.max(now + IDLE_MS, this.#lastStart + IDLE_GAP_MS);
-    this.#why = "idle";
+    this.#reason = "idle";
   }
 
   /** @param {number} now @param {Reason} why @returns {Decision[]} */
@@ -281,22 +281,22 @@ export class Schedule {
     const isLast = this.#runs >= (this.#spec.maxRuns ?? Infinity);
     if (isLast) return this.isRunning ? [] : this.#finish("maxRuns");
     if (this.isRunning) {
-      const isPending = this.#waiting !== undefined;
+      const isPending = this.#queuedReason !== undefined;
       if (overlap === "skip" || isPending) return [{ do: "skip", why: "overlap" }];
-      this.#waiting = why;
+      this.#queuedReason = why;
       return [{ do: overlap }];
     }
     if (kind === "prompt" && this.#busy) return [{ do: "skip", why: "busy" }];
     this.#runs += 1;
     if (why === "changed") this.#inRow = Math.min(this.#inRow + 1, 32);
-    this.#began = now;
+    this.#startedAt = now;
     this.#lastStart = now;
-    this.#why = "due";
+    this.#reason = "due";
     return [{ do: "start", run: this.#runs + this.#cut, why }];
   }
 
   /** A continuous command has ended by itself. @param {number} now @param {number} took @param {boolean} good */
-  #again(now, took, good) {
+  #restart(now, took, good) {
     const { restart } = this.#spec;
     if (restart === "never" || (restart === "on-failure" && good)) return this.#finish("ended");
     if (took >= GOOD_RUN_MS) this.#failures = 0;
@@ -306,9 +306,9 @@ export class Schedule {
 
   /** @param {number} now @param {Reason} why */
   #backOff(now, why) {
-    this.#due = now + Math.min(BACKOFF_MS * 2 ** this.#failures, MOST_BACKOFF_MS);
+    this.#due = now + Math.min(BACKOFF_MS * 2 ** this.#failures, MAX_BACKOFF_MS);
     this.#failures = Math.min(this.#failures + 1, 16);
-    this.#why = why;
+    this.#reason = why;
   }
 
   /** @param {"maxRuns" | "ended" | "stopped"} why @returns {Decision[]} */

@@ -1,51 +1,56 @@
 // The tools of the group `emitters`. Their arguments are the model's.
 
-import { emitterEntry, streamEntry } from "../../base/emitter-entry.mjs";
-import { readEmitter, readStream } from "../../base/emitter-spec.mjs";
-import { fromWorkspace } from "../../base/emitter-work.mjs";
-import { inLine } from "../../base/visible.mjs";
+import { toEmitterEntry, toStreamEntry } from "../../config/emitter-entry.mjs";
+import { readEmitter, readStream } from "../../config/emitter-spec.mjs";
+import { toWorkspacePath } from "../../config/emitter-work.mjs";
+import { inLine } from "../../lib/visible.mjs";
 import { ToolError } from "../../../sdk/node/errors.mjs";
-import { questionOf } from "./question.mjs";
+import { formatConsentQuestion } from "./views.mjs";
 import * as views from "./views.mjs";
 
-/** @typedef {import("../../registry/installation.mjs").Context} Context */
-/** @typedef {import("../../base/control.mjs").InspectedSession} InspectedSession */
-/** @typedef {import("../../base/work-consent.mjs").WorkConsent} WorkConsent */
+/** @typedef {import("../../feature-host/installation.mjs").Context} Context */
+/** @typedef {import("../../link/control.mjs").InspectedSession} InspectedSession */
+/** @typedef {import("../../lib/work-consent.mjs").WorkConsent} WorkConsent */
 /** @typedef {import("./manager.mjs").Emitters} Emitters */
 /** @typedef {import("./emitter.mjs").Emitter} Emitter */
-/** @typedef {import("./feed.mjs").Feed} Feed */
+/** @typedef {import("./streams.mjs").Feed} Feed */
 /** @typedef {{context: Context, emitters: Emitters, session: InspectedSession, consent?: WorkConsent}} Call `consent`: of the model's calls */
 
-const MOST_HISTORY = 200;
-const FEW = 20;
-const INSTEAD = 'stop it first, choose another name, or say "force": true to replace it';
+const MAX_HISTORY = 200;
+const DEFAULT_LINES = 20;
+const REPLACE_HINT = 'stop it first, choose another name, or say "force": true to replace it';
 /** Of lines that a filter is tried on. */
-const TRIED = 200;
+const TEST_LINES = 200;
 
-const { emitterView, knownText, lineView, listed, newestOf, timeText } = views;
-const refused = (/** @type {string} */ text) => new ToolError("INVALID_ARGUMENTS", text);
+const { emitterView, formatNames, lineView, fitList, fitNewest, timeText } = views;
+const createArgumentError = (/** @type {string} */ text) =>
+  new ToolError("INVALID_ARGUMENTS", text);
 
-/** @param {{problems: import("../../base/emitter-fields.mjs").FieldProblem[]}} read */
-const problemsOf = ({ problems }) =>
-  refused(problems.map(({ field, text }) => (field ? `${field}: ${text}` : text)).join("\n"));
+/** @param {{problems: import("../../config/emitter-fields.mjs").FieldProblem[]}} read */
+const toArgumentError = ({ problems }) =>
+  createArgumentError(
+    problems.map(({ field, text }) => (field ? `${field}: ${text}` : text)).join("\n"),
+  );
 
 /** A wrong rule, and the like. @template T @param {() => T | Promise<T>} work @returns {Promise<T>} */
-async function checked(work) {
+async function convertRangeErrors(work) {
   try {
     return await work();
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     const { rule } = /** @type {{rule?: number}} */ (error);
-    throw refused(rule === undefined ? error.message : `rule ${rule + 1}: ${error.message}`);
+    throw createArgumentError(
+      rule === undefined ? error.message : `rule ${rule + 1}: ${error.message}`,
+    );
   }
 }
 
 /** @param {Call} call @param {unknown} name */
-function found({ emitters, session }, name) {
+function requireEmitter({ emitters, session }, name) {
   const emitter = emitters.find(session, String(name));
   if (emitter) return emitter;
-  const names = emitters.of(session).map(({ spec }) => spec.name);
-  const known = knownText(names, "there is no emitter yet");
+  const names = emitters.listForSession(session).map(({ spec }) => spec.name);
+  const known = formatNames(names, "there is no emitter yet");
   throw new ToolError("NOT_FOUND", `no emitter has this name; ${known}`);
 }
 
@@ -56,7 +61,7 @@ function found({ emitters, session }, name) {
 async function requireOwnership({ context, session }, { spec }, force, what) {
   if (spec.managedBy !== "userOwned") return;
   if (force !== true) {
-    throw refused(`${spec.name} is the user's: with "force": true the user is asked`);
+    throw createArgumentError(`${spec.name} is the user's: with "force": true the user is asked`);
   }
   const text = `The model asks tap to ${what} the emitter ${inLine(spec.name)}, which is yours.`;
   const { answer, reason } = await context.services.sessions.ask({ session: session.id, text });
@@ -72,7 +77,7 @@ async function requireOwnership({ context, session }, { spec }, force, what) {
  * Asks the user where one of these is his.
  * @param {Call} call @param {({spec: {managedBy: string, name: string}} | undefined)[]} changed @param {unknown} force @param {string} what
  */
-async function requireAll(call, changed, force, what) {
+async function requireAllOwnership(call, changed, force, what) {
   const his = changed.find((one) => one?.spec.managedBy === "userOwned");
   if (his) await requireOwnership(call, his, force, what);
 }
@@ -81,7 +86,7 @@ async function requireAll(call, changed, force, what) {
  * What a config has under a name.
  * @param {Call} call @param {"emitters" | "streams"} list @param {string} name @param {string} [file] any
  */
-async function entryIn({ context, session }, list, name, file) {
+async function findEntry({ context, session }, list, name, file) {
   const configured = await context.services.emitters.configured({ session: session.id });
   return configured[list].find(
     (/** @type {any} */ one) => one.spec.name === name && (file ?? one.file) === one.file,
@@ -89,15 +94,15 @@ async function entryIn({ context, session }, list, name, file) {
 }
 
 /** What of the arguments is an entry of a config. @param {Record<string, unknown>} args */
-function entryOf({ force: _force, scope: _scope, file: _file, ...entry }) {
+function toEntry({ force: _force, scope: _scope, file: _file, ...entry }) {
   return entry;
 }
 
-/** @param {Call} call @param {import("../../base/emitter-spec.mjs").EmitterSpec} spec */
+/** @param {Call} call @param {import("../../config/emitter-spec.mjs").EmitterSpec} spec */
 async function requireConsent({ consent, session }, spec) {
-  const asked = questionOf(spec);
+  const asked = formatConsentQuestion(spec);
   if (asked === undefined || !consent) return;
-  const why = await consent.obstacle(session.id, asked.text, asked.whole);
+  const why = await consent.requestConsent(session.id, asked.text, asked.whole);
   if (why) throw new ToolError("INTERNAL", `${spec.name} does not run: ${why}`);
 }
 
@@ -105,59 +110,68 @@ async function requireConsent({ consent, session }, spec) {
  * Where nothing but a name is given: the emitter of a config that has it, such as one without autoStart.
  * @param {Call} call @param {Record<string, unknown>} given @returns {Promise<Emitter | undefined>}
  */
-async function startedByName(call, { name, force: _force, ...more }) {
-  const entry = Object.keys(more).length === 0 && (await entryIn(call, "emitters", String(name)));
+async function startByName(call, { name, force: _force, ...more }) {
+  const entry = Object.keys(more).length === 0 && (await findEntry(call, "emitters", String(name)));
   if (!entry) return undefined;
   const { emitters, session } = call;
-  if (!entry.allowed) throw refused(`${entry.path} has it, and the user has not allowed it yet`);
-  const former = emitters.of(session).find(({ spec, allowed }) => allowed && spec.name === name);
+  if (!entry.allowed)
+    throw createArgumentError(`${entry.path} has it, and the user has not allowed it yet`);
+  const former = emitters
+    .listForSession(session)
+    .find(({ spec, allowed }) => allowed && spec.name === name);
   if (former?.state === "ended") await emitters.remove(former, "it begins again");
-  return checked(() => emitters.configured.begin(session, entry));
+  return convertRangeErrors(() => emitters.configEmitters.begin(session, entry));
 }
 
 /** @param {Call} call @param {Record<string, unknown>} given */
 export async function startEmitter(call, given) {
-  const configured = await startedByName(call, given);
+  const configured = await startByName(call, given);
   if (configured) return emitterView(configured);
   const { cwd } = given;
   const isText = typeof cwd === "string";
-  const args = isText ? { ...given, cwd: fromWorkspace(cwd, call.session.cwd) } : given;
+  const args = isText ? { ...given, cwd: toWorkspacePath(cwd, call.session.cwd) } : given;
   const read = readEmitter(args, { origin: "tool" });
-  if (read.ok === false) throw problemsOf(read);
+  if (read.ok === false) throw toArgumentError(read);
   const { spec, notes } = read;
   const { emitters, session } = call;
   const former = emitters.find(session, spec.name);
   const replaces = args.force === true;
   const isThere = former !== undefined && former.state !== "ended";
-  if (isThere && !replaces) throw refused(`there is an emitter ${spec.name} already: ${INSTEAD}`);
+  if (isThere && !replaces)
+    throw createArgumentError(`there is an emitter ${spec.name} already: ${REPLACE_HINT}`);
   const { file } = spec;
-  const entry = spec.scope === "persistent" && (await entryIn(call, "emitters", spec.name, file));
-  await requireAll(call, [isThere ? former : undefined, entry || undefined], replaces, "replace");
+  const entry = spec.scope === "persistent" && (await findEntry(call, "emitters", spec.name, file));
+  await requireAllOwnership(
+    call,
+    [isThere ? former : undefined, entry || undefined],
+    replaces,
+    "replace",
+  );
   await requireConsent(call, spec);
-  const emitter = await checked(() => emitters.start(spec, session, { replaces }));
+  const emitter = await convertRangeErrors(() => emitters.start(spec, session, { replaces }));
   // One of another scope is still there.
   if (replaces && former && emitters.all().includes(former)) {
     await emitters.remove(former, "replaced");
   }
   const told =
-    spec.scope === "persistent" ? [...notes, await savedNew(call, emitter, args)] : notes;
+    spec.scope === "persistent" ? [...notes, await saveNewEntry(call, emitter, args)] : notes;
   return { ...emitterView(emitter), ...(told.length > 0 && { notes: told }) };
 }
 
 /** @param {Call} call @param {Emitter} emitter @param {Record<string, unknown>} entry @returns {Promise<string>} for the model */
-async function saved({ context, emitters, session }, emitter, entry) {
+async function saveEntry({ context, emitters, session }, emitter, entry) {
   const { file } = emitter.spec;
   const asked = { session: session.id, file, entry };
   const { path, digest, allow } = await context.services.emitters.save(asked);
-  emitters.configured.saved(session, emitter, digest);
+  emitters.configEmitters.registerEntry(session, emitter, digest);
   if (!allow) return `Saved in ${path}. It starts by itself in the next session.`;
   return `Saved in ${path}. It starts by itself once the user has allowed it: ${allow}`;
 }
 
 /** @param {Call} call @param {Emitter} emitter @param {Record<string, unknown>} args @returns {Promise<string>} for the model */
-async function savedNew(call, emitter, args) {
+async function saveNewEntry(call, emitter, args) {
   try {
-    return await saved(call, emitter, { ...entryOf(args), managedBy: emitter.spec.managedBy });
+    return await saveEntry(call, emitter, { ...toEntry(args), managedBy: emitter.spec.managedBy });
   } catch (error) {
     await call.emitters.remove(emitter, "it could not be saved");
     throw error;
@@ -167,19 +181,21 @@ async function savedNew(call, emitter, args) {
 /** The user's own hand, such as `copilot-tap emit`: what is his stays his. @param {Call} call @param {Record<string, unknown>} given */
 export async function startByUser(call, given) {
   const { emitters, session } = call;
-  const configured = await startedByName(call, given);
+  const configured = await startByName(call, given);
   if (configured) return emitterView(configured);
   const read = readEmitter({ managedBy: "userOwned", ...given }, { origin: "tool", hand: "user" });
-  if (read.ok === false) throw problemsOf(read);
+  if (read.ok === false) throw toArgumentError(read);
   if (read.spec.scope === "persistent") {
-    throw refused("a persistent emitter is an entry of a config: docs/configuration.md");
+    throw createArgumentError(
+      "a persistent emitter is an entry of a config: docs/configuration.md",
+    );
   }
-  return emitterView(await checked(() => emitters.start(read.spec, session)));
+  return emitterView(await convertRangeErrors(() => emitters.start(read.spec, session)));
 }
 
 /** @param {Call} call @param {Record<string, unknown>} given */
 export async function stopByUser(call, { name }) {
-  const emitter = found(call, name);
+  const emitter = requireEmitter(call, name);
   await call.emitters.end(emitter, "by the user");
   return emitterView(emitter);
 }
@@ -188,9 +204,9 @@ export async function stopByUser(call, { name }) {
 export async function stopEmitter(call, { name, scope, force }) {
   const there = call.emitters.find(call.session, String(name));
   const isKept = scope === "persistent" && (there?.spec.scope ?? scope) === scope;
-  const entry = isKept && (await entryIn(call, "emitters", String(name), there?.spec.file));
-  const emitter = there ?? (entry ? undefined : found(call, name));
-  await requireAll(call, [emitter, entry || undefined], force, "stop");
+  const entry = isKept && (await findEntry(call, "emitters", String(name), there?.spec.file));
+  const emitter = there ?? (entry ? undefined : requireEmitter(call, name));
+  await requireAllOwnership(call, [emitter, entry || undefined], force, "stop");
   if (emitter) await call.emitters.end(emitter, "by the model");
   if (emitter && !isKept) return emitterView(emitter);
   const { file } = emitter?.spec ?? entry;
@@ -202,17 +218,21 @@ export async function stopEmitter(call, { name, scope, force }) {
 
 /** @param {Call} call @param {{name?: string}} [args] */
 export async function listEmitters(call, { name } = {}) {
-  if (name !== undefined) return { emitters: [emitterView(found(call, name))] };
+  if (name !== undefined) return { emitters: [emitterView(requireEmitter(call, name))] };
   const { context, session } = call;
   const read = await context.services.emitters.configured({ session: session.id });
-  const there = new Set(call.emitters.of(session).map(({ spec }) => spec.name));
+  const there = new Set(call.emitters.listForSession(session).map(({ spec }) => spec.name));
   const waiting = read.emitters
     .filter((/** @type {any} */ one) => !there.has(one.name))
     .map((/** @type {any} */ { name: label, file, allowed }) => ({ name: label, file, allowed }));
-  const { list, left } = listed(call.emitters.of(call.session), emitterView, (emitter) => ({
-    name: emitter.spec.name,
-    state: views.stateText(emitter),
-  }));
+  const { list, left } = fitList(
+    call.emitters.listForSession(call.session),
+    emitterView,
+    (emitter) => ({
+      name: emitter.spec.name,
+      state: views.stateText(emitter),
+    }),
+  );
   return {
     emitters: list,
     ...(waiting.length > 0 && { configured: waiting }),
@@ -221,81 +241,81 @@ export async function listEmitters(call, { name } = {}) {
 }
 
 /** @param {Record<string, unknown>} args */
-function rulesOf({ name, eventFilter, includePattern, excludePattern, notifyPattern }) {
+function readRules({ name, eventFilter, includePattern, excludePattern, notifyPattern }) {
   const given = { eventFilter, includePattern, excludePattern, notifyPattern };
   const said = Object.entries(given).filter(([, value]) => value !== undefined);
   const read = readStream({ name, ...Object.fromEntries(said) });
-  if (read.ok === false) throw problemsOf(read);
+  if (read.ok === false) throw toArgumentError(read);
   return { rules: read.spec.rules, notes: read.notes };
 }
 
 /** @param {Call} call @param {Record<string, unknown>} args */
 export async function setEventFilter(call, args) {
-  const emitter = found(call, args.name);
+  const emitter = requireEmitter(call, args.name);
   const { spec, feed } = emitter;
-  const { rules, notes } = rulesOf(args);
+  const { rules, notes } = readRules(args);
   if (args.managedBy !== undefined) notes.push('"managedBy" has no effect: it is the emitter\'s.');
   if (args.scope === "persistent" && spec.scope !== "persistent") {
-    throw refused(`${spec.name} is temporary: its filter is in no config`);
+    throw createArgumentError(`${spec.name} is temporary: its filter is in no config`);
   }
-  const { lines, slow } = await checked(() => feed.test(rules, TRIED));
+  const { lines, slow } = await convertRangeErrors(() => feed.test(rules, TEST_LINES));
   /** @type {Record<string, number>} */
   const counts = {};
   for (const { outcome } of lines) counts[outcome] = (counts[outcome] ?? 0) + 1;
   const warnings = slow.flatMap((why, index) => (why ? [`rule ${index + 1} is slow: ${why}`] : []));
   const tried = {
     ...{ lines: lines.length, outcomes: counts },
-    told: newestOf(
+    told: fitNewest(
       lines
         .filter(({ outcome }) => outcome === "surface" || outcome === "inject")
-        .slice(-FEW)
+        .slice(-DEFAULT_LINES)
         .map(lineView),
     ),
   };
   const more = { tried, notes: [...notes, ...warnings] };
   if (args.test === true) return { name: spec.name, applied: false, ...more };
   await requireOwnership(call, emitter, args.force, "change the filter of");
-  await checked(() => feed.setRules(rules));
+  await convertRangeErrors(() => feed.setRules(rules));
   if (args.scope === "persistent") {
-    more.notes.push(await saved(call, emitter, emitterEntry({ ...spec, rules })));
+    more.notes.push(await saveEntry(call, emitter, toEmitterEntry({ ...spec, rules })));
   }
   return { name: spec.name, applied: true, rules: rules.length, ...more };
 }
 
 /** @param {Call} call @param {unknown} channel @returns {Feed[]} */
-function feedsOf({ emitters, session }, channel) {
-  const streams = emitters.streamsOf(session);
+function findFeeds({ emitters, session }, channel) {
+  const streams = emitters.getStreams(session);
   const feeds = streams.get(String(channel));
   if (feeds) return feeds;
-  const known = knownText([...streams.keys()], "no stream is there yet");
+  const known = formatNames([...streams.keys()], "no stream is there yet");
   throw new ToolError("NOT_FOUND", `no stream has this name; ${known}`);
 }
 
 /** @param {Call} call @param {{channel?: string, limit?: number, least?: any}} args */
-export function streamHistory(call, { channel, limit = FEW, least }) {
-  const last = Math.min(limit, MOST_HISTORY);
-  const feeds = feedsOf(call, channel);
+export function streamHistory(call, { channel, limit = DEFAULT_LINES, least }) {
+  const last = Math.min(limit, MAX_HISTORY);
+  const feeds = findFeeds(call, channel);
   const lines = feeds.flatMap((feed) =>
     feed.history({ last, least }).map((line) => ({ ...lineView(line), emitter: feed.name })),
   );
   lines.sort((a, b) => (a.at === b.at ? a.number - b.number : a.at < b.at ? -1 : 1));
-  const newest = newestOf(lines.slice(-last));
+  const newest = fitNewest(lines.slice(-last));
   const more = Math.min(lines.length, last) - newest.length;
   return { channel: String(channel), lines: newest, ...(more > 0 && { more }) };
 }
 
 /** @param {Call} call */
 export async function listStreams({ context, emitters, session }) {
-  const own = (/** @type {[string, Feed[]]} */ [name, feeds]) => ({
+  const toStreamView = (/** @type {[string, Feed[]]} */ [name, feeds]) => ({
     channel: name,
     emitters: feeds.map((feed) => feed.name).filter((one) => one !== name || feeds.length > 1),
     injector: feeds.some(({ subscribe }) => subscribe)
       ? (feeds.find(({ subscribe }) => subscribe)?.delivery ?? "off")
       : "off",
     lines: feeds.reduce((sum, feed) => sum + feed.counters().kept, 0),
-    ...views.lastOf(feeds),
+    ...views.lastLineField(feeds),
   });
-  const query = { collection: "push", where: { session: session.id }, limit: MOST_HISTORY };
+  const query = { collection: "push", where: { session: session.id }, limit: MAX_HISTORY };
   const { records } = await context.services.records.query(query).catch(() => ({ records: [] }));
   const pushed = new Map();
   for (const { at, source, body } of records) {
@@ -304,10 +324,10 @@ export async function listStreams({ context, emitters, session }) {
     const known = pushed.get(name) ?? { channel: name, last: timeText(at), pushes: 0 };
     pushed.set(name, { ...known, pushes: known.pushes + 1 });
   }
-  const { list, left } = listed([...emitters.streamsOf(session)], own, ([channel]) => ({
+  const { list, left } = fitList([...emitters.getStreams(session)], toStreamView, ([channel]) => ({
     channel,
   }));
-  const last = [...pushed.values()].slice(0, views.MOST_IN_FULL);
+  const last = [...pushed.values()].slice(0, views.MAX_FULL_VIEWS);
   return { streams: [...list, ...last], ...(left > 0 && { more: left }) };
 }
 
@@ -315,10 +335,10 @@ export async function listStreams({ context, emitters, session }) {
 export async function post({ emitters, session }, { channel, message, source, description }) {
   const own = { subscribe: false, managedBy: "modelOwned" };
   const read = readStream({ name: channel, ...(description && { description }), ...own });
-  if (read.ok === false) throw problemsOf(read);
-  const feed = await checked(() => emitters.streams.open(session, read.spec));
+  if (read.ok === false) throw toArgumentError(read);
+  const feed = await convertRangeErrors(() => emitters.streams.open(session, read.spec));
   feed.post(source ? `${inLine(source)}: ${message}` : message);
-  return { channel, posted: true, ...views.lastOf([feed]) };
+  return { channel, posted: true, ...views.lastLineField([feed]) };
 }
 
 /** @param {Call} call @param {Record<string, any>} args */
@@ -334,33 +354,33 @@ export async function disableInjector(call, args) {
 /** @param {Call} call @param {Record<string, any>} args */
 async function setInjectors(call, { channel, force, scope, ...given }) {
   const isKept = scope === "persistent";
-  const entry = isKept ? await entryIn(call, "streams", channel) : undefined;
+  const entry = isKept ? await findEntry(call, "streams", channel) : undefined;
   const { managedBy = "modelOwned" } = entry?.spec ?? {};
   const read = readStream({ name: channel, managedBy, ...given });
-  if (read.ok === false) throw problemsOf(read);
+  if (read.ok === false) throw toArgumentError(read);
   const { subscribe, delivery } = read.spec;
   const { emitters, session } = call;
-  if ((subscribe || isKept) && !emitters.streamsOf(session).has(channel)) {
-    await checked(() => emitters.streams.open(session, { name: channel }));
+  if ((subscribe || isKept) && !emitters.getStreams(session).has(channel)) {
+    await convertRangeErrors(() => emitters.streams.open(session, { name: channel }));
   }
-  const feeds = feedsOf(call, channel);
-  const own = emitters.of(session).filter(({ feed }) => feed.stream === channel);
+  const feeds = findFeeds(call, channel);
+  const own = emitters.listForSession(session).filter(({ feed }) => feed.stream === channel);
   const others = feeds.filter((feed) => own.every((emitter) => emitter.feed !== feed));
   const changed = [...own, ...others.map((feed) => ({ spec: feed })), entry];
-  await requireAll(call, changed, force, "change the injector of");
+  await requireAllOwnership(call, changed, force, "change the injector of");
   for (const feed of feeds) feed.setInjector(subscribe, delivery);
   if (given.managedBy) for (const feed of others) feed.managedBy = read.spec.managedBy;
   const answer = { channel, injector: subscribe ? delivery : "off" };
   if (!isKept) return answer;
-  return { ...answer, notes: [await savedStream(call, entry ?? {}, read.spec)] };
+  return { ...answer, notes: [await saveStreamEntry(call, entry ?? {}, read.spec)] };
 }
 
 /**
- * @param {Call} call @param {{file?: string, spec?: Partial<import("../../base/emitter-spec.mjs").StreamSpec>}} entry of the config
- * @param {import("../../base/emitter-spec.mjs").StreamSpec} injector @returns {Promise<string>} for the model
+ * @param {Call} call @param {{file?: string, spec?: Partial<import("../../config/emitter-spec.mjs").StreamSpec>}} entry of the config
+ * @param {import("../../config/emitter-spec.mjs").StreamSpec} injector @returns {Promise<string>} for the model
  */
-async function savedStream({ context, session }, { file = "project", spec = {} }, injector) {
-  const entry = streamEntry({ ...spec, ...injector, rules: spec.rules ?? [] });
+async function saveStreamEntry({ context, session }, { file = "project", spec = {} }, injector) {
+  const entry = toStreamEntry({ ...spec, ...injector, rules: spec.rules ?? [] });
   const asked = { session: session.id, file, entry, list: "streams" };
   const { path } = await context.services.emitters.save(asked);
   return `Saved in ${path}.`;

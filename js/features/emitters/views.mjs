@@ -1,38 +1,58 @@
 // What the tools of emitters answer: each emitter and line as JSON, and lists that fit into a result.
 
-import { shownLine, shownLines } from "../../base/redact.mjs";
-import { inLine, quoted, shortened } from "../../base/visible.mjs";
-import { scheduleText } from "./schedule-text.mjs";
+import { formatDuration } from "../../config/emitter-values.mjs";
+import { redactLine, redactLines } from "../../lib/redact.mjs";
+import { inLine, quoteWord, shortenText, visible } from "../../lib/visible.mjs";
+import { formatVariables } from "../../lib/work-consent.mjs";
+
+// When an emitter runs, in words.
+
+/** @param {import("../../config/emitter-spec.mjs").EmitterSpec} spec */
+export function scheduleText({ kind, every, cron, timezone, onChange, idle, maxRuns, continuous }) {
+  const when = idle
+    ? "when the session is idle"
+    : every !== undefined
+      ? `every ${formatDuration(every)}`
+      : cron !== undefined
+        ? `cron ${cron}${timezone ? ` (${timezone})` : ""}`
+        : onChange
+          ? `on a change of ${onChange.join(", ")}`
+          : continuous
+            ? "until it is stopped"
+            : "once";
+  const most = maxRuns === undefined || when === "once" ? "" : `, at most ${maxRuns} times`;
+  return `${kind}, ${when}${most}`;
+}
 
 /** @typedef {import("./emitter.mjs").Emitter} Emitter */
-/** @typedef {import("./feed.mjs").Feed} Feed */
+/** @typedef {import("./streams.mjs").Feed} Feed */
 
 /** Of a line in a result. */
-const MOST_TEXT = 1000;
-/** Bytes of a list in a result, whose limit is js/registry/results.mjs's. */
-const MOST_LIST = 24_000;
+const MAX_TEXT = 1000;
+/** Bytes of a list in a result, whose limit is js/feature-host/results.mjs's. */
+const MAX_LIST_BYTES = 24_000;
 /** Of a view in a list. @param {unknown} view */
-const bytesOf = (view) => Buffer.byteLength(JSON.stringify(view)) + 1;
+const countJsonBytes = (view) => Buffer.byteLength(JSON.stringify(view)) + 1;
 /** More are listed in short. */
-export const MOST_IN_FULL = 40;
+export const MAX_FULL_VIEWS = 40;
 
 /** Of names in a message. */
-const MOST_NAMED = 20;
+const MAX_NAMED = 20;
 
 export const timeText = (/** @type {number} */ at) => new Date(at).toISOString();
 
-/** @param {import("../../feature-host/line-streams.mjs").ToldLine} line */
+/** @param {import("../../feature-host/line-streams.mjs").StreamLine} line */
 export const lineView = ({ number, at, run, line, outcome, source, text, metadata }) => ({
   ...{ number, at: timeText(at), outcome },
   ...(run > 0 && { run }),
   ...(line > 0 && { line }),
   ...(source === "stderr" && { source }),
-  text: shortened(shownLines(text), MOST_TEXT),
+  text: shortenText(redactLines(text), MAX_TEXT),
   ...(metadata && { metadata }),
 });
 
 /** @param {Emitter} emitter */
-export function stateText({ why, state, lastRun }) {
+export function stateText({ endReason: why, state, lastRun }) {
   if (!why) return state;
   const { status, exitCode, signal, error } = lastRun ?? {};
   if (why !== "ended") return `ended: ${why}`;
@@ -52,10 +72,10 @@ export function emitterView(emitter) {
     ...(spec.description && { description: spec.description }),
     state: stateText(emitter),
     does: scheduleText(spec),
-    what: shortened(
-      shownLine(
+    what: shortenText(
+      redactLine(
         spec.command ??
-          spec.argv?.map((word) => quoted(word)).join(" ") ??
+          spec.argv?.map((word) => quoteWord(word)).join(" ") ??
           spec.prompt ??
           spec.url ??
           "",
@@ -77,10 +97,10 @@ export function emitterView(emitter) {
 }
 
 /** @param {string[]} names of hostile origin @param {string} none */
-export function knownText(names, none) {
+export function formatNames(names, none) {
   if (names.length === 0) return none;
-  const more = names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : "";
-  return `there are ${names.slice(0, MOST_NAMED).map(inLine).join(", ")}${more}`;
+  const more = names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : "";
+  return `there are ${names.slice(0, MAX_NAMED).map(inLine).join(", ")}${more}`;
 }
 
 /**
@@ -88,31 +108,67 @@ export function knownText(names, none) {
  * @template T @param {T[]} all @param {(one: T) => object} full @param {(one: T) => object} brief
  * @returns {{list: object[], left: number}} `left`: how many had no room
  */
-export function listed(all, full, brief) {
-  if (all.length <= MOST_IN_FULL) {
+export function fitList(all, full, brief) {
+  if (all.length <= MAX_FULL_VIEWS) {
     const list = all.map(full);
-    if (bytesOf(list) <= MOST_LIST) return { list, left: 0 };
+    if (countJsonBytes(list) <= MAX_LIST_BYTES) return { list, left: 0 };
   }
-  let room = MOST_LIST;
+  let room = MAX_LIST_BYTES;
   const list = [];
   for (const one of all) {
     const view = brief(one);
-    if ((room -= bytesOf(view)) < 0) break;
+    if ((room -= countJsonBytes(view)) < 0) break;
     list.push(view);
   }
   return { list, left: all.length - list.length };
 }
 
 /** @template T @param {T[]} views of lines @returns {T[]} the last of them, as many as fit into a result */
-export function newestOf(views) {
-  let room = MOST_LIST;
-  const tooMany = views.findLastIndex((view) => (room -= bytesOf(view)) < 0);
+export function fitNewest(views) {
+  let room = MAX_LIST_BYTES;
+  const tooMany = views.findLastIndex((view) => (room -= countJsonBytes(view)) < 0);
   return views.slice(tooMany + 1);
 }
 
 /** @param {Feed[]} feeds */
-export function lastOf(feeds) {
+export function lastLineField(feeds) {
   const all = feeds.flatMap((feed) => feed.history({ last: 1 }));
   const last = all.sort((a, b) => b.at - a.at)[0];
   return last ? { last: lineView(last) } : {};
+}
+
+// What the user is asked before an emitter of the model runs.
+
+const MAX_WORK = 1200;
+const MAX_FOLDER = 100;
+
+/**
+ * Prompts and addresses are asked for only where they are to stay in a config.
+ * @param {import("../../config/emitter-spec.mjs").EmitterSpec} spec
+ * @returns {{text: string, whole: object} | undefined} undefined: nothing is to be asked
+ */
+export function formatConsentQuestion({
+  name,
+  command,
+  argv,
+  prompt,
+  url,
+  cwd = "",
+  env,
+  ...spec
+}) {
+  const isKept = spec.scope === "persistent";
+  const line = command ?? argv?.map((word) => quoteWord(word)).join(" ");
+  const work = line ?? (isKept ? (prompt ?? url) : undefined);
+  if (work === undefined) return undefined;
+  const when = scheduleText(/** @type {any} */ ({ ...spec, command, argv, prompt, url }));
+  const config = spec.file === "user" ? "your own config, for all folders" : "the project's config";
+  const kept = isKept ? `, and to save it in ${config}` : "";
+  const lines = [
+    `The model asks tap to run in the background, as ${inLine(name)} (${when})${kept}:`,
+    `  ${shortenText(visible(work), MAX_WORK)}`,
+    ...(cwd === "" ? [] : [`  in the folder ${shortenText(visible(cwd), MAX_FOLDER)}`]),
+    ...formatVariables(env),
+  ];
+  return { text: lines.join("\n"), whole: { argv, work, cwd, env } };
 }

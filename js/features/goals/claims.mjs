@@ -1,20 +1,20 @@
 // Claims held against records, by rules that docs/goals.md lists. No model judges: the same claim and the same records
 // give the same verdict. Where a claim is not plain enough for the rules, it is unsupported.
 
-import { plain } from "./facts.mjs";
+import { collapseSpaces } from "./facts.mjs";
 
 /** @typedef {import("./facts.mjs").Fact} Fact */
 /** @typedef {"supported" | "contradicted" | "unsupported"} Verdict */
-/** @typedef {{verdict: Verdict, reason: string, records: number[]}} Judged */
-/** @typedef {"good" | "bad" | "ran" | "not run" | "allowed" | "denied"} Saying */
+/** @typedef {{verdict: Verdict, reason: string, records: number[]}} Judgement */
+/** @typedef {"good" | "bad" | "ran" | "not run" | "allowed" | "denied"} Assertion */
 
 const SPLIT = /(?:[.;:!?]\s+|\n+|,?\s+(?:and|but|while|then|so)\s+|,\s+)/i;
 const PRONOUN = /^(?:it|they|this|that|which|both)\b/i;
 const HEDGE = /\b(?:should|would|will|might|may|could|probably|likely|expect\w*|hope\w*)\b/i;
 /** Up to two words may stand between the negation and the word. */
 const NOT = /\b(?:no|not|never|without|zero|0|cannot|\w+n['’]t)(?:\s+[\w'’]+){0,2}\s*$/i;
-const MOST_BEFORE = 60;
-/** @type {[RegExp, Saying, Saying][]} each with what it says, and what its negation says */
+const MAX_LOOKBEHIND = 60;
+/** @type {[RegExp, Assertion, Assertion][]} each with what it says, and what its negation says */
 const WORDS = [
   [/\b(?:den(?:y|ies|ied)|blocked|refused)\b/gi, "denied", "allowed"],
   [/\ballow(?:s|ed)\b/gi, "allowed", "denied"],
@@ -30,16 +30,16 @@ const WORDS = [
   ],
   [/\b(?:ran|runs?|called|calls|executed?|used|started|invoked)\b/gi, "ran", "not run"],
 ];
-/** "run" says little where there is more. @type {Saying[]} */
+/** "run" says little where there is more. @type {Assertion[]} */
 const WEAK = ["ran"];
 /** Stands where a name or a command was. */
 const MARK = "\u0001";
 
 /** What may be named without backquotes: not one plain word. @param {string} name */
-const isTelling = (name) => /[\s_-]/.test(name) && name.length >= 4 && !name.includes(MARK);
+const isDistinctive = (name) => /[\s_-]/.test(name) && name.length >= 4 && !name.includes(MARK);
 
 /** The latest fact for each name and command. @param {Fact[]} facts newest first */
-export function indexOf(facts) {
+export function indexFacts(facts) {
   const named = { work: new Map(), gates: new Map() };
   for (const fact of facts) {
     const map = fact.kind === "gate" ? named.gates : named.work;
@@ -48,14 +48,14 @@ export function indexOf(facts) {
     }
   }
   const all = new Set([...named.work.keys(), ...named.gates.keys()]);
-  const telling = [...all].filter(isTelling).sort((a, b) => b.length - a.length);
+  const telling = [...all].filter(isDistinctive).sort((a, b) => b.length - a.length);
   return { ...named, telling };
 }
 
-/** @typedef {ReturnType<typeof indexOf>} Index */
+/** @typedef {ReturnType<typeof indexFacts>} Index */
 
 /** Whether it stands there as a whole. @param {string} text @param {string} name @returns {number} where; -1: it does not */
-function placeOf(text, name) {
+function findName(text, name) {
   for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + 1)) {
     const before = text.slice(0, at);
     const after = text.slice(at + name.length);
@@ -70,13 +70,16 @@ function placeOf(text, name) {
  * The claim in parts. Texts in backquotes are names, and are not split.
  * @param {string} claim @param {Index} index
  */
-function partsOf(claim, index) {
+function splitClaim(claim, index) {
   /** @type {string[]} */
   const names = [];
-  const mark = (/** @type {string} */ name) => `${MARK}${names.push(plain(name)) - 1}${MARK}`;
-  let text = plain(claim.replaceAll(MARK, " ")).replace(/`([^`]+)`/g, (_all, name) => mark(name));
+  const mark = (/** @type {string} */ name) =>
+    `${MARK}${names.push(collapseSpaces(name)) - 1}${MARK}`;
+  let text = collapseSpaces(claim.replaceAll(MARK, " ")).replace(/`([^`]+)`/g, (_all, name) =>
+    mark(name),
+  );
   for (const name of index.telling) {
-    for (let at = placeOf(text, name); at >= 0; at = placeOf(text, name)) {
+    for (let at = findName(text, name); at >= 0; at = findName(text, name)) {
       text = `${text.slice(0, at)}${mark(name)}${text.slice(at + name.length)}`;
     }
   }
@@ -91,13 +94,13 @@ function partsOf(claim, index) {
     }));
 }
 
-/** @param {string} words @returns {Saying[]} each once */
-function sayingsOf(words) {
-  /** @type {Set<Saying>} */
+/** @param {string} words @returns {Assertion[]} each once */
+function findAssertions(words) {
+  /** @type {Set<Assertion>} */
   const sayings = new Set();
   for (const [pattern, says, negated] of WORDS) {
     for (const { index } of words.matchAll(pattern)) {
-      const before = words.slice(Math.max(0, index - MOST_BEFORE), index);
+      const before = words.slice(Math.max(0, index - MAX_LOOKBEHIND), index);
       sayings.add(NOT.test(before) ? negated : says);
     }
   }
@@ -105,17 +108,17 @@ function sayingsOf(words) {
   return [...sayings];
 }
 
-/** @param {string} reason @param {number[]} [records] @returns {Judged} */
+/** @param {string} reason @param {number[]} [records] @returns {Judgement} */
 const unsupported = (reason, records = []) => ({ verdict: "unsupported", reason, records });
 
-/** @param {Fact} fact @param {Saying} saying @returns {boolean} whether the record says the same */
+/** @param {Fact} fact @param {Assertion} saying @returns {boolean} whether the record says the same */
 function agrees(fact, saying) {
   if (saying === "ran") return true;
   if (saying === "not run") return false;
   return fact.good === (saying === "good" || saying === "allowed");
 }
 
-/** @param {string} name @param {Saying} saying @param {string} words @param {Index} index @returns {Judged} */
+/** @param {string} name @param {Assertion} saying @param {string} words @param {Index} index @returns {Judgement} */
 function judgeName(name, saying, words, index) {
   const ofGates = saying === "allowed" || saying === "denied";
   const fact = (ofGates ? index.gates : index.work).get(name);
@@ -134,10 +137,10 @@ function judgeName(name, saying, words, index) {
   return unsupported(`${reason}; it does not have the number ${missing}`, records);
 }
 
-/** @param {{names: string[], words: string}} part @param {Index} index @returns {Judged[]} */
+/** @param {{names: string[], words: string}} part @param {Index} index @returns {Judgement[]} */
 function judgePart({ names, words }, index) {
   if (HEDGE.test(words)) return [unsupported("it says what may be, not what was")];
-  const sayings = sayingsOf(words);
+  const sayings = findAssertions(words);
   if (names.length === 0) return [unsupported("it names no tool, command, gate or emitter")];
   if (sayings.length === 0) return [unsupported("it says nothing that a record shows")];
   if (sayings.length > 1) return [unsupported("it says several things: make it several claims")];
@@ -149,12 +152,12 @@ function judgePart({ names, words }, index) {
  * is about the names of the part before.
  * @param {{names: string[], words: string}[]} parts
  */
-function completed(parts) {
+function completeParts(parts) {
   /** @type {{names: string[], words: string}[]} */
   const whole = [];
   for (const part of [...parts].reverse()) {
     const next = whole.at(-1);
-    const isBare = part.names.length > 0 && sayingsOf(part.words).length === 0;
+    const isBare = part.names.length > 0 && findAssertions(part.words).length === 0;
     whole.push(isBare && next ? { ...part, words: next.words } : part);
   }
   whole.reverse();
@@ -165,9 +168,9 @@ function completed(parts) {
   );
 }
 
-/** @param {string} claim @param {Index} index @returns {Judged} */
-export function judge(claim, index) {
-  const judged = completed(partsOf(claim, index)).flatMap((part) => judgePart(part, index));
+/** @param {string} claim @param {Index} index @returns {Judgement} */
+export function judgeClaim(claim, index) {
+  const judged = completeParts(splitClaim(claim, index)).flatMap((part) => judgePart(part, index));
   if (judged.length === 0) return unsupported("it has no words");
   const records = [...new Set(judged.flatMap((one) => one.records))];
   const worst =
@@ -179,8 +182,8 @@ export function judge(claim, index) {
 }
 
 /** With small letters and single blanks. @param {string} text */
-const folded = (text) => plain(text).toLowerCase();
+const foldCase = (text) => collapseSpaces(text).toLowerCase();
 
 /** @param {string} text @param {string[]} prohibited @returns {string[]} those that the text has */
-export const prohibitedIn = (text, prohibited) =>
-  prohibited.filter((one) => folded(text).includes(folded(one)));
+export const findProhibited = (text, prohibited) =>
+  prohibited.filter((one) => foldCase(text).includes(foldCase(one)));

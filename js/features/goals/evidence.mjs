@@ -1,19 +1,19 @@
 // What a goal needs before it can be closed: read from arguments, checked against files, streams and commands. Each
 // answer says where it comes from: tap itself, a record of tap, or the model.
 
-import { matchAll, patternProblem } from "../../base/timed-patterns.mjs";
-import { shownLine } from "../../base/redact.mjs";
-import { shortened } from "../../base/visible.mjs";
+import { matchAll, patternProblem } from "../../lib/timed-patterns.mjs";
+import { redactLine } from "../../lib/redact.mjs";
+import { shortenText } from "../../lib/visible.mjs";
 import { ToolError } from "../../../sdk/node/errors.mjs";
-import { factsOf, plain } from "./facts.mjs";
-import { find, suppliedTo } from "./ledger.mjs";
+import { readFacts, collapseSpaces } from "./facts.mjs";
+import { queryRecords, findCommandResult } from "./ledger.mjs";
 
 /** @typedef {import("./ledger.mjs").Evidence} Evidence */
 /** @typedef {import("./ledger.mjs").FileEvidence} FileEvidence */
 /** @typedef {import("./ledger.mjs").StreamEvidence} StreamEvidence */
 /** @typedef {import("./ledger.mjs").CommandEvidence} CommandEvidence */
 /** @typedef {import("./ledger.mjs").Goal} Goal */
-/** @typedef {import("../../registry/services.mjs").Services} Services */
+/** @typedef {import("../../feature-host/service-access.mjs").Services} Services */
 /**
  * @typedef {object} Finding
  * @property {number} n
@@ -26,9 +26,9 @@ import { find, suppliedTo } from "./ledger.mjs";
  */
 
 /** This feature. Its own records, and those of the gateway about it, do not count as evidence. */
-const OWN = "builtin:goals";
+const FEATURE_ID = "builtin:goals";
 /** Of a stream, that are looked at. */
-const MOST_ENTRIES = 200;
+const MAX_ENTRIES = 200;
 const KINDS = /** @type {const} */ (["file", "stream", "command"]);
 /** @type {Record<string, {needs: string[], may: string[]}>} */
 const FIELDS = {
@@ -37,7 +37,7 @@ const FIELDS = {
   command: { needs: ["exitCode"], may: ["match"] },
 };
 
-const shown = (/** @type {string} */ text) => shortened(shownLine(text), 100);
+const clipText = (/** @type {string} */ text) => shortenText(redactLine(text), 100);
 
 /** @param {string} problem @returns {never} */
 function refuse(problem) {
@@ -45,7 +45,7 @@ function refuse(problem) {
 }
 
 /** Of tap_set_goal's arguments. @param {any} given @param {number} n @returns {Evidence} */
-function readOne(given, n) {
+function parseEvidence(given, n) {
   const place = `evidence[${n}]`;
   const kinds = KINDS.filter((kind) => given[kind] !== undefined);
   if (kinds.length !== 1) refuse(`${place}: expected one of file, stream and command`);
@@ -68,19 +68,19 @@ function readOne(given, n) {
  * @returns {Promise<Evidence[]>} files with their present digest
  */
 export async function readEvidence(services, session, given) {
-  const all = given.map(readOne);
+  const all = given.map(parseEvidence);
   const files = all.filter(({ kind }) => kind === "file");
-  const looks = await looksAt(services, session, /** @type {FileEvidence[]} */ (files));
+  const looks = await inspectFiles(services, session, /** @type {FileEvidence[]} */ (files));
   return all.map((one) => {
     const look = looks.get(one.n);
     if (one.kind !== "file" || !look) return one;
-    if (look.problem) refuse(`evidence[${one.n}]: ${shown(one.file)}: ${look.problem}`);
+    if (look.problem) refuse(`evidence[${one.n}]: ${clipText(one.file)}: ${look.problem}`);
     return { ...one, before: look.sha256 ?? "" };
   });
 }
 
 /** @param {Services} services @param {string} session @param {FileEvidence[]} files */
-async function looksAt(services, session, files) {
+async function inspectFiles(services, session, files) {
   if (files.length === 0) return new Map();
   const wanted = files.map(({ file, match }) => ({ file, match }));
   const looks = await services.workspace.look({ session, files: wanted });
@@ -88,15 +88,15 @@ async function looksAt(services, session, files) {
 }
 
 /** @param {Evidence} one @returns {string} in words */
-export function inWords(one) {
-  const match = one.match === undefined ? "" : ` that matches /${shown(one.match)}/`;
+export function formatEvidence(one) {
+  const match = one.match === undefined ? "" : ` that matches /${clipText(one.match)}/`;
   if (one.kind === "file") {
     const digest = one.sha256 ? `${match ? " and" : ""} with the SHA-256 ${one.sha256}` : "";
-    return `the file ${shown(one.file)}${match}${digest}`;
+    return `the file ${clipText(one.file)}${match}${digest}`;
   }
-  if (one.kind === "stream") return `an entry of the stream ${shown(one.stream)}${match}`;
+  if (one.kind === "stream") return `an entry of the stream ${clipText(one.stream)}${match}`;
   const output = match.replace(" that", " and output that");
-  return `the command ${shown(one.command)} with the exit code ${one.exitCode}${output}`;
+  return `the command ${clipText(one.command)} with the exit code ${one.exitCode}${output}`;
 }
 
 /** @param {FileEvidence} one @param {any} look of the service @returns {string} why it is not met; "": it is */
@@ -114,7 +114,13 @@ function fileFinding(one, look) {
   const reason = fileProblem(one, look);
   const changed = (look.sha256 ?? "") !== one.before;
   return {
-    ...{ n: one.n, evidence: inWords(one), met: reason === "", source: "checked by tap", changed },
+    ...{
+      n: one.n,
+      evidence: formatEvidence(one),
+      met: reason === "",
+      source: "checked by tap",
+      changed,
+    },
     ...(reason && { reason }),
   };
 }
@@ -126,29 +132,29 @@ const entryText = (event) => (typeof event === "string" ? event : (JSON.stringif
  * Entries since the goal was set, of this session or of none.
  * @param {Services} services @param {Goal} goal @param {string} stream
  */
-async function entriesOf(services, goal, stream) {
-  const about = { since: goal.at, limit: MOST_ENTRIES };
+async function readEntries(services, goal, stream) {
+  const about = { since: goal.at, limit: MAX_ENTRIES };
   const { session } = goal;
   const found = await Promise.all([
-    find(services, { ...about, collection: "push", where: { session, stream } }),
-    find(services, { ...about, collection: "stream_entry", where: { session, stream } }),
-    find(services, { ...about, collection: "stream_entry", where: { stream } }),
+    queryRecords(services, { ...about, collection: "push", where: { session, stream } }),
+    queryRecords(services, { ...about, collection: "stream_entry", where: { session, stream } }),
+    queryRecords(services, { ...about, collection: "stream_entry", where: { stream } }),
   ]);
   const [pushes, own, all] = found;
   const accepted = pushes.filter(({ body }) => !body.code && body.event !== undefined);
   const shared = all.filter((one) => one.session === undefined);
   return [...accepted, ...own, ...shared]
-    .filter(({ source }) => source !== OWN)
+    .filter(({ source }) => source !== FEATURE_ID)
     .map(({ id, source, body }) => ({ id, source, text: entryText(body.event ?? body.text ?? "") }))
     .sort((a, b) => b.id - a.id);
 }
 
 /** @param {Services} services @param {Goal} goal @param {StreamEvidence} one @returns {Promise<Finding>} */
 async function streamFinding(services, goal, one) {
-  const entries = await entriesOf(services, goal, one.stream);
+  const entries = await readEntries(services, goal, one.stream);
   const about = {
     n: one.n,
-    evidence: inWords(one),
+    evidence: formatEvidence(one),
     source: /** @type {const} */ ("recorded by tap"),
   };
   const jobs = entries.map(({ text }) => ({ pattern: one.match, text }));
@@ -156,7 +162,7 @@ async function streamFinding(services, goal, one) {
   const at = matched.indexOf("yes");
   if (at >= 0) {
     const { id, source } = entries[at];
-    return { ...about, met: true, record: id, reason: `said by ${shown(source ?? "tap")}` };
+    return { ...about, met: true, record: id, reason: `said by ${clipText(source ?? "tap")}` };
   }
   const late = matched.includes("late");
   const many = entries.length === 1 ? "1 entry" : `${entries.length} entries`;
@@ -171,7 +177,7 @@ async function streamFinding(services, goal, one) {
  * @param {CommandEvidence} one @param {{exitCode: number, output: string}} given
  * @returns {Promise<string>} why it is not what is needed; "": it is
  */
-export async function suppliedProblem(one, { exitCode, output }) {
+export async function commandProblem(one, { exitCode, output }) {
   if (exitCode !== one.exitCode) return `its exit code was ${exitCode}`;
   if (one.match === undefined) return "";
   const [matched] = await matchAll([{ pattern: one.match, text: output }]);
@@ -187,15 +193,15 @@ export async function suppliedProblem(one, { exitCode, output }) {
  * @returns {Promise<Finding>}
  */
 async function commandFinding(services, goal, one, facts) {
-  const about = { n: one.n, evidence: inWords(one) };
-  const fact = facts.find(({ commands }) => commands.includes(plain(one.command)));
+  const about = { n: one.n, evidence: formatEvidence(one) };
+  const fact = facts.find(({ commands }) => commands.includes(collapseSpaces(one.command)));
   if (fact?.exitCode !== undefined) {
-    const reason = await suppliedProblem(one, { exitCode: fact.exitCode, output: fact.text });
+    const reason = await commandProblem(one, { exitCode: fact.exitCode, output: fact.text });
     const met = reason === "";
     const recorded = { ...about, met, source: /** @type {const} */ ("recorded by tap") };
     return { ...recorded, record: fact.record, ...(reason && { reason }) };
   }
-  const supplied = await suppliedTo(services, goal, one.n);
+  const supplied = await findCommandResult(services, goal, one.n);
   if (!supplied) {
     const reason = "nobody has said how it ended: run it and call tap_verify_goal_output";
     return { ...about, met: false, source: "nothing", reason };
@@ -209,13 +215,13 @@ async function commandFinding(services, goal, one, facts) {
  * Checks an open goal now.
  * @param {Services} services @param {Goal} goal @returns {Promise<Finding[]>} in the order of its evidence
  */
-export async function check(services, goal) {
-  const of = (/** @type {Evidence["kind"]} */ kind) =>
+export async function checkGoal(services, goal) {
+  const selectKind = (/** @type {Evidence["kind"]} */ kind) =>
     goal.evidence.filter((one) => one.kind === kind);
-  const files = /** @type {FileEvidence[]} */ (of("file"));
-  const looks = await looksAt(services, goal.session, files);
-  const commands = of("command").length > 0;
-  const facts = commands ? await factsOf(services, goal.session, goal.at) : [];
+  const files = /** @type {FileEvidence[]} */ (selectKind("file"));
+  const looks = await inspectFiles(services, goal.session, files);
+  const commands = selectKind("command").length > 0;
+  const facts = commands ? await readFacts(services, goal.session, goal.at) : [];
   /** @type {Finding[]} */
   const findings = [];
   for (const one of goal.evidence) {
@@ -223,11 +229,11 @@ export async function check(services, goal) {
     else if (one.kind === "stream") findings.push(await streamFinding(services, goal, one));
     else findings.push(await commandFinding(services, goal, one, facts));
   }
-  return [...findings, ...general(goal)];
+  return [...findings, ...goalFindings(goal)];
 }
 
 /** What is wrong with the goal itself. @param {Goal} goal @returns {Finding[]} */
-function general({ evidence, prohibited, parts }) {
+function goalFindings({ evidence, prohibited, parts }) {
   const about = { n: evidence.length, met: false, source: /** @type {const} */ ("nothing") };
   if (evidence.length + prohibited.length < parts) {
     const reason = "records of it are gone: the store was cleaned; the user can drop the goal";

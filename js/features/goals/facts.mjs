@@ -15,7 +15,7 @@
  */
 
 /** Of each collection, the newest. */
-const MOST_RECORDS = 1000;
+const MAX_RECORDS = 1000;
 const PAGE = 200;
 const COMMAND_FIELDS = ["command", "cmd", "script", "shell"];
 const LIST_FIELDS = ["argv", "args"];
@@ -23,13 +23,13 @@ const CODE_FIELDS = ["exitCode", "exit_code", "code"];
 const EXITED = /\bexit(?:ed)?(?: with)?(?: code| status)?[ :=]+(\d{1,3})\b/i;
 
 /** With single blanks. @param {string} text */
-export const plain = (text) => text.replace(/\s+/g, " ").trim();
+export const collapseSpaces = (text) => text.replace(/\s+/g, " ").trim();
 
 /** @param {unknown} value */
-const textOf = (value) => (typeof value === "string" ? value : (JSON.stringify(value) ?? ""));
+const toText = (value) => (typeof value === "string" ? value : (JSON.stringify(value) ?? ""));
 
 /** @param {any} given arguments as they were recorded @returns {string[]} */
-function commandsIn(given) {
+function findCommands(given) {
   if (typeof given !== "object" || given === null) return [];
   const texts = COMMAND_FIELDS.flatMap((name) =>
     typeof given[name] === "string" ? [given[name]] : [],
@@ -38,11 +38,11 @@ function commandsIn(given) {
     Array.isArray(given[name]) ? [given[name].map(String).join(" ")] : [],
   );
   const joined = texts.flatMap((text) => lists.map((list) => `${text} ${list}`));
-  return [...texts, ...lists, ...joined].map(plain).filter((text) => text !== "");
+  return [...texts, ...lists, ...joined].map(collapseSpaces).filter((text) => text !== "");
 }
 
 /** A result that is a text of JSON is that JSON. @param {unknown} result */
-function parsed(result) {
+function parseResult(result) {
   if (typeof result !== "string" || !result.startsWith("{")) return result;
   try {
     return JSON.parse(result);
@@ -52,9 +52,9 @@ function parsed(result) {
 }
 
 /** @param {unknown} given a result @returns {number | undefined} */
-function exitCodeIn(given) {
+function findExitCode(given) {
   /** @type {any} */
-  const result = parsed(given);
+  const result = parseResult(given);
   if (typeof result === "object" && result !== null) {
     const code = CODE_FIELDS.map((name) => result[name]).find((one) => Number.isInteger(one));
     if (code !== undefined) return code;
@@ -64,39 +64,45 @@ function exitCodeIn(given) {
 }
 
 /** @param {import("./ledger.mjs").StoredRecord} record @returns {Fact[]} */
-function factsOfCall({ id, at, body }) {
+function readCallFacts({ id, at, body }) {
   const { tool = "", provider = "", outcome, result, message = "" } = body;
   if (/^tap[-_]/.test(tool) || /^tap(?:-|$)/.test(provider)) return [];
-  const exitCode = exitCodeIn(result);
+  const exitCode = findExitCode(result);
   const said = outcome === "ok" && exitCode !== undefined ? `exit code ${exitCode}` : outcome;
   return [
     {
-      ...{ record: id, at, kind: "tool_call", names: [tool], commands: commandsIn(body.arguments) },
+      ...{
+        record: id,
+        at,
+        kind: "tool_call",
+        names: [tool],
+        commands: findCommands(body.arguments),
+      },
       ...{ good: outcome === "ok" && (exitCode ?? 0) === 0, exitCode },
-      ...{ text: `${textOf(result)} ${message}`, said: `the call of ${tool}: ${said}` },
+      ...{ text: `${toText(result)} ${message}`, said: `the call of ${tool}: ${said}` },
     },
   ];
 }
 
 /** @param {import("./ledger.mjs").StoredRecord} record @returns {Fact[]} */
-function factsOfGate({ id, at, body }) {
+function readGateFacts({ id, at, body }) {
   const { tool = "", gate = "", provider = "", outcome = "", reason = "" } = body;
   if (outcome !== "deny" && outcome !== "allow") return [];
   const who = gate || `a rule of ${provider}`;
   return [
     {
       ...{ record: id, at, kind: "gate", names: [tool, gate], commands: [] },
-      ...{ good: outcome === "allow", text: textOf(reason), said: `${who} on ${tool}: ${outcome}` },
+      ...{ good: outcome === "allow", text: toText(reason), said: `${who} on ${tool}: ${outcome}` },
     },
   ];
 }
 
 /** @param {import("./ledger.mjs").StoredRecord} record @returns {Fact[]} */
-function factsOfRun({ id, at, body }) {
+function readRunFacts({ id, at, body }) {
   const { emitter = "", name = "", command = "", outcome } = body;
-  const exitCode = exitCodeIn(body);
+  const exitCode = findExitCode(body);
   const good = exitCode === undefined ? outcome === "ok" : exitCode === 0;
-  const called = textOf(emitter || name);
+  const called = toText(emitter || name);
   return [
     {
       ...{
@@ -104,26 +110,26 @@ function factsOfRun({ id, at, body }) {
         at,
         kind: "emitter_run",
         names: [called],
-        commands: [plain(textOf(command))],
+        commands: [collapseSpaces(toText(command))],
       },
-      ...{ good, exitCode, text: textOf(body) },
+      ...{ good, exitCode, text: toText(body) },
       said: `the run of ${called}: ${exitCode === undefined ? outcome : `exit code ${exitCode}`}`,
     },
   ];
 }
 
-const READERS = { tool_call: factsOfCall, gate: factsOfGate, emitter_run: factsOfRun };
+const READERS = { tool_call: readCallFacts, gate: readGateFacts, emitter_run: readRunFacts };
 
 /**
- * @param {import("../../registry/services.mjs").Services} services @param {string} session @param {number} [since] Unix ms
+ * @param {import("../../feature-host/service-access.mjs").Services} services @param {string} session @param {number} [since] Unix ms
  * @returns {Promise<Fact[]>} newest first
  */
-export async function factsOf(services, session, since) {
+export async function readFacts(services, session, since) {
   /** @type {Fact[]} */
   const facts = [];
   for (const [collection, read] of Object.entries(READERS)) {
     let cursor;
-    for (let seen = 0; seen < MOST_RECORDS; seen += PAGE) {
+    for (let seen = 0; seen < MAX_RECORDS; seen += PAGE) {
       const query = { collection, where: { session }, limit: PAGE };
       const page = await services.records.query({
         ...query,

@@ -1,11 +1,11 @@
 // Goals with evidence: what has to be shown before the agent may say that it is done. The code of the tools is loaded
 // with their first call.
 
-import { tracedRecords } from "../../base/traced-records.mjs";
+import { traceRecords } from "../../lib/telemetry.mjs";
 
 const GOAL = { type: "string", maxLength: 64, description: "Its id. Default: all open goals." };
 
-/** @type {import("../../registry/descriptor.mjs").Descriptor} */
+/** @type {import("../../feature-host/descriptor.mjs").Descriptor} */
 export const descriptor = {
   id: "builtin:goals",
   displayName: "Goals",
@@ -166,7 +166,7 @@ const TOOLS = /** @type {const} */ ({
 
 const PUSH = "\\bgit\\b.*\\bpush\\b";
 /** What each hook stops while evidence is missing. */
-const GATED = {
+const GATED_TOOLS = {
   push: [
     { tool: "bash", args: PUSH },
     { tool: "powershell", args: PUSH },
@@ -174,26 +174,26 @@ const GATED = {
   "task-complete": [{ tool: "task_complete" }],
 };
 
-/** @param {import("../../registry/installation.mjs").Context} context */
+/** @param {import("../../feature-host/installation.mjs").Context} context */
 export function install(context) {
   for (const [name, serve] of Object.entries(TOOLS)) {
     context.tools.register(name, async (args, { session, traceparent }) => {
       const tools = await import("./tools.mjs");
-      const services = tracedRecords(context.services, traceparent);
+      const services = traceRecords(context.services, traceparent);
       return tools[serve]({ ...context, services }, session, args);
     });
   }
-  for (const [name, uses] of Object.entries(GATED)) {
+  for (const [name, uses] of Object.entries(GATED_TOOLS)) {
     if (!context.hooks.has(name)) continue;
     for (const use of uses) {
       context.hooks.gate(name, use, async ({ session }) => {
-        const { judge } = await import("./gate.mjs");
-        return judge(context, session);
+        const { checkOpenGoals } = await import("./tools.mjs");
+        return checkOpenGoals(context, session);
       });
     }
   }
   context.commands.register("tap-goal", async (typed) => {
-    const { goalCommand } = await import("./command-line.mjs");
-    return goalCommand(context, typed);
+    const { runGoalCommand } = await import("./slash-command.mjs");
+    return runGoalCommand(context, typed);
   });
 }

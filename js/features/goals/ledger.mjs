@@ -2,8 +2,8 @@
 // asked for is read from the store. A goal's parts are recorded before the goal itself, so a goal that is there has
 // all of its evidence.
 
-import { beginningOf, redact, shownLine } from "../../base/redact.mjs";
-import { shortened } from "../../base/visible.mjs";
+import { shortenRedacted, redact, redactLine } from "../../lib/redact.mjs";
+import { shortenText } from "../../lib/visible.mjs";
 import { ToolError } from "../../../sdk/node/errors.mjs";
 
 /**
@@ -14,7 +14,7 @@ import { ToolError } from "../../../sdk/node/errors.mjs";
  * @typedef {FileEvidence | StreamEvidence | CommandEvidence} Evidence
  *
  * @typedef {{id: number, at: number, session?: string, source?: string, body: any}} StoredRecord
- * @typedef {{record: number, at: number, exitCode: number, met: boolean, reason: string}} Supplied by the model
+ * @typedef {{record: number, at: number, exitCode: number, met: boolean, reason: string}} CommandResult by the model
  *
  * @typedef {object} Goal
  * @property {string} id
@@ -31,28 +31,29 @@ import { ToolError } from "../../../sdk/node/errors.mjs";
  */
 
 /** Open goals of one session. */
-export const MOST_OPEN = 10;
+export const MAX_OPEN_GOALS = 10;
 /** Of a body as JSON; the store takes 4096. */
-const MOST_BODY_BYTES = 3800;
+const MAX_BODY_BYTES = 3800;
 /** Of one session, and of a folder, that are looked at. */
-const MOST_GOALS = 1000;
-const MOST_OTHERS = 50;
-/** @typedef {import("../../registry/services.mjs").Services} Services */
+const MAX_GOALS = 1000;
+const MAX_OTHERS = 50;
+/** @typedef {import("../../feature-host/service-access.mjs").Services} Services */
 
 /** @param {string} id of a goal */
-export const ledgerOf = (id) => `goal:${id}`;
+export const ledgerStream = (id) => `goal:${id}`;
 
 /** @param {Services} services @param {object} query @returns {Promise<StoredRecord[]>} newest first */
-export const find = async (services, query) => (await services.records.query(query)).records;
+export const queryRecords = async (services, query) =>
+  (await services.records.query(query)).records;
 
-const bytesOf = (/** @type {string} */ text) => new TextEncoder().encode(text).length;
+const countBytes = (/** @type {string} */ text) => new TextEncoder().encode(text).length;
 
 /** Before anything of it is recorded. @param {object} body @param {string} what */
 export function requireRecordable(body, what) {
   const text = JSON.stringify(body);
-  if (bytesOf(text) > MOST_BODY_BYTES) {
-    const most = `${what} may have ${MOST_BODY_BYTES} bytes as JSON`;
-    throw new ToolError("INVALID_ARGUMENTS", `${most}, and has ${bytesOf(text)}`);
+  if (countBytes(text) > MAX_BODY_BYTES) {
+    const most = `${what} may have ${MAX_BODY_BYTES} bytes as JSON`;
+    throw new ToolError("INVALID_ARGUMENTS", `${most}, and has ${countBytes(text)}`);
   }
   if (JSON.stringify(redact(body)) === text) return;
   const why = "looks like it has a secret, and tap records no secrets";
@@ -72,7 +73,7 @@ async function commit(services, session, body) {
 
 /** A line of the goal's stream. @param {Services} services @param {string} session @param {string} goal @param {string} text */
 export async function note(services, session, goal, text) {
-  const body = { stream: ledgerOf(goal), text: shortened(shownLine(text), 500) };
+  const body = { stream: ledgerStream(goal), text: shortenText(redactLine(text), 500) };
   await services.records.append({
     collection: "stream_entry",
     session,
@@ -85,7 +86,7 @@ export async function note(services, session, goal, text) {
  * @param {{session: string, cwd: string, statement: string, by: "model" | "user", evidence: Evidence[], prohibited: string[], amends?: string}} goal
  * @returns {Promise<string>} its id
  */
-export async function record(services, goal) {
+export async function recordGoal(services, goal) {
   const { session, cwd, statement, by, evidence, prohibited, amends } = goal;
   const id = `g-${crypto.randomUUID().slice(0, 8)}`;
   const parts = [
@@ -105,8 +106,8 @@ export async function record(services, goal) {
 }
 
 /** @param {Services} services @param {Goal} goal @param {"closed" | "dropped"} event @param {string} text */
-export async function end(services, goal, event, text) {
-  await commit(services, goal.session, { goal: goal.id, event, text: beginningOf(text, 500) });
+export async function endGoal(services, goal, event, text) {
+  await commit(services, goal.session, { goal: goal.id, event, text: shortenRedacted(text, 500) });
   await note(services, goal.session, goal.id, text ? `${event}: ${text}` : event);
 }
 
@@ -114,7 +115,7 @@ export async function end(services, goal, event, text) {
  * @param {Services} services @param {Goal} goal
  * @param {{n: number, command: string, exitCode: number, met: boolean, reason: string}} given
  */
-export async function supply(services, goal, given) {
+export async function recordCommandResult(services, goal, given) {
   const { n, exitCode, met, reason } = given;
   const what = { goal: goal.id, event: "supplied", n, exitCode, met, reason };
   await commit(services, goal.session, what);
@@ -127,26 +128,26 @@ export async function supply(services, goal, given) {
   );
 }
 
-/** What the model has last said of a command. @param {Services} services @param {Goal} goal @param {number} n @returns {Promise<Supplied | undefined>} */
-export async function suppliedTo(services, goal, n) {
+/** What the model has last said of a command. @param {Services} services @param {Goal} goal @param {number} n @returns {Promise<CommandResult | undefined>} */
+export async function findCommandResult(services, goal, n) {
   const where = { goal: goal.id, event: "supplied", n };
-  const [last] = await find(services, { collection: "goal", where, limit: 1 });
+  const [last] = await queryRecords(services, { collection: "goal", where, limit: 1 });
   if (!last) return undefined;
   const { exitCode, met, reason } = last.body;
   return { record: last.id, at: last.at, exitCode, met, reason };
 }
 
 /** @param {Services} services @param {StoredRecord} set @param {Goal["state"]} state @returns {Promise<Goal>} */
-async function whole(services, set, state) {
+async function loadGoal(services, set, state) {
   const { goal, statement, by, cwd, parts, amends } = set.body;
-  const partsOf = async (/** @type {string} */ event) => {
+  const readParts = async (/** @type {string} */ event) => {
     if (state !== "open" || parts === 0) return [];
     const where = { goal, event };
-    const found = await find(services, { collection: "goal", where, limit: 40 });
+    const found = await queryRecords(services, { collection: "goal", where, limit: 40 });
     return found.map(({ body }) => body).sort((a, b) => a.n - b.n);
   };
-  const evidence = (await partsOf("evidence")).map(({ goal: _id, event: _event, ...one }) => one);
-  const prohibited = (await partsOf("prohibited")).map(({ text }) => text);
+  const evidence = (await readParts("evidence")).map(({ goal: _id, event: _event, ...one }) => one);
+  const prohibited = (await readParts("prohibited")).map(({ text }) => text);
   return {
     ...{ id: goal, session: set.session ?? "", cwd, statement, by, at: set.at, state },
     ...{ parts, evidence, prohibited, amends },
@@ -157,15 +158,15 @@ async function whole(services, set, state) {
  * @param {Services} services @param {object} where such as `{session}` or `{cwd}` @param {number} [limit]
  * @returns {Promise<{set: StoredRecord, state: Goal["state"]}[]>} newest first; without those that another completes
  */
-async function statesOf(services, where, limit = MOST_GOALS) {
-  const all = { collection: "goal", limit: MOST_GOALS };
-  const sets = await find(services, { ...all, where: { ...where, event: "set" }, limit });
+async function readGoalStates(services, where, limit = MAX_GOALS) {
+  const all = { collection: "goal", limit: MAX_GOALS };
+  const sets = await queryRecords(services, { ...all, where: { ...where, event: "set" }, limit });
   const ids = new Set(sets.map(({ body }) => body.goal));
   const ends = new Map();
   const sessions = [...new Set(sets.map(({ session }) => session))];
   for (const session of sessions) {
     for (const event of ["closed", "dropped"]) {
-      const found = await find(services, { ...all, where: { session, event } });
+      const found = await queryRecords(services, { ...all, where: { session, event } });
       for (const { body } of found) if (ids.has(body.goal)) ends.set(body.goal, event);
     }
   }
@@ -176,14 +177,16 @@ async function statesOf(services, where, limit = MOST_GOALS) {
 }
 
 /** @param {Services} services @param {string} session @returns {Promise<Goal[]>} newest first */
-export async function goalsOf(services, session) {
-  const states = await statesOf(services, { session });
-  return Promise.all(states.map(({ set, state }) => whole(services, set, state)));
+export async function listGoals(services, session) {
+  const states = await readGoalStates(services, { session });
+  return Promise.all(states.map(({ set, state }) => loadGoal(services, set, state)));
 }
 
 /** Open goals of other sessions in the same folder. @param {Services} services @param {string} session @param {string} cwd @returns {Promise<Goal[]>} */
-export async function othersIn(services, session, cwd) {
-  const states = await statesOf(services, { cwd }, MOST_OTHERS);
+export async function listOtherGoals(services, session, cwd) {
+  const states = await readGoalStates(services, { cwd }, MAX_OTHERS);
   const open = states.filter(({ set, state }) => state === "open" && set.session !== session);
-  return Promise.all(open.slice(0, MOST_OPEN).map(({ set, state }) => whole(services, set, state)));
+  return Promise.all(
+    open.slice(0, MAX_OPEN_GOALS).map(({ set, state }) => loadGoal(services, set, state)),
+  );
 }

@@ -1,6 +1,6 @@
 // The providers that a project's tap.config.json names: started with its sessions, after the user has allowed them.
 
-/** @type {import("../../registry/descriptor.mjs").Descriptor} */
+/** @type {import("../../feature-host/descriptor.mjs").Descriptor} */
 export const descriptor = {
   id: "builtin:projects",
   displayName: "Project providers",
@@ -12,7 +12,7 @@ export const descriptor = {
   ],
 };
 
-/** @param {import("../../registry/installation.mjs").Context} context */
+/** @param {import("../../feature-host/installation.mjs").Context} context */
 export async function install({ services }) {
   /** @type {() => Promise<void>} */
   const stop = await services.projects.serve();

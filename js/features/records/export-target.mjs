@@ -1,8 +1,8 @@
 // Where spans go, by the variables of OpenTelemetry (https://opentelemetry.io/docs/specs/otel/protocol/exporter/). No
 // I/O. A problem never quotes an endpoint or a header: either may hold a secret.
 
-import { MOST_VARIABLE } from "../../base/telemetry.mjs";
-import { inQuotes, shortened } from "../../base/visible.mjs";
+import { MAX_VARIABLE } from "../../lib/telemetry.mjs";
+import { wrapInQuotes, shortenText } from "../../lib/visible.mjs";
 
 /** @typedef {Record<string, string>} Variables */
 /**
@@ -16,9 +16,9 @@ import { inQuotes, shortened } from "../../base/visible.mjs";
 
 const ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT";
 const TIMEOUT_MS = 10_000;
-const LONGEST_TIMEOUT_MS = 60_000;
-const MOST_PAIRS = 64;
-const MOST_SHOWN = 40;
+const MAX_TIMEOUT_MS = 60_000;
+const MAX_PAIRS = 64;
+const MAX_QUOTED = 40;
 const SERVICE = "copilot-tap";
 const UNSUPPORTED = ["CERTIFICATE", "CLIENT_KEY", "CLIENT_CERTIFICATE"];
 /** What a request itself decides. */
@@ -29,7 +29,7 @@ const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]{1,128}$/;
 const HEADER_VALUE = /^[\x20-\x7e\x80-\xff]*$/;
 
 /** @param {string} value */
-const quoted = (value) => inQuotes(shortened(value, MOST_SHOWN));
+const quoteValue = (value) => wrapInQuotes(shortenText(value, MAX_QUOTED));
 
 /** The variable of spans, else that of all signals; one that is empty counts as not set. */
 class Settings {
@@ -45,10 +45,8 @@ class Settings {
   /** @param {string} variable @returns {string} "" where it is not set, or cannot be used */
   value(variable) {
     const value = this.#variables[variable] ?? "";
-    if (value.length <= MOST_VARIABLE) return value.trim();
-    this.problems.push(
-      `${variable} is longer than ${MOST_VARIABLE} characters; tap leaves it out.`,
-    );
+    if (value.length <= MAX_VARIABLE) return value.trim();
+    this.problems.push(`${variable} is longer than ${MAX_VARIABLE} characters; tap leaves it out.`);
     return "";
   }
 
@@ -64,10 +62,10 @@ class Settings {
     const parts = this.value(variable)
       .split(",")
       .filter((part) => part.trim() !== "");
-    if (parts.length > MOST_PAIRS) {
-      this.problems.push(`${variable} has more than ${MOST_PAIRS} pairs; tap leaves out the rest.`);
+    if (parts.length > MAX_PAIRS) {
+      this.problems.push(`${variable} has more than ${MAX_PAIRS} pairs; tap leaves out the rest.`);
     }
-    return parts.slice(0, MOST_PAIRS).flatMap((part, index) => {
+    return parts.slice(0, MAX_PAIRS).flatMap((part, index) => {
       const [, name, value] = /^\s*([^=]*?)\s*=\s*(.*?)\s*$/s.exec(part) ?? [];
       try {
         if (name) return [[decodeURIComponent(name), decodeURIComponent(value)]];
@@ -83,7 +81,7 @@ class Settings {
 }
 
 /** @param {Settings} settings @returns {Record<string, string>} */
-function headersOf(settings) {
+function readHeaders(settings) {
   /** @type {Map<string, string>} */
   const headers = new Map();
   for (const variable of ["OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS"]) {
@@ -102,37 +100,37 @@ function headersOf(settings) {
 }
 
 /** @param {Settings} settings @returns {Record<string, string>} */
-function resourceOf(settings) {
+function readResource(settings) {
   const given = Object.fromEntries(settings.pairs("OTEL_RESOURCE_ATTRIBUTES"));
   const service = settings.value("OTEL_SERVICE_NAME") || given["service.name"] || SERVICE;
   return { ...given, "service.name": service };
 }
 
 /** @param {Settings} settings */
-function timeoutOf(settings) {
+function readTimeout(settings) {
   const { variable, value } = settings.setting("TIMEOUT");
   if (value === "") return TIMEOUT_MS;
   const ms = /^\d{1,9}$/.test(value) ? Number(value) : 0;
-  if (ms >= 1 && ms <= LONGEST_TIMEOUT_MS) return ms;
+  if (ms >= 1 && ms <= MAX_TIMEOUT_MS) return ms;
   settings.problems.push(
-    `${variable}=${quoted(value)} is not a whole number from 1 to ${LONGEST_TIMEOUT_MS}; using the default, ${TIMEOUT_MS} ms.`,
+    `${variable}=${quoteValue(value)} is not a whole number from 1 to ${MAX_TIMEOUT_MS}; using the default, ${TIMEOUT_MS} ms.`,
   );
   return TIMEOUT_MS;
 }
 
 /** @param {Settings} settings */
-function compressOf(settings) {
+function readCompression(settings) {
   const { variable, value } = settings.setting("COMPRESSION");
   if (!["", "none", "gzip"].includes(value)) {
     settings.problems.push(
-      `${variable}=${quoted(value)} is neither gzip nor none; tap does not compress.`,
+      `${variable}=${quoteValue(value)} is neither gzip nor none; tap does not compress.`,
     );
   }
   return value === "gzip";
 }
 
 /** @param {Settings} settings @returns {URL | undefined} undefined: nothing can be sent, as a problem says */
-function urlOf(settings) {
+function readUrl(settings) {
   const { variable, value } = settings.setting("ENDPOINT");
   const url = URL.canParse(value) ? new URL(value) : undefined;
   const problem = !/^https?:$/.test(url?.protocol ?? "")
@@ -155,7 +153,7 @@ function checkProtocol(settings) {
   const { variable, value } = settings.setting("PROTOCOL");
   if (value === "" || value === "http/json") return true;
   settings.problems.push(
-    `${variable}=${quoted(value)}: tap exports by http/json alone, so no span is exported. Set OTEL_EXPORTER_OTLP_TRACES_PROTOCOL=http/json and a port for HTTP.`,
+    `${variable}=${quoteValue(value)}: tap exports by http/json alone, so no span is exported. Set OTEL_EXPORTER_OTLP_TRACES_PROTOCOL=http/json and a port for HTTP.`,
   );
   return false;
 }
@@ -164,10 +162,10 @@ function checkProtocol(settings) {
  * @param {Variables} variables
  * @returns {{target: Target | undefined, problems: string[]}} without a target nothing can be sent
  */
-export function targetOf(variables) {
+export function readExportTarget(variables) {
   const settings = new Settings(variables);
   const { problems } = settings;
-  const url = urlOf(settings);
+  const url = readUrl(settings);
   if (!checkProtocol(settings) || !url) return { target: undefined, problems };
   for (const name of UNSUPPORTED) {
     const { variable, value } = settings.setting(name);
@@ -176,10 +174,10 @@ export function targetOf(variables) {
   const target = {
     url: url.href,
     shown: url.origin,
-    headers: headersOf(settings),
-    timeoutMs: timeoutOf(settings),
-    compress: compressOf(settings),
-    resource: resourceOf(settings),
+    headers: readHeaders(settings),
+    timeoutMs: readTimeout(settings),
+    compress: readCompression(settings),
+    resource: readResource(settings),
   };
   return { target, problems };
 }

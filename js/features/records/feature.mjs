@@ -1,9 +1,9 @@
 // The record store: tap_query_records for the model, and spans for a receiver of OpenTelemetry.
 
-import { version } from "../../base/paths.mjs";
+import { version } from "../../lib/paths.mjs";
 import { ToolError } from "../../../sdk/node/errors.mjs";
 
-/** @type {import("../../registry/descriptor.mjs").Descriptor} */
+/** @type {import("../../feature-host/descriptor.mjs").Descriptor} */
 export const descriptor = {
   id: "builtin:records",
   displayName: "Records",
@@ -55,7 +55,7 @@ export const descriptor = {
 const DEFAULT_LIMIT = 20;
 
 /** Of an answer as JSON, with room for its cursor: a result of a feature has at most 32 KB. */
-const MOST_BYTES = 31 * 1024;
+const MAX_RESULT_BYTES = 31 * 1024;
 
 /** @typedef {{records: {id: number, at: number}[], cursor?: string}} Page */
 
@@ -64,7 +64,7 @@ function countThatFits({ records }) {
   let size = 0;
   const count = records.findIndex((record) => {
     size += Buffer.byteLength(JSON.stringify(record)) + 1;
-    return size > MOST_BYTES;
+    return size > MAX_RESULT_BYTES;
   });
   return count < 0 ? records.length : Math.max(count, 1);
 }
@@ -73,7 +73,7 @@ function countThatFits({ records }) {
  * A page that fits into a result. What is too long is asked for again: only the store knows the cursor.
  * @param {(query: object) => Promise<Page>} ask @param {{limit: number}} query @returns {Promise<Page>}
  */
-async function fittingPage(ask, query) {
+async function queryFittingPage(ask, query) {
   for (let { limit } = query; ;) {
     const page = await ask({ ...query, limit });
     const fits = countThatFits(page);
@@ -82,18 +82,18 @@ async function fittingPage(ask, query) {
   }
 }
 
-/** @param {import("../../registry/installation.mjs").Context} context */
+/** @param {import("../../feature-host/installation.mjs").Context} context */
 export function install({ tools, services }) {
   tools.register("tap_query_records", async (args) => {
     const ask = (/** @type {object} */ query) => services.records.query(query);
-    return fittingPage(ask, { limit: DEFAULT_LIMIT, ...args }).catch((error) => {
+    return queryFittingPage(ask, { limit: DEFAULT_LIMIT, ...args }).catch((error) => {
       if (error instanceof RangeError) throw new ToolError("INVALID_ARGUMENTS", error.message);
       throw error;
     });
   });
   return {
     tasks: {
-      /** @type {import("../../registry/tasks.mjs").Task} */
+      /** @type {import("../../feature-host/tasks.mjs").Task} */
       "export-spans": async ({ signal, diagnostics }) => {
         const { exportSpans } = await import("./span-export.mjs");
         const diagnose = (/** @type {string} */ text) => diagnostics.add(text);

@@ -1,6 +1,6 @@
 // The state of a session, and its mode. The code of the tools is loaded with their first call.
 
-/** @type {import("../../registry/descriptor.mjs").Descriptor} */
+/** @type {import("../../feature-host/descriptor.mjs").Descriptor} */
 export const descriptor = {
   id: "builtin:session",
   displayName: "Session",
@@ -50,7 +50,7 @@ export const descriptor = {
   ],
 };
 
-/** @param {import("../../registry/installation.mjs").Context} context */
+/** @param {import("../../feature-host/installation.mjs").Context} context */
 export function install({ tools, services }) {
   tools.register("tap_get_session_state", (_args, { session }) =>
     services.sessions.state({ session }),

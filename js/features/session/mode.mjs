@@ -1,13 +1,13 @@
 // tap_set_session_mode: who decides, and what the model is told. docs/session-control.md has the rules.
 
-import { messageOf } from "../../base/errors.mjs";
-import { shownLine } from "../../base/redact.mjs";
-import { shortened } from "../../base/visible.mjs";
+import { errorMessage } from "../../lib/values.mjs";
+import { redactLine } from "../../lib/redact.mjs";
+import { shortenText } from "../../lib/visible.mjs";
 
-/** @typedef {import("../../registry/services.mjs").Services} Services */
+/** @typedef {import("../../feature-host/service-access.mjs").Services} Services */
 /** @typedef {"interactive" | "plan" | "autopilot"} Mode */
 
-const MOST_REASON = 300;
+const MAX_REASON = 300;
 
 /** What the user should know before he says yes. @type {Record<Mode, string>} */
 const MEANING = {
@@ -17,7 +17,7 @@ const MEANING = {
 };
 
 /** @param {string} why */
-const unchanged = (why) => `The mode was not changed: ${why.replace(/\.$/, "")}.`;
+const formatUnchanged = (why) => `The mode was not changed: ${why.replace(/\.$/, "")}.`;
 
 /**
  * Whether the user has to be asked. A mode that he chose himself is his, whatever he allows in general.
@@ -27,7 +27,7 @@ const mustAsk = (policy, chosenBy) =>
   policy === "ask" || (policy === "allow" && !["start", "tap"].includes(String(chosenBy)));
 
 /** @param {string} from @param {Mode} to @param {string} reason @param {unknown} chosenBy */
-function questionOf(from, to, reason, chosenBy) {
+function formatQuestion(from, to, reason, chosenBy) {
   const own = chosenBy === "user" ? " You have chosen the mode that it is in now." : "";
   return (
     `The model asks tap to change this session from ${from} to ${to} mode. ${MEANING[to]}${own} ` +
@@ -51,13 +51,13 @@ async function askUser(services, session, text) {
 }
 
 /** The change itself. @param {Services} services @param {{session: string, mode: Mode, from: string, why: string}} change */
-async function set(services, change) {
+async function applyMode(services, change) {
   try {
     const { applied, reason } = await services.sessions.setMode(change);
-    if (!applied) return unchanged(String(reason));
+    if (!applied) return formatUnchanged(String(reason));
     return `The session is in ${change.mode} mode now, and was in ${change.from} mode.`;
   } catch (error) {
-    return unchanged(messageOf(error).replace(/^unavailable: /, ""));
+    return formatUnchanged(errorMessage(error).replace(/^unavailable: /, ""));
   }
 }
 
@@ -66,16 +66,16 @@ async function set(services, change) {
  * @returns {Promise<string>} for the model
  */
 export async function changeMode(services, session, { mode, reason }) {
-  const why = shortened(shownLine(reason), MOST_REASON);
+  const why = shortenText(redactLine(reason), MAX_REASON);
   const { mode: policy } = await services.sessions.policy();
   const { mode: from, modeChosenBy } = await services.sessions.state({ session });
   if (typeof from !== "string") {
-    return unchanged(`the CLI does not say which one is in force (${from.unknown})`);
+    return formatUnchanged(`the CLI does not say which one is in force (${from.unknown})`);
   }
   if (from === mode) return `The session is in ${mode} mode already.`;
   if (mustAsk(policy, modeChosenBy)) {
-    const refused = await askUser(services, session, questionOf(from, mode, why, modeChosenBy));
-    if (refused) return unchanged(refused);
+    const refused = await askUser(services, session, formatQuestion(from, mode, why, modeChosenBy));
+    if (refused) return formatUnchanged(refused);
   }
-  return set(services, { session, mode, from, why });
+  return applyMode(services, { session, mode, from, why });
 }

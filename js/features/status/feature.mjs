@@ -1,14 +1,17 @@
 // tap_status, and tap_tools with its slash command: what a session has from tap. Both are resident, since they answer
 // where nothing else does.
 
-import { SLASH } from "../../base/slash-commands.mjs";
-import { STATUS_TOOL } from "../../base/status-tool.mjs";
+import { SLASH } from "../../lib/slash-commands.mjs";
+import { STATUS_TOOL } from "../../lib/status-tool.mjs";
 import { statusText } from "./status-text.mjs";
-import { TAP_TOOLS, tapTools } from "./tap-tools.mjs";
+import { TAP_TOOLS, createTapTools } from "./tap-tools.mjs";
 
-const NO_GROUPS = tapTools({ groups: () => [], openGroups: () => Promise.reject(new Error()) });
+const NO_GROUPS = createTapTools({
+  groups: () => [],
+  openGroups: () => Promise.reject(new Error()),
+});
 
-/** @type {import("../../registry/descriptor.mjs").Descriptor} */
+/** @type {import("../../feature-host/descriptor.mjs").Descriptor} */
 export const descriptor = {
   id: "builtin:status",
   displayName: "Status",
@@ -33,7 +36,7 @@ export const descriptor = {
 
 export const fixed = "every session has tap_status";
 
-/** @param {import("../../registry/installation.mjs").Context} context */
+/** @param {import("../../feature-host/installation.mjs").Context} context */
 export async function install({ tools, commands, services }) {
   tools.register(STATUS_TOOL.name, async (_args, { session }) => {
     const seen = await services.providers.inspect();
@@ -42,7 +45,7 @@ export async function install({ tools, commands, services }) {
   });
   /** @type {import("./tap-tools.mjs").ToolGroup[]} */
   let groups = [];
-  const { handler, command, description } = tapTools({
+  const { handler, command, description } = createTapTools({
     groups: () => groups,
     openGroups: (session, names) => services.groups.open(session, names),
   });

@@ -1,11 +1,11 @@
 // The text of tap_status.
 
-import { boundProviders, silenceOf } from "../../base/inspection.mjs";
+import { boundProviders, describeSilence } from "../../lib/inspection.mjs";
 
-/** @typedef {import("../../base/control.mjs").Inspection} Inspection */
-/** @typedef {import("../../base/control.mjs").InspectedProvider} InspectedProvider */
-/** @typedef {import("../../base/control.mjs").InspectedBinding} InspectedBinding */
-/** @typedef {import("../../registry/report.mjs").Report} Report */
+/** @typedef {import("../../link/control.mjs").Inspection} Inspection */
+/** @typedef {import("../../link/control.mjs").InspectedProvider} InspectedProvider */
+/** @typedef {import("../../link/control.mjs").InspectedBinding} InspectedBinding */
+/** @typedef {import("../../feature-host/report.mjs").Report} Report */
 
 const NO_PROVIDER =
   "No provider is connected to this session. A provider connects to the gateway over WebSocket " +
@@ -16,16 +16,16 @@ const NO_PROVIDER =
  * have chosen it.
  * @param {InspectedProvider} provider
  */
-function nameOf({ name, instance, trust, id }) {
+function formatProviderName({ name, instance, trust, id }) {
   const paired = trust === "external";
-  const shown = (/** @type {string} */ text) => (paired ? JSON.stringify(text) : text);
-  const whole = instance === "" ? shown(name) : `${shown(name)} [${shown(instance)}]`;
+  const quoteName = (/** @type {string} */ text) => (paired ? JSON.stringify(text) : text);
+  const whole = instance === "" ? quoteName(name) : `${quoteName(name)} [${quoteName(instance)}]`;
   return `${whole} (${paired ? "paired, " : ""}${id})`;
 }
 
 /** @param {{provider: InspectedProvider, binding: InspectedBinding}} bound @returns {string} */
-function lineOf({ provider: serving, binding }) {
-  const start = `- ${nameOf(serving)}: `;
+function formatProvider({ provider: serving, binding }) {
+  const start = `- ${formatProviderName(serving)}: `;
   if (binding.tools.length === 0) return `${start}no tools`;
   const refused = new Set(binding.refused);
   const tools = binding.tools.map(({ name }) =>
@@ -33,7 +33,7 @@ function lineOf({ provider: serving, binding }) {
   );
   const { callsInFlight, noPongMs } = serving;
   const calls = callsInFlight === 1 ? "1 call in flight" : `${callsInFlight} calls in flight`;
-  const silence = silenceOf(serving);
+  const silence = describeSilence(serving);
   const hangs = silence && noPongMs !== undefined ? ": it is stopped, or hangs" : "";
   return [
     start + tools.join(", "),
@@ -74,7 +74,7 @@ export function statusText(seen, sessionId, reports = []) {
   if (bound.length === 0) {
     return `${head}${NO_PROVIDER}\n${features}`;
   }
-  const lines = ["Providers of this session:", ...bound.map(lineOf)];
+  const lines = ["Providers of this session:", ...bound.map(formatProvider)];
   if (!session.settled) lines.push("A change of tools is on its way to this session.");
   return `${head}${lines.join("\n")}\n${features}`;
 }

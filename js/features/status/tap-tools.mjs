@@ -1,20 +1,20 @@
 // tap_tools: the model turns a group of tools on, within its turn. The slash command /tap-tools does so for the user.
 
-import { messageOf } from "../../base/errors.mjs";
-import { visible } from "../../base/visible.mjs";
+import { errorMessage } from "../../lib/values.mjs";
+import { visible } from "../../lib/visible.mjs";
 
 export const TAP_TOOLS = "tap_tools";
 
 /** All that a session has from tap at its start stays below 1,200 characters; this is the part of the list. */
-const MOST_LIST = 600;
-const MOST_LINE = 100;
+const MAX_LIST = 600;
+const MAX_LINE = 100;
 
 /**
  * @typedef {{name: string, description: string}} ToolGroup
  *
  * @typedef {object} TapToolsOptions
  * @property {() => ToolGroup[]} groups those that there are, in the order in which they are listed
- * @property {(sessionId: string, names: string[]) => Promise<import("../../base/addon.js").OpenedGroups>} openGroups
+ * @property {(sessionId: string, names: string[]) => Promise<import("../../lib/addon.js").OpenedGroups>} openGroups
  *
  * @typedef {object} TapTools
  * @property {string} name
@@ -27,7 +27,7 @@ const MOST_LINE = 100;
 const PARAMETERS = { type: "object", properties: { group: { type: "string" } } };
 
 /** @param {ToolGroup} group @param {number} [most] */
-const lineOf = ({ name, description }, most = Infinity) => {
+const formatGroup = ({ name, description }, most = Infinity) => {
   const line = `- ${name}: ${description}`;
   if (line.length <= most) return line;
   const words = line.slice(0, most - 1);
@@ -38,9 +38,9 @@ const lineOf = ({ name, description }, most = Infinity) => {
 function shortList(groups) {
   let list = "";
   for (const [index, group] of groups.entries()) {
-    const line = `\n${lineOf(group, MOST_LINE)}`;
+    const line = `\n${formatGroup(group, MAX_LINE)}`;
     const rest = `\n- ${groups.length - index} more: call it without a group`;
-    if (list.length + line.length + rest.length > MOST_LIST) return list + rest;
+    if (list.length + line.length + rest.length > MAX_LIST) return list + rest;
     list += line;
   }
   return list;
@@ -50,10 +50,10 @@ function shortList(groups) {
 const wholeList = (groups) =>
   groups.length === 0
     ? "There are no groups of tools."
-    : ["Groups of tools:", ...groups.map((group) => lineOf(group))].join("\n");
+    : ["Groups of tools:", ...groups.map((group) => formatGroup(group))].join("\n");
 
 /**
- * @param {string} group @param {import("../../base/addon.js").OpenedGroups} opened
+ * @param {string} group @param {import("../../lib/addon.js").OpenedGroups} opened
  * @returns {string}
  */
 function outcome(group, { inForce, tools, reason }) {
@@ -70,7 +70,7 @@ function outcome(group, { inForce, tools, reason }) {
 }
 
 /** @param {TapToolsOptions} options @returns {TapTools} */
-export function tapTools({ groups, openGroups }) {
+export function createTapTools({ groups, openGroups }) {
   /** @param {string | undefined} group @param {string} sessionId @returns {Promise<string>} */
   const open = async (group, sessionId) => {
     const all = groups();
@@ -82,7 +82,7 @@ export function tapTools({ groups, openGroups }) {
       return outcome(group, await openGroups(sessionId, [group]));
     } catch (error) {
       const again = /** @type {any} */ (error)?.cause?.final ? "" : ` Call ${TAP_TOOLS} again.`;
-      return `The group ${group} could not be turned on: ${messageOf(error)}.${again}`;
+      return `The group ${group} could not be turned on: ${errorMessage(error)}.${again}`;
     }
   };
   return {

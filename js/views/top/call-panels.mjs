@@ -1,40 +1,40 @@
 // The panels of `copilot-tap top` for calls: those that run, the last ones, and the slowest with their spans.
 
-import { spanOf, inTreeOrder } from "../../base/span.mjs";
-import { connectedProviders } from "../../base/inspection.mjs";
+import { parseSpan, sortAsTree } from "../../lib/span.mjs";
+import { connectedProviders } from "../../lib/inspection.mjs";
 import { bad, good, strong, warning } from "../output.mjs";
 import { spanTime } from "../spans-view.mjs";
-import { nameOf } from "../status-view.mjs";
-import { clock, counted, duration, latency, shortId } from "../wording.mjs";
-import { detailsOf, labelsOf, MOST_ROWS, recordsOf, short } from "./panel.mjs";
+import { formatName } from "../status-view.mjs";
+import { clock, formatCount, duration, latency, shortId } from "../wording.mjs";
+import { listDetails, createLabelLookup, MAX_ROWS, listRecords, short } from "./panel.mjs";
 
 /** @typedef {import("./panel.mjs").Panel} Panel */
 /** @typedef {import("./panel.mjs").Row} Row */
-/** @typedef {import("./panel.mjs").Seen} Seen */
-/** @typedef {import("./panel.mjs").ShownCall} ShownCall */
-/** @typedef {import("../../base/span.mjs").Span} Span */
+/** @typedef {import("./panel.mjs").Snapshot} Snapshot */
+/** @typedef {import("./panel.mjs").FormattedCall} FormattedCall */
+/** @typedef {import("../../lib/span.mjs").Span} Span */
 
-/** @param {Seen} seen @returns {Row[]} one for each provider that has calls to answer */
+/** @param {Snapshot} seen @returns {Row[]} one for each provider that has calls to answer */
 const runningRows = ({ gateway }) =>
   (gateway ? connectedProviders(gateway) : [])
     .filter(({ callsInFlight }) => callsInFlight > 0)
     .map((provider) => {
       const { connection, callsInFlight, waitedMs } = provider;
-      const waits = `${counted(callsInFlight, "call")} running`;
+      const waits = `${formatCount(callsInFlight, "call")} running`;
       const oldest = waitedMs > 0 ? `for ${duration(waitedMs)}` : "";
       return {
         key: `running ${connection}`,
-        cells: ["now", "", short(nameOf(provider)), warning(waits), "", oldest],
+        cells: ["now", "", short(formatName(provider)), warning(waits), "", oldest],
         details: () =>
-          detailsOf([
-            ["provider", nameOf(provider)],
+          listDetails([
+            ["provider", formatName(provider)],
             ["running", callsInFlight],
             ["the oldest waits", oldest],
           ]),
       };
     });
 
-/** @param {ShownCall} call @param {Seen} seen @param {(id: string) => string} labels @returns {Row} */
+/** @param {FormattedCall} call @param {Snapshot} seen @param {(id: string) => string} labels @returns {Row} */
 function callRow(call, { at: now }, labels) {
   const { sequence, at, ms, session, provider, tool, by, args, whole, code, message } = call;
   const asked = JSON.stringify(args);
@@ -49,7 +49,7 @@ function callRow(call, { at: now }, labels) {
       latency(ms),
     ],
     details: () =>
-      detailsOf([
+      listDetails([
         ["tool", tool],
         ["provider", provider || "nobody"],
         ["session", `${call.label || labels(session)} ${session}`],
@@ -76,8 +76,8 @@ export const calls = {
     { title: "took", right: true },
   ],
   rows: (seen) => {
-    const labels = labelsOf(seen);
-    const last = seen.calls.slice(-MOST_ROWS).toReversed();
+    const labels = createLabelLookup(seen);
+    const last = seen.calls.slice(-MAX_ROWS).toReversed();
     return [...runningRows(seen), ...last.map((call) => callRow(call, seen, labels))];
   },
   empty: "No call yet since the gateway has started.",
@@ -88,8 +88,8 @@ const OF_CALLS = /^(?:execute_tool|provider) /;
 
 /** @param {Span} span @param {Span[]} all */
 const treeText = ({ traceId }, all) =>
-  inTreeOrder(all.filter((one) => one.traceId === traceId && OF_CALLS.test(one.name)))
-    .slice(-MOST_ROWS)
+  sortAsTree(all.filter((one) => one.traceId === traceId && OF_CALLS.test(one.name)))
+    .slice(-MAX_ROWS)
     .map(({ span, depth }) => `${"  ".repeat(depth)}${span.name}  ${spanTime(span.durationUs)}`)
     .join("\n");
 
@@ -106,12 +106,12 @@ export const spans = {
     { title: "status" },
   ],
   rows: (seen) => {
-    const labels = labelsOf(seen);
-    const all = recordsOf(seen, "span").flatMap((record) => spanOf(record) ?? []);
+    const labels = createLabelLookup(seen);
+    const all = listRecords(seen, "span").flatMap((record) => parseSpan(record) ?? []);
     const slowest = all
       .filter(({ name }) => OF_CALLS.test(name))
       .toSorted((a, b) => b.durationUs - a.durationUs);
-    return slowest.slice(0, MOST_ROWS).map((span) => ({
+    return slowest.slice(0, MAX_ROWS).map((span) => ({
       key: `${span.traceId} ${span.spanId}`,
       cells: [
         spanTime(span.durationUs),
@@ -122,7 +122,7 @@ export const spans = {
         span.status === "error" ? bad("error") : "ok",
       ],
       details: () =>
-        detailsOf([
+        listDetails([
           ["span", span.name],
           ["took", spanTime(span.durationUs)],
           ["trace", span.traceId],

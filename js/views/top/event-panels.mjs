@@ -3,18 +3,26 @@
 
 import { bad, faint, strong, warning } from "../output.mjs";
 import { clock, shortId } from "../wording.mjs";
-import { detailsOf, grouped, labelsOf, MOST_ROWS, recordsOf, short, textOf } from "./panel.mjs";
+import {
+  listDetails,
+  groupBy,
+  createLabelLookup,
+  MAX_ROWS,
+  listRecords,
+  short,
+  toText,
+} from "./panel.mjs";
 
 /** @typedef {import("./panel.mjs").Panel} Panel */
 /** @typedef {import("./panel.mjs").Row} Row */
-/** @typedef {import("./panel.mjs").Seen} Seen */
+/** @typedef {import("./panel.mjs").Snapshot} Snapshot */
 /** @typedef {import("./panel.mjs").StoredRecord} StoredRecord */
 
 const LAST_LINES = 20;
 const MINUTE_MS = 60_000;
 
 /** @param {StoredRecord} record @returns {string} */
-const eventOf = ({ body }) => textOf(body.event) || textOf(body.prompt) || textOf(body.text);
+const getEventText = ({ body }) => toText(body.event) || toText(body.prompt) || toText(body.text);
 
 /** @param {unknown} outcome */
 const outcomePart = (outcome) =>
@@ -22,21 +30,21 @@ const outcomePart = (outcome) =>
 
 // ---- streams ---------------------------------------------------------------------------------------
 
-/** Events of providers, and entries that features write. @param {Seen} seen */
-function entriesOf(seen) {
-  const pushed = recordsOf(seen, "push").filter((record) => eventOf(record) !== "");
-  return [...pushed, ...recordsOf(seen, "stream_entry")].sort((a, b) => a.id - b.id);
+/** Events of providers, and entries that features write. @param {Snapshot} seen */
+function listEntries(seen) {
+  const pushed = listRecords(seen, "push").filter((record) => getEventText(record) !== "");
+  return [...pushed, ...listRecords(seen, "stream_entry")].sort((a, b) => a.id - b.id);
 }
 
-/** @param {StoredRecord[]} entries of one stream @param {Seen} seen @param {(id: string) => string} labels @returns {Row} */
+/** @param {StoredRecord[]} entries of one stream @param {Snapshot} seen @param {(id: string) => string} labels @returns {Row} */
 function streamRow(entries, seen, labels) {
   const last = entries[entries.length - 1];
-  const name = textOf(last.body.stream);
-  const from = last.source || textOf(last.body.emitter) || "tap";
+  const name = toText(last.body.stream);
+  const from = last.source || toText(last.body.emitter) || "tap";
   const lines = entries.slice(-LAST_LINES).map((one) => {
     const { at, body } = one;
-    const how = textOf(body.outcome) && ` [${textOf(body.outcome)}]`;
-    return `${clock(at, seen.at)}${how} ${short(eventOf(one))}`;
+    const how = toText(body.outcome) && ` [${toText(body.outcome)}]`;
+    return `${clock(at, seen.at)}${how} ${short(getEventText(one))}`;
   });
   return {
     key: `${last.source} ${name} ${last.session}`,
@@ -46,10 +54,10 @@ function streamRow(entries, seen, labels) {
       short(labels(last.session)),
       String(entries.length),
       clock(last.at, seen.at),
-      short(eventOf(last)),
+      short(getEventText(last)),
     ],
     details: () =>
-      detailsOf([
+      listDetails([
         ["stream", name],
         ["from", from],
         ["session", `${labels(last.session)} ${last.session}`],
@@ -71,13 +79,13 @@ export const streams = {
     { title: "last line", flexible: true },
   ],
   rows: (seen) => {
-    const labels = labelsOf(seen);
-    const all = entriesOf(seen);
-    const streamOf = (/** @type {StoredRecord} */ { source, session, body }) =>
-      `${source}\0${textOf(body.stream)}\0${session}`;
-    return [...grouped(all, streamOf).values()]
+    const labels = createLabelLookup(seen);
+    const all = listEntries(seen);
+    const streamKey = (/** @type {StoredRecord} */ { source, session, body }) =>
+      `${source}\0${toText(body.stream)}\0${session}`;
+    return [...groupBy(all, streamKey).values()]
       .sort((a, b) => b[b.length - 1].id - a[a.length - 1].id)
-      .slice(0, MOST_ROWS)
+      .slice(0, MAX_ROWS)
       .map((entries) => streamRow(entries, seen, labels));
   },
   empty: "No event in a stream yet.",
@@ -85,7 +93,7 @@ export const streams = {
 
 // ---- pushes and their budgets ----------------------------------------------------------------------
 
-/** @param {Seen} seen @returns {string[]} */
+/** @param {Snapshot} seen @returns {string[]} */
 function budgetRemarks({ gateway }) {
   const limit = (/** @type {string} */ name) =>
     gateway?.limits.find((one) => one.name === name)?.value;
@@ -97,14 +105,14 @@ function budgetRemarks({ gateway }) {
   ];
 }
 
-/** @param {StoredRecord[]} pushes of one provider in one session @param {Seen} seen @param {(id: string) => string} labels @returns {Row} */
+/** @param {StoredRecord[]} pushes of one provider in one session @param {Snapshot} seen @param {(id: string) => string} labels @returns {Row} */
 function budgetRow(pushes, seen, labels) {
   const last = pushes[pushes.length - 1];
   const count = (/** @type {string} */ outcome) =>
     pushes.filter(({ body }) => body.outcome === outcome).length;
   const [over, refused] = [count("over budget"), count("refused")];
   const lastMinute = pushes.filter(({ at }) => at > seen.at - MINUTE_MS).length;
-  const outcomes = [...new Set(pushes.map(({ body }) => textOf(body.outcome)))];
+  const outcomes = [...new Set(pushes.map(({ body }) => toText(body.outcome)))];
   return {
     key: `${last.source} ${last.session}`,
     cells: [
@@ -118,11 +126,11 @@ function budgetRow(pushes, seen, labels) {
       clock(last.at, seen.at),
     ],
     details: () =>
-      detailsOf([
+      listDetails([
         ["provider", last.source],
         ["session", `${labels(last.session)} ${last.session}`],
         ["outcomes", outcomes.map((one) => `${one}: ${count(one)}`).join("\n")],
-        ["the last one", `${textOf(last.body.outcome)} ${textOf(last.body.code)}`],
+        ["the last one", `${toText(last.body.outcome)} ${toText(last.body.code)}`],
       ]),
   };
 }
@@ -142,9 +150,9 @@ export const pushes = {
     { title: "last" },
   ],
   rows: (seen) => {
-    const labels = labelsOf(seen);
-    const all = recordsOf(seen, "push");
-    return [...grouped(all, ({ source, session }) => `${source}\0${session}`).values()]
+    const labels = createLabelLookup(seen);
+    const all = listRecords(seen, "push");
+    return [...groupBy(all, ({ source, session }) => `${source}\0${session}`).values()]
       .sort((a, b) => b[b.length - 1].id - a[a.length - 1].id)
       .map((those) => budgetRow(those, seen, labels));
   },
@@ -165,21 +173,21 @@ const heldText = ({ id, source, session, body }, all) =>
       one.body.outcome === "queued",
   );
 
-/** @param {Seen} seen @returns {{record: StoredRecord, text: string}[]} by what the store calls each, oldest first */
-function injectedOf(seen) {
-  const notified = recordsOf(seen, "notify");
+/** @param {Snapshot} seen @returns {{record: StoredRecord, text: string}[]} by what the store calls each, oldest first */
+function listInjected(seen) {
+  const notified = listRecords(seen, "notify");
   const key = (/** @type {StoredRecord} */ { source, session, trace }) =>
     `${source}\0${session}\0${trace}`;
   const withNotice = new Set(notified.map(key));
-  const pushed = recordsOf(seen, "push");
+  const pushed = listRecords(seen, "push");
   const others = pushed.filter(
     (record) => record.body.outcome === "injected" && !withNotice.has(key(record)),
   );
   const all = [...notified, ...others].sort((a, b) => a.id - b.id);
   return all.map((record) => {
-    const own = textOf(record.body.prompt) || textOf(record.body.event);
+    const own = toText(record.body.prompt) || toText(record.body.event);
     const held = own === "" ? heldText(record, pushed) : undefined;
-    return { record, text: own || (held ? eventOf(held) : "") };
+    return { record, text: own || (held ? getEventText(held) : "") };
   });
 }
 
@@ -195,13 +203,13 @@ export const injected = {
     { title: "text", flexible: true },
   ],
   rows: (seen) => {
-    const labels = labelsOf(seen);
-    return injectedOf(seen)
-      .slice(-MOST_ROWS)
+    const labels = createLabelLookup(seen);
+    return listInjected(seen)
+      .slice(-MAX_ROWS)
       .toReversed()
       .map(({ record, text }) => {
         const { id, at, session, source, collection, body } = record;
-        const from = [source || "tap", textOf(body.stream)].filter(Boolean).join("/");
+        const from = [source || "tap", toText(body.stream)].filter(Boolean).join("/");
         return {
           key: String(id),
           cells: [
@@ -212,7 +220,7 @@ export const injected = {
             short(text),
           ],
           details: () =>
-            detailsOf([
+            listDetails([
               ["from", from],
               ["session", `${labels(session)} ${shortId(session)}`],
               ["at", clock(at, seen.at)],

@@ -2,12 +2,20 @@
 
 import { hostLine } from "../features-view.mjs";
 import { bad, faint, good, strong, warning } from "../output.mjs";
-import { bytes, clock, counted, latency } from "../wording.mjs";
-import { detailsOf, grouped, labelsOf, MOST_ROWS, recordsOf, short, textOf } from "./panel.mjs";
+import { bytes, clock, formatCount, latency } from "../wording.mjs";
+import {
+  listDetails,
+  groupBy,
+  createLabelLookup,
+  MAX_ROWS,
+  listRecords,
+  short,
+  toText,
+} from "./panel.mjs";
 
 /** @typedef {import("./panel.mjs").Panel} Panel */
 /** @typedef {import("./panel.mjs").Row} Row */
-/** @typedef {import("./panel.mjs").Seen} Seen */
+/** @typedef {import("./panel.mjs").Snapshot} Snapshot */
 /** @typedef {import("./panel.mjs").StoredRecord} StoredRecord */
 /** @typedef {import("../output.mjs").Part} Part */
 
@@ -16,10 +24,10 @@ import { detailsOf, grouped, labelsOf, MOST_ROWS, recordsOf, short, textOf } fro
 /** @param {StoredRecord} record */
 function eventLine({ at, body }) {
   const { goal: _goal, event, ...rest } = body;
-  return `${clock(at)} ${textOf(event)} ${JSON.stringify(rest)}`;
+  return `${clock(at)} ${toText(event)} ${JSON.stringify(rest)}`;
 }
 
-/** @param {StoredRecord[]} events of one goal, the oldest first @param {(id: string) => string} labels @param {Seen} seen @returns {Row} */
+/** @param {StoredRecord[]} events of one goal, the oldest first @param {(id: string) => string} labels @param {Snapshot} seen @returns {Row} */
 function goalRow(events, labels, seen) {
   const of = (/** @type {string} */ name) => events.filter(({ body }) => body.event === name);
   const last = events[events.length - 1];
@@ -28,7 +36,7 @@ function goalRow(events, labels, seen) {
   const met = new Set(of("supplied").map(({ body }) => body.met === true && body.n));
   met.delete(false);
   return {
-    key: textOf(last.body.goal),
+    key: toText(last.body.goal),
     cells: [
       strong(short(last.body.goal)),
       ended === "open" ? warning(ended) : ended === "closed" ? good(ended) : faint(ended),
@@ -38,7 +46,7 @@ function goalRow(events, labels, seen) {
       short(set.body.statement ?? ""),
     ],
     details: () =>
-      detailsOf([
+      listDetails([
         ["goal", last.body.goal],
         ["statement", set.body.statement],
         ["state", ended],
@@ -63,10 +71,10 @@ export const goals = {
     { title: "statement", flexible: true },
   ],
   rows: (seen) => {
-    const labels = labelsOf(seen);
-    return [...grouped(recordsOf(seen, "goal"), ({ body }) => textOf(body.goal)).values()]
+    const labels = createLabelLookup(seen);
+    return [...groupBy(listRecords(seen, "goal"), ({ body }) => toText(body.goal)).values()]
       .sort((a, b) => b[b.length - 1].id - a[a.length - 1].id)
-      .slice(0, MOST_ROWS)
+      .slice(0, MAX_ROWS)
       .map((events) => goalRow(events, labels, seen));
   },
   remarks: () => ["supplied: outcomes of commands that the model has passed"],
@@ -79,14 +87,14 @@ export const goals = {
 const partRow = (key, state, says, more = []) => ({
   key,
   cells: [strong(short(key)), state, short(says)],
-  details: () => detailsOf([["part", key], ["says", says], ...more]),
+  details: () => listDetails([["part", key], ["says", says], ...more]),
 });
 
-/** @param {import("../../host/records.mjs").RecordsState} store @returns {Row} */
+/** @param {import("../../gateway-host/records.mjs").RecordsState} store @returns {Row} */
 function storeRow({ recording, rows, bytes: size, file, dropped, trouble, diagnostics }) {
   const lost = Object.entries(dropped).map(([name, count]) => `${count} of ${name}`);
   const said = [
-    counted(rows, "record"),
+    formatCount(rows, "record"),
     bytes(size),
     lost.length > 0 && `dropped ${lost.join(", ")}`,
   ];
@@ -97,7 +105,7 @@ function storeRow({ recording, rows, bytes: size, file, dropped, trouble, diagno
   ]);
 }
 
-/** @param {import("../../registry/report.mjs").Report} report @returns {Row} */
+/** @param {import("../../feature-host/report.mjs").Report} report @returns {Row} */
 function featureRow({ id, enabled, runtime, tools, commands, denied, skipped, diagnostics }) {
   const missing = [
     ...denied.map(({ capability, reason }) => `not granted ${capability}: ${reason}`),
@@ -141,14 +149,14 @@ export const features = {
 
 /**
  * What a report says of one, if it says anything.
- * @typedef {{name?: unknown, emitter?: unknown, state?: unknown, next?: unknown, nextAt?: unknown, lines?: unknown}} Told
+ * @typedef {{name?: unknown, emitter?: unknown, state?: unknown, next?: unknown, nextAt?: unknown, lines?: unknown}} EmitterReport
  */
 
 /** @param {unknown} value a time, or what else it is @param {number} now */
-const timeText = (value, now) => (typeof value === "number" ? clock(value, now) : textOf(value));
+const timeText = (value, now) => (typeof value === "number" ? clock(value, now) : toText(value));
 
-/** @param {Seen} seen @returns {Map<string, Told>} by name: a report may say more than this version knows */
-function toldOf({ parts }) {
+/** @param {Snapshot} seen @returns {Map<string, EmitterReport>} by name: a report may say more than this version knows */
+function readEmitterReports({ parts }) {
   const all = (parts?.features ?? []).flatMap((report) => {
     const { emitters } = /** @type {{emitters?: unknown}} */ (/** @type {unknown} */ (report));
     return Array.isArray(emitters) ? emitters : [];
@@ -156,56 +164,56 @@ function toldOf({ parts }) {
   return new Map(
     all
       .filter((one) => typeof one === "object" && one !== null)
-      .map((one) => [textOf(one.name ?? one.emitter ?? one.id), one]),
+      .map((one) => [toText(one.name ?? one.emitter ?? one.id), one]),
   );
 }
 
 /** @param {StoredRecord} record of a run, or a line @returns {string} */
-const emitterOf = ({ body }) => textOf(body.emitter || body.name);
+const getEmitterName = ({ body }) => toText(body.emitter || body.name);
 
 /** @param {StoredRecord} record */
-const keyOf = (record) => `${emitterOf(record)}\0${record.session}`;
+const getEmitterKey = (record) => `${getEmitterName(record)}\0${record.session}`;
 
 /** @param {StoredRecord} record of a run @param {number} now */
 function runLine({ at, body }, now) {
   const { run, status, outcome, durationMs, exitCode, error, kept, dropped, injected } = body;
   const facts = [
     typeof durationMs === "number" && latency(durationMs),
-    exitCode !== undefined && `exit code ${textOf(exitCode)}`,
-    kept !== undefined && `${textOf(kept)} lines kept`,
-    dropped !== undefined && `${textOf(dropped)} dropped`,
-    injected !== undefined && `${textOf(injected)} injected`,
-    textOf(error),
+    exitCode !== undefined && `exit code ${toText(exitCode)}`,
+    kept !== undefined && `${toText(kept)} lines kept`,
+    dropped !== undefined && `${toText(dropped)} dropped`,
+    injected !== undefined && `${toText(injected)} injected`,
+    toText(error),
   ];
-  return `${clock(at, now)} run ${textOf(run)} ${textOf(status ?? outcome)}: ${facts.filter(Boolean).join(", ")}`;
+  return `${clock(at, now)} run ${toText(run)} ${toText(status ?? outcome)}: ${facts.filter(Boolean).join(", ")}`;
 }
 
 /** What its records show: a line of a run that has not ended is later than the last run. @param {StoredRecord[]} runs @param {StoredRecord[]} lines */
-function stateOf(runs, lines) {
+function getEmitterState(runs, lines) {
   const last = runs.at(-1)?.body;
   const ended = Number(last?.run ?? 0);
   if (Number(lines.at(-1)?.body.run ?? 0) > ended) return "running";
-  return textOf(last?.status ?? last?.outcome);
+  return toText(last?.status ?? last?.outcome);
 }
 
-/** When it runs next, as far as a report or its last run says. @param {Told} told @param {StoredRecord | undefined} last @param {number} now */
-function nextOf(told, last, now) {
+/** When it runs next, as far as a report or its last run says. @param {EmitterReport} told @param {StoredRecord | undefined} last @param {number} now */
+function formatNextRun(told, last, now) {
   const planned = Number(last?.body.nextAt) > now ? last?.body.nextAt : undefined;
   return timeText(told.nextAt ?? told.next ?? planned, now);
 }
 
 /**
- * @param {string} name @param {Told} told @param {StoredRecord[]} runs @param {StoredRecord[]} lines
- * @param {Seen} seen @returns {Row}
+ * @param {string} name @param {EmitterReport} told @param {StoredRecord[]} runs @param {StoredRecord[]} lines
+ * @param {Snapshot} seen @returns {Row}
  */
 function emitterRow(name, told, runs, lines, seen) {
-  const labels = labelsOf(seen);
+  const labels = createLabelLookup(seen);
   const last = runs.at(-1);
   const session = (last ?? lines.at(-1))?.session ?? "";
-  const state = textOf(told.state) || stateOf(runs, lines);
-  const next = nextOf(told, last, seen.at);
-  const given = Array.isArray(told.lines) ? told.lines.map(textOf) : [];
-  const texts = given.length > 0 ? given : lines.map(({ body }) => textOf(body.text));
+  const state = toText(told.state) || getEmitterState(runs, lines);
+  const next = formatNextRun(told, last, seen.at);
+  const given = Array.isArray(told.lines) ? told.lines.map(toText) : [];
+  const texts = given.length > 0 ? given : lines.map(({ body }) => toText(body.text));
   const part = /fail|error/.test(state) ? bad : state === "running" ? good : faint;
   return {
     key: `${name}\0${session}`,
@@ -219,7 +227,7 @@ function emitterRow(name, told, runs, lines, seen) {
       short(texts.at(-1) ?? ""),
     ],
     details: () =>
-      detailsOf([
+      listDetails([
         ["emitter", name],
         ["session", session && `${labels(session)} ${session}`],
         ["state", state],
@@ -251,14 +259,15 @@ export const emitters = {
     { title: "last line", flexible: true },
   ],
   rows: (seen) => {
-    const told = toldOf(seen);
-    const named = (/** @type {StoredRecord[]} */ all) => all.filter((one) => emitterOf(one) !== "");
-    const runs = grouped(named(recordsOf(seen, "emitter_run")), keyOf);
-    const lines = grouped(named(recordsOf(seen, "stream_entry")), keyOf);
+    const told = readEmitterReports(seen);
+    const named = (/** @type {StoredRecord[]} */ all) =>
+      all.filter((one) => getEmitterName(one) !== "");
+    const runs = groupBy(named(listRecords(seen, "emitter_run")), getEmitterKey);
+    const lines = groupBy(named(listRecords(seen, "stream_entry")), getEmitterKey);
     const keys = new Set([...runs.keys(), ...lines.keys()]);
     const names = new Set([...keys].map((key) => key.split("\0")[0]));
     const silent = [...told.keys()].filter((name) => name !== "" && !names.has(name));
-    return [...keys, ...silent].slice(0, MOST_ROWS).map((key) => {
+    return [...keys, ...silent].slice(0, MAX_ROWS).map((key) => {
       const [name] = key.split("\0");
       return emitterRow(
         name,

@@ -1,22 +1,22 @@
 // The screen of `copilot-tap top`: what the gateway has said and what the user has chosen, as lines of one size.
 
 import stringWidth from "string-width";
-import { connectedProviders } from "../../base/inspection.mjs";
-import { visible } from "../../base/visible.mjs";
+import { connectedProviders } from "../../lib/inspection.mjs";
+import { visible } from "../../lib/visible.mjs";
 import { bad, faint, strong, styled, warning } from "../output.mjs";
-import { cut, folded, tableLines } from "../table.mjs";
-import { clock, counted, duration } from "../wording.mjs";
+import { cut, foldText, tableLines } from "../table.mjs";
+import { clock, formatCount, duration } from "../wording.mjs";
 import { IN_OVERVIEW, OVERVIEW, PANELS, PLACES } from "./panels.mjs";
-import { markedIn } from "./state.mjs";
+import { findMarked } from "./state.mjs";
 
 /** @typedef {import("../output.mjs").Part} Part */
 /** @typedef {import("./panel.mjs").Panel} Panel */
 /** @typedef {import("./panel.mjs").Row} Row */
-/** @typedef {import("./panel.mjs").Seen} Seen */
+/** @typedef {import("./panel.mjs").Snapshot} Snapshot */
 /** @typedef {import("./state.mjs").State} State */
-/** @typedef {import("./state.mjs").Shown} Shown */
+/** @typedef {import("./state.mjs").Viewport} Viewport */
 /** @typedef {{columns: number, rows: number}} Size */
-/** @typedef {{lines: Part[][], note?: string} & Shown} Body */
+/** @typedef {{lines: Part[][], note?: string} & Viewport} Body */
 
 const NARROWEST = 30;
 const LOWEST = 8;
@@ -38,7 +38,7 @@ const ABOUT =
   "It looks at the gateway every second and changes nothing. copilot-tap status, calls, records and spans show the same for scripts.";
 
 /** @param {Part} part */
-const textOf = (part) => visible(typeof part === "string" ? part : part.text);
+const partText = (part) => visible(typeof part === "string" ? part : part.text);
 
 /** At most so wide. @param {Part[]} parts @param {number} width @returns {Part[]} */
 function fit(parts, width) {
@@ -46,7 +46,7 @@ function fit(parts, width) {
   const fitting = [];
   let room = width;
   for (const part of parts) {
-    const whole = textOf(part);
+    const whole = partText(part);
     const text = cut(whole, room);
     fitting.push(typeof part === "string" ? text : { ...part, text });
     room -= stringWidth(text);
@@ -56,12 +56,12 @@ function fit(parts, width) {
 }
 
 /** @param {Part[]} parts */
-const widthOf = (parts) => parts.reduce((sum, part) => sum + stringWidth(textOf(part)), 0);
+const measureWidth = (parts) => parts.reduce((sum, part) => sum + stringWidth(partText(part)), 0);
 
 /** @param {Part[]} left @param {Part[]} right of which nothing is cut @param {number} width @returns {Part[]} */
 function apart(left, right, width) {
-  const fitting = fit(left, width - widthOf(right) - 1);
-  return [...fitting, " ".repeat(width - widthOf(fitting) - widthOf(right)), ...right];
+  const fitting = fit(left, width - measureWidth(right) - 1);
+  return [...fitting, " ".repeat(width - measureWidth(fitting) - measureWidth(right)), ...right];
 }
 
 // ---- above and below -------------------------------------------------------------------------------
@@ -69,15 +69,15 @@ function apart(left, right, width) {
 /** In minutes: a line that changes each second distracts. @param {number} ms */
 const upTime = (ms) => (ms < 60_000 ? "< 1 min" : duration(ms - (ms % 60_000)));
 
-/** @param {Seen} seen @returns {Part[]} */
-function headOf({ gateway, trouble, port }) {
+/** @param {Snapshot} seen @returns {Part[]} */
+function formatHead({ gateway, trouble, port }) {
   if (trouble) return [bad(trouble.message), trouble.advice && `: ${trouble.advice}`];
   if (!gateway) return [strong("tap"), ` looks for a gateway on port ${port}`];
   const running = gateway.providers.reduce((sum, one) => sum + one.callsInFlight, 0);
   const counts = [
-    counted(gateway.sessions.length, "session"),
-    counted(connectedProviders(gateway).length, "provider"),
-    `${counted(running, "call")} running`,
+    formatCount(gateway.sessions.length, "session"),
+    formatCount(connectedProviders(gateway).length, "provider"),
+    `${formatCount(running, "call")} running`,
   ];
   return [
     strong(`tap ${gateway.version}`),
@@ -88,7 +88,7 @@ function headOf({ gateway, trouble, port }) {
 }
 
 /** The names of all places, in as many lines as they need. @param {State} state @param {number} width @returns {Part[][]} */
-function barOf({ place }, width) {
+function formatTabs({ place }, width) {
   /** @type {Part[][]} */
   const lines = [[]];
   let used = 0;
@@ -104,8 +104,8 @@ function barOf({ place }, width) {
   return lines;
 }
 
-/** @param {State} state @param {Seen | undefined} seen @param {string} note @param {number} width @returns {Part[]} */
-function footOf({ typing, filter, paused }, seen, note, width) {
+/** @param {State} state @param {Snapshot | undefined} seen @param {string} note @param {number} width @returns {Part[]} */
+function formatFoot({ typing, filter, paused }, seen, note, width) {
   if (typing) return [strong(`/${filter}_`), faint("  enter keeps the filter, esc drops it")];
   const state = [
     ...(filter === "" ? [] : [warning(`/${cut(filter, 12)} `)]),
@@ -120,22 +120,22 @@ function footOf({ typing, filter, paused }, seen, note, width) {
 
 /** @param {Row} row @param {string} filter */
 const fits = ({ cells }, filter) =>
-  cells.map(textOf).join(" ").toLowerCase().includes(filter.toLowerCase());
+  cells.map(partText).join(" ").toLowerCase().includes(filter.toLowerCase());
 
-/** @param {Panel} panel @param {Seen} seen @param {State} state */
-const rowsOf = (panel, seen, { filter }) =>
+/** @param {Panel} panel @param {Snapshot} seen @param {State} state */
+const filterRows = (panel, seen, { filter }) =>
   panel.rows(seen).filter((row) => filter === "" || fits(row, filter));
 
 /** @param {Part[]} line with INDENT spaces in front @param {boolean} marked @param {number} width @returns {Part[]} */
 function markedLine([indent, ...rest], marked, width) {
   if (!marked) return [indent, ...rest];
-  const text = rest.map(textOf).join("");
+  const text = rest.map(partText).join("");
   return [styled("inverse", cut(`${MARK}${text}`.padEnd(width), width))];
 }
 
-/** Some rows of each panel that has any: as many as there is room for. @param {State} state @param {Seen} seen @param {Size} size @returns {Body} */
+/** Some rows of each panel that has any: as many as there is room for. @param {State} state @param {Snapshot} seen @param {Size} size @returns {Body} */
 function overview(state, seen, { columns, rows: height }) {
-  const all = IN_OVERVIEW.map((panel) => ({ panel, rows: rowsOf(panel, seen, state) }))
+  const all = IN_OVERVIEW.map((panel) => ({ panel, rows: filterRows(panel, seen, state) }))
     .filter(({ rows }) => rows.length > 0)
     .slice(0, Math.floor(height / 2))
     .map((one) => ({ ...one, count: 1 }));
@@ -148,7 +148,7 @@ function overview(state, seen, { columns, rows: height }) {
     }
   }
   const keys = all.map(({ panel }) => panel.id);
-  const marked = keys[markedIn(state, keys)];
+  const marked = keys[findMarked(state, keys)];
   const lines = all.flatMap(({ panel, rows, count }) => {
     const more = rows.length > count ? ` (${count} of ${rows.length})` : "";
     const [first, ...others] = panel.columns;
@@ -157,15 +157,15 @@ function overview(state, seen, { columns, rows: height }) {
     const [head, ...below] = tableLines(titled, cells, columns, INDENT);
     const [, title, ...titles] = head;
     const sign = panel.id === marked ? MARK : " ".repeat(INDENT);
-    return [[strong(sign), strong(textOf(title)), ...titles], ...below];
+    return [[strong(sign), strong(partText(title)), ...titles], ...below];
   });
   const empty = state.filter === "" ? "Nothing is connected yet." : "No row has the filter's text.";
   return { lines: lines.length > 0 ? lines : [[empty]], keys, page: 1, most: 0 };
 }
 
-/** @param {Panel} panel @param {State} state @param {Seen} seen @param {Size} size @returns {Body} */
+/** @param {Panel} panel @param {State} state @param {Snapshot} seen @param {Size} size @returns {Body} */
 function panelBody(panel, state, seen, { columns, rows: height }) {
-  const rows = rowsOf(panel, seen, state);
+  const rows = filterRows(panel, seen, state);
   const keys = rows.map(({ key }) => key);
   if (rows.length === 0) {
     const empty = state.filter === "" ? panel.empty : `No row has "${state.filter}".`;
@@ -173,7 +173,7 @@ function panelBody(panel, state, seen, { columns, rows: height }) {
   }
   const remarks = (panel.remarks?.(seen) ?? []).slice(0, Math.floor(height / 3));
   const page = Math.max(1, height - 1 - remarks.length);
-  const marked = markedIn(state, keys);
+  const marked = findMarked(state, keys);
   const top = Math.max(0, Math.min(marked - Math.floor(page / 2), rows.length - page));
   const visibleRows = rows.slice(top, top + page);
   const cells = visibleRows.map((row) => row.cells);
@@ -186,16 +186,16 @@ function panelBody(panel, state, seen, { columns, rows: height }) {
   return { lines, keys, page, most: 0, note: `${marked + 1}/${rows.length}` };
 }
 
-/** @param {Panel} panel @param {State} state @param {Seen} seen @param {Size} size @returns {Body} */
+/** @param {Panel} panel @param {State} state @param {Snapshot} seen @param {Size} size @returns {Body} */
 function detailsBody(panel, state, seen, { columns, rows: height }) {
-  const rows = rowsOf(panel, seen, state);
+  const rows = filterRows(panel, seen, state);
   const keys = rows.map(({ key }) => key);
   const row = rows.find(({ key }) => key === state.chosen[state.place]);
   if (!row) return { lines: [["It is gone: esc goes back."]], keys, page: 1, most: 0 };
   const labels = row.details();
   const wide = Math.min(20, Math.max(...labels.map(([label]) => label.length)));
   const lines = labels.flatMap(([label, text]) =>
-    folded(text, Math.max(8, columns - wide - 2)).map((line, at) => [
+    foldText(text, Math.max(8, columns - wide - 2)).map((line, at) => [
       strong((at === 0 ? label : "").padEnd(wide)),
       `  ${line}`,
     ]),
@@ -211,11 +211,11 @@ const helpLines = (columns) => [
   [strong("copilot-tap top")],
   ...HELP.map(([keys, what]) => [strong(keys.padEnd(12)), what]),
   [],
-  ...folded(ABOUT, columns).map((line) => [line]),
+  ...foldText(ABOUT, columns).map((line) => [line]),
 ];
 
-/** @param {State} state @param {Seen | undefined} seen @param {Size} size of the body @returns {Body} */
-function bodyOf(state, seen, size) {
+/** @param {State} state @param {Snapshot | undefined} seen @param {Size} size of the body @returns {Body} */
+function renderBody(state, seen, size) {
   const nothing = { keys: [], page: 1, most: 0 };
   if (state.help) return { lines: helpLines(size.columns), ...nothing };
   if (!seen?.gateway) return { lines: [["It looks again every second."]], ...nothing };
@@ -225,22 +225,22 @@ function bodyOf(state, seen, size) {
 }
 
 /**
- * @param {State} state @param {Seen | undefined} seen undefined: it has not looked yet @param {Size} size
+ * @param {State} state @param {Snapshot | undefined} seen undefined: it has not looked yet @param {Size} size
  * @returns {Body} exactly size.rows lines, none wider than size.columns
  */
-export function frameOf(state, seen, size) {
+export function renderFrame(state, seen, size) {
   const { columns, rows } = size;
   if (columns < NARROWEST || rows < LOWEST) {
     const text = `The terminal is too small: ${NARROWEST} x ${LOWEST} at least.`;
     const small = Array.from({ length: rows }, (_, at) => (at === 0 ? fit([text], columns) : []));
     return { lines: small, keys: [], page: 1, most: 0 };
   }
-  const bar = barOf(state, columns);
-  const head = seen ? headOf(seen) : [strong("tap"), " looks for a gateway"];
+  const bar = formatTabs(state, columns);
+  const head = seen ? formatHead(seen) : [strong("tap"), " looks for a gateway"];
   const height = rows - 2 - bar.length;
-  const body = bodyOf(state, seen, { columns, rows: height });
+  const body = renderBody(state, seen, { columns, rows: height });
   const blank = Array.from({ length: Math.max(0, height - body.lines.length) }, () => []);
-  const foot = footOf(state, seen, body.note ?? "", columns);
+  const foot = formatFoot(state, seen, body.note ?? "", columns);
   const lines = [head, ...bar, ...body.lines.slice(0, height), ...blank, foot];
   return { ...body, lines: lines.map((line) => fit(line, columns)) };
 }

@@ -1,19 +1,19 @@
 // The panels of `copilot-tap top` for what is connected: sessions, providers, and their rules.
 
-import { connectedProviders, silenceOf } from "../../base/inspection.mjs";
-import { accessOf } from "../access.mjs";
+import { connectedProviders, describeSilence } from "../../lib/inspection.mjs";
+import { getAccess } from "../access.mjs";
 import { bad, good, strong, warning } from "../output.mjs";
-import { declaredIn, rowsOf } from "../rules-view.mjs";
+import { listDeclarations, listRuleRows } from "../rules-view.mjs";
 import * as status from "../status-view.mjs";
 import { duration, firstLine, latency, perSecond, shortId } from "../wording.mjs";
-import { detailsOf, short, textOf, withoutSecrets } from "./panel.mjs";
+import { listDetails, short, toText, withoutSecrets } from "./panel.mjs";
 
 /** @typedef {import("./panel.mjs").Panel} Panel */
 /** @typedef {import("./panel.mjs").Row} Row */
-/** @typedef {import("../../base/control.mjs").Inspection} Inspection */
-/** @typedef {import("../../base/control.mjs").InspectedSession} InspectedSession */
-/** @typedef {import("../../base/control.mjs").InspectedProvider} InspectedProvider */
-/** @typedef {import("../../base/control.mjs").InspectedTool} InspectedTool */
+/** @typedef {import("../../link/control.mjs").Inspection} Inspection */
+/** @typedef {import("../../link/control.mjs").InspectedSession} InspectedSession */
+/** @typedef {import("../../link/control.mjs").InspectedProvider} InspectedProvider */
+/** @typedef {import("../../link/control.mjs").InspectedTool} InspectedTool */
 
 const HOOKS = { "in-force": "in force", pending: "asked", denied: "denied", unavailable: "none" };
 
@@ -38,7 +38,7 @@ function sessionRow(seen, session) {
       hooksWanted && hooks !== "in-force" ? warning(state) : state,
     ],
     details: () =>
-      detailsOf([
+      listDetails([
         ["id", id],
         ["label", label],
         ["folder", session.cwd],
@@ -78,7 +78,7 @@ export const sessions = {
 
 /** @param {InspectedProvider} provider @returns {import("../output.mjs").Part} */
 function providerState(provider) {
-  const silence = silenceOf(provider);
+  const silence = describeSilence(provider);
   if (silence) return bad(silence);
   if (provider.name === "") return warning("no hello");
   if (provider.bindings.length === 0) return warning("unbound");
@@ -110,26 +110,26 @@ function providerRow(seen, provider, labels) {
   return {
     key: String(provider.connection),
     cells: [
-      strong(short(status.nameOf(provider))),
-      short(status.whereOf(provider, labels)),
+      strong(short(status.formatName(provider))),
+      short(status.formatWhere(provider, labels)),
       providerState(provider),
-      String(status.toolsOf(provider)),
+      String(status.countTools(provider)),
       String(provider.callsInFlight),
       String(calls),
       failed > 0 ? bad(failed) : "0",
       calls > 0 ? latency(p95Ms) : "",
     ],
     details: () =>
-      detailsOf([
-        ["name", status.nameOf(provider)],
+      listDetails([
+        ["name", status.formatName(provider)],
         ["id", provider.id],
         ["connection", provider.connection],
-        ["access", provider.origin ?? accessOf(provider)],
+        ["access", provider.origin ?? getAccess(provider)],
         [
           "sessions",
           provider.bindings.map(({ session }) => labels.get(session) || session).join("\n"),
         ],
-        ["rules", textOf(status.rulesOf(provider))],
+        ["rules", toText(status.formatRules(provider))],
         ["tools", offered.join("\n")],
         ["calls", own.map(toolLine).join("\n")],
         [
@@ -185,8 +185,8 @@ export const rules = {
     { title: "effect", flexible: true },
   ],
   rows: ({ gateway }) =>
-    (gateway ? declaredIn(gateway) : []).flatMap((declared) =>
-      rowsOf(declared).map((cells, at) => {
+    (gateway ? listDeclarations(gateway) : []).flatMap((declared) =>
+      listRuleRows(declared).map((cells, at) => {
         const texts = cells.map((part) => (typeof part === "string" ? part : part.text));
         const [who, action, matches, effect] = texts;
         return {
@@ -196,7 +196,7 @@ export const rules = {
             ...cells.map((part) => (typeof part === "string" ? short(part) : part)),
           ],
           details: () =>
-            detailsOf([
+            listDetails([
               ["session", `${declared.label} ${declared.session}`],
               ["in force", HOOKS[declared.hooks]],
               ["provider", who],

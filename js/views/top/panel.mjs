@@ -1,20 +1,20 @@
 // A panel of `copilot-tap top`: what it has in common with the others.
 
-import { redact } from "../../base/redact.mjs";
+import { redact } from "../../lib/redact.mjs";
 
 /** @typedef {import("../output.mjs").Part} Part */
 /** @typedef {import("../table.mjs").Column} Column */
 /** @typedef {import("../records-view.mjs").StoredRecord} StoredRecord */
-/** @typedef {import("../../command/shown-call.mjs").ShownCall} ShownCall */
+/** @typedef {import("../../cli/format-call.mjs").FormattedCall} FormattedCall */
 
 /**
  * What the gateway has said at one time. `calls` and each list of `records` (by collection): the oldest first.
- * @typedef {object} Seen
+ * @typedef {object} Snapshot
  * @property {number} at Unix ms
  * @property {number} port
- * @property {import("../../base/control.mjs").Inspection} [gateway]
- * @property {import("../../base/host-parts.mjs").HostParts} [parts]
- * @property {ShownCall[]} calls
+ * @property {import("../../link/control.mjs").Inspection} [gateway]
+ * @property {import("../../lib/inspection.mjs").HostParts} [parts]
+ * @property {FormattedCall[]} calls
  * @property {Record<string, StoredRecord[]>} records
  * @property {{message: string, advice: string}} [trouble] why the rest is not of now
  */
@@ -30,42 +30,42 @@ import { redact } from "../../base/redact.mjs";
  * @property {string} id
  * @property {string} title
  * @property {Column[]} columns
- * @property {(seen: Seen) => Row[]} rows
- * @property {(seen: Seen) => string[]} [remarks] lines below the table
+ * @property {(seen: Snapshot) => Row[]} rows
+ * @property {(seen: Snapshot) => string[]} [remarks] lines below the table
  * @property {string} empty
  */
 
-const MOST_CELL = 400;
-const MOST_DETAIL = 16_384;
-export const MOST_ROWS = 200;
+const MAX_CELL = 400;
+const MAX_DETAIL = 16_384;
+export const MAX_ROWS = 200;
 
 /** A text for a cell, in one line: long ones are not measured whole. @param {unknown} value */
 export const short = (value) =>
-  textOf(value)
-    .slice(0, MOST_CELL)
+  toText(value)
+    .slice(0, MAX_CELL)
     .replace(/[ \t\r\n]+/g, " ");
 
 /** @param {unknown} value @returns {string} */
-export function textOf(value) {
+export function toText(value) {
   if (typeof value === "string") return value;
   return value === undefined || value === null ? "" : JSON.stringify(value);
 }
 
 /** @param {unknown} text one that nobody has removed secrets from @returns {string} */
-export const withoutSecrets = (text) => textOf(redact(text));
+export const withoutSecrets = (text) => toText(redact(text));
 
 /** Details without those that have no text. @param {[string, unknown][]} all @returns {[string, string][]} */
-export const detailsOf = (all) =>
+export const listDetails = (all) =>
   all
-    .map(([label, value]) => /** @type {[string, string]} */ ([label, textOf(value)]))
+    .map(([label, value]) => /** @type {[string, string]} */ ([label, toText(value)]))
     .filter(([, text]) => text !== "")
-    .map(([label, text]) => [label, text.slice(0, MOST_DETAIL)]);
+    .map(([label, text]) => [label, text.slice(0, MAX_DETAIL)]);
 
-/** @param {Seen} seen @param {string} collection */
-export const recordsOf = ({ records }, collection) => records[collection] ?? [];
+/** @param {Snapshot} seen @param {string} collection */
+export const listRecords = ({ records }, collection) => records[collection] ?? [];
 
 /** @template T @param {T[]} all @param {(one: T) => string} keyOf @returns {Map<string, T[]>} */
-export function grouped(all, keyOf) {
+export function groupBy(all, keyOf) {
   /** @type {Map<string, T[]>} */
   const groups = new Map();
   for (const one of all) {
@@ -76,8 +76,8 @@ export function grouped(all, keyOf) {
   return groups;
 }
 
-/** @param {Seen} seen @returns {(id: string) => string} a session's label, else the beginning of its id */
-export function labelsOf({ gateway }) {
+/** @param {Snapshot} seen @returns {(id: string) => string} a session's label, else the beginning of its id */
+export function createLabelLookup({ gateway }) {
   const labels = new Map((gateway?.sessions ?? []).map(({ id, label }) => [id, label]));
   return (id) => labels.get(id) || id.slice(0, 8);
 }

@@ -25,10 +25,10 @@ import { PLACES } from "./panels.mjs";
 /**
  * `keys`: of the rows of the place; `page`: how many there is room for; `most`: the last line at which details may
  * begin.
- * @typedef {{keys: string[], page: number, most: number}} Shown
+ * @typedef {{keys: string[], page: number, most: number}} Viewport
  */
 
-const MOST_FILTER = 60;
+const MAX_FILTER = 60;
 
 /** @type {State} */
 export const FIRST = {
@@ -37,7 +37,7 @@ export const FIRST = {
 };
 
 /** @param {State} state @param {string[]} keys @returns {number} where the marked row is; 0 where it is gone */
-export const markedIn = ({ place, chosen }, keys) => Math.max(0, keys.indexOf(chosen[place]));
+export const findMarked = ({ place, chosen }, keys) => Math.max(0, keys.indexOf(chosen[place]));
 
 /** @param {State} state @param {number} by @returns {State} */
 function go(state, by) {
@@ -45,17 +45,17 @@ function go(state, by) {
   return { ...state, place: PLACES[(at + PLACES.length) % PLACES.length], open: false, line: 0 };
 }
 
-/** @param {State} state @param {Shown} shown @param {number} by @returns {State} */
+/** @param {State} state @param {Viewport} shown @param {number} by @returns {State} */
 function mark(state, { keys, most }, by) {
   if (state.open) return { ...state, line: Math.max(0, Math.min(most, state.line + by)) };
   if (keys.length === 0) return state;
-  const at = Math.min(keys.length - 1, Math.max(0, markedIn(state, keys) + by));
+  const at = Math.min(keys.length - 1, Math.max(0, findMarked(state, keys) + by));
   return { ...state, chosen: { ...state.chosen, [state.place]: keys[at] } };
 }
 
-/** Opens what is marked: in the overview, the panel. @param {State} state @param {Shown} shown @returns {State} */
+/** Opens what is marked: in the overview, the panel. @param {State} state @param {Viewport} shown @returns {State} */
 function open(state, { keys }) {
-  const key = keys[markedIn(state, keys)];
+  const key = keys[findMarked(state, keys)];
   if (key === undefined || state.open) return state;
   if (PLACES.includes(key) && state.place === PLACES[0]) return { ...state, place: key };
   const chosen = { ...state.chosen, [state.place]: key };
@@ -69,7 +69,7 @@ function back(state) {
   return { ...state, place: PLACES[0] };
 }
 
-/** @type {Record<string, (state: State, shown: Shown) => State>} */
+/** @type {Record<string, (state: State, shown: Viewport) => State>} */
 const ACTIONS = {
   q: (state) => ({ ...state, quit: true }),
   tab: (state) => go(state, 1),
@@ -100,22 +100,22 @@ function type(state, { name, sequence = "", ctrl, meta }) {
   if (name === "backspace") return { ...state, filter: [...state.filter].slice(0, -1).join("") };
   if (ctrl && name === "u") return { ...state, filter: "" };
   if (ctrl || meta || !/^[^\p{C}]+$/u.test(sequence)) return state;
-  return { ...state, filter: [...(state.filter + sequence)].slice(0, MOST_FILTER).join("") };
+  return { ...state, filter: [...(state.filter + sequence)].slice(0, MAX_FILTER).join("") };
 }
 
 /** @param {Key} key */
-function nameOf({ name, sequence = "", shift }) {
+function getKeyName({ name, sequence = "", shift }) {
   if (name === "tab" && shift) return "shift-tab";
   return sequence === "/" || sequence === "?" ? sequence : (name ?? "");
 }
 
-/** @param {State} state @param {Key} key @param {Shown} shown @returns {State} the same where the key means nothing */
-export function pressed(state, key, shown) {
+/** @param {State} state @param {Key} key @param {Viewport} shown @returns {State} the same where the key means nothing */
+export function applyKey(state, key, shown) {
   if (key.ctrl && (key.name === "c" || key.name === "d")) return { ...state, quit: true };
   if (state.help) return { ...state, help: false };
   if (state.typing) return type(state, key);
   // node:readline has meta with a lone Escape.
   if (key.ctrl || (key.meta && key.name !== "escape")) return state;
-  const name = nameOf(key);
+  const name = getKeyName(key);
   return Object.hasOwn(ACTIONS, name) ? ACTIONS[name](state, shown) : state;
 }

@@ -1,4 +1,4 @@
-// The messages between a control client (the copilot-tap command, js/base/control.mjs) and the
+// The messages between a control client (the copilot-tap command, js/link/control.mjs) and the
 // gateway. docs/session-link.md describes them.
 //
 // To add one: a struct, a place in the variant, lines in session_message_decoder.cc and

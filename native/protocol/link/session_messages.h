@@ -2,7 +2,7 @@
 // control_messages.h has those of control clients; docs/session-link.md describes both.
 //
 // To add one: a struct, a place in the variant, lines in session_*coder.cc, overloads in
-// gateway/core/session_inputs.cc (to the gateway) or a case in js/session/runner.mjs (to
+// gateway/core/session_inputs.cc (to the gateway) or a case in js/extension/session-runner.mjs (to
 // the session).
 #pragma once
 
@@ -287,7 +287,7 @@ struct CommandResult {
   std::string text;  // for the timeline; control characters are already made visible
 };
 
-// What tap's own features want of the session, from the table of js/session/requests.mjs. Answered
+// What tap's own features want of the session, from the table of js/extension/session-requests.mjs. Answered
 // by SessionResult.
 struct SessionRequest {
   std::string requestId;  // the gateway's, unique on the link

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any, Iterable
 
-MOST_PROBLEMS = 5
-MOST_SHOWN = 40
+MAX_PROBLEMS = 5
+MAX_SHOWN = 40
 KINDS = {
     "string": "text",
     "number": "a number",
@@ -26,7 +26,7 @@ def _either(names: Iterable[str]) -> str:
     return " or ".join(dict.fromkeys(names))
 
 
-def kind_of(schema: Any) -> str:
+def describe_kind(schema: Any) -> str:
     """What fits a schema, as far as a few words can say it; else ""."""
     if not isinstance(schema, dict):
         return ""
@@ -37,14 +37,14 @@ def kind_of(schema: Any) -> str:
     if "type" in schema:
         kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
         return _either(KINDS.get(kind, str(kind)) for kind in kinds)
-    ways = [kind_of(way) for way in schema.get("anyOf") or schema.get("oneOf") or []]
+    ways = [describe_kind(way) for way in schema.get("anyOf") or schema.get("oneOf") or []]
     return "" if "" in ways else _either(ways)
 
 
 def _shown(value: Any) -> str:
     """A short value itself, else what it is."""
     text = _json(value)
-    if len(text) <= MOST_SHOWN:
+    if len(text) <= MAX_SHOWN:
         return text
     if isinstance(value, str):
         return KINDS["string"]
@@ -76,7 +76,7 @@ def _told(root: dict[str, Any], problem: Any) -> list[str]:
     properties = schema.get("properties", {}) if isinstance(schema, dict) else {}
     if problem.validator == "required":
         absent = [name for name in problem.validator_value if name not in value]
-        kinds = [kind_of(_follow(root, properties.get(name))) for name in absent]
+        kinds = [describe_kind(_follow(root, properties.get(name))) for name in absent]
         return [
             f"needs {_named([*place, name])}" + (f" ({kind})" if kind else "")
             for name, kind in zip(absent, kinds)
@@ -85,7 +85,7 @@ def _told(root: dict[str, Any], problem: Any) -> list[str]:
         extra = [name for name in value if name not in properties]
         return [f"does not take {_named([*place, name])}" for name in extra]
     short = problem.validator in ("type", "enum", "const", "anyOf", "oneOf")
-    kind = kind_of(schema) if short else ""
+    kind = describe_kind(schema) if short else ""
     if not kind or not place:
         return [refused(place, problem.message)]
     return [f"needs {_named(place)} to be {kind}, not {_shown(value)}"]
@@ -94,4 +94,4 @@ def _told(root: dict[str, Any], problem: Any) -> list[str]:
 def in_words(schema: dict[str, Any], problems: list[Any]) -> str:
     """Of the problems that a validator has found, the first few."""
     told = [text for problem in problems for text in _told(schema, problem)]
-    return "; ".join(list(dict.fromkeys(told))[:MOST_PROBLEMS])
+    return "; ".join(list(dict.fromkeys(told))[:MAX_PROBLEMS])

@@ -18,7 +18,7 @@ from .threads import in_thread
 from .tools import Tool
 
 CANCELLED = {"error": "cancelled", "errorCode": "CANCELLED"}
-MOST_RESULT_BYTES = 5 * 1024 * 1024 - 1024
+MAX_RESULT_BYTES = 5 * 1024 * 1024 - 1024
 
 
 @dataclass(frozen=True)
@@ -172,7 +172,7 @@ def _result_fields(result: Any) -> Message:
         raise TypeError("the tool returned a coroutine: is an await missing?")
     data = "" if result is None else result
     size = len(json.dumps(data, allow_nan=False))
-    if size > MOST_RESULT_BYTES:
+    if size > MAX_RESULT_BYTES:
         text = f"the result has {size} bytes of JSON; 5 MB are allowed"
         raise ToolError("PAYLOAD_TOO_LARGE", text)
     return {"data": data}

@@ -53,7 +53,7 @@ class NotTap(Exception):
         super().__init__("the program on this port is not a tap gateway")
 
 
-def _message_in(raw: str | bytes) -> Message:
+def _parse_message(raw: str | bytes) -> Message:
     try:
         message = json.loads(raw)
     except (ValueError, RecursionError):
@@ -168,7 +168,7 @@ class Connection:
             try:
                 await self._transmit({"type": "auth", **auth})
                 async for raw in ws:
-                    await self._receive(_message_in(raw))
+                    await self._receive(_parse_message(raw))
             finally:
                 self._admission.cancel()
         self._on_close(f"close code {ws.close_code} {ws.close_reason or ''}".strip())

@@ -56,11 +56,11 @@ class ToolError(Exception):
         self.retryable = retryable
 
 
-MOST_TEXT = 32_768
+MAX_TEXT = 32_768
 """Of what a call's failure says: a message has to fit the gateway's limit."""
 
 
-def text_of(error: BaseException) -> str:
+def error_text(error: BaseException) -> str:
     """What was raised, with its type, as `KeyError: 'nope'`. This does not raise, whatever it was."""
     name = type(error).__name__
     try:
@@ -71,12 +71,12 @@ def text_of(error: BaseException) -> str:
     plain = type(error) is Exception or isinstance(error, (ToolError, TapError))
     if not text:
         return name
-    return (text if plain else f"{name}: {text}")[:MOST_TEXT]
+    return (text if plain else f"{name}: {text}")[:MAX_TEXT]
 
 
 def failure(error: BaseException) -> dict[str, Any]:
     """The fields of a failed tool.result."""
-    text = text_of(error)
+    text = error_text(error)
     if not isinstance(error, ToolError):
         return {"error": text, "errorCode": "INTERNAL"}
     retryable = {"retryable": True} if error.retryable else {}

@@ -6,7 +6,7 @@ import inspect
 import itertools
 from typing import Any, Callable, Union
 
-from .errors import text_of
+from .errors import error_text
 from .connection import Message
 from .report import call_text
 
@@ -142,7 +142,7 @@ class Hooks:
             raise
         except BaseException as error:
             self._on_error(error, f"the gate of {call_text(check['tool'], check['args'])}")
-            return {**answer, "decision": "deny", "reason": f"the gate failed: {text_of(error)}"}
+            return {**answer, "decision": "deny", "reason": f"the gate failed: {error_text(error)}"}
 
     async def rewrite(self, message: Message) -> Message:
         """The answer to transform.request."""

@@ -12,7 +12,7 @@ from typing import Any
 from .errors import TapError
 from .visible import visible
 
-MOST_ARGUMENTS = 200
+MAX_ARGUMENTS = 200
 HERE = str(Path(__file__).parent)
 
 
@@ -27,7 +27,7 @@ def _arguments_text(args: Any) -> str:
 def call_text(tool: str, args: Any) -> str:
     """A call, for a person. `args`: as the tool has left them."""
     text = _arguments_text(args)
-    cut = text[:MOST_ARGUMENTS] + "…" if len(text) > MOST_ARGUMENTS else text
+    cut = text[:MAX_ARGUMENTS] + "…" if len(text) > MAX_ARGUMENTS else text
     return f"{tool} {cut}".replace("\n", "\\n")
 
 

@@ -21,7 +21,7 @@ CALL = "call"
 """The parameter that gets the Call; it is not the model's."""
 
 
-def schema_of(hint: Any, definitions: dict[str, Any]) -> dict[str, Any]:
+def create_schema(hint: Any, definitions: dict[str, Any]) -> dict[str, Any]:
     """JSON Schema of a type hint; what it refers to comes into `definitions`. TypeError for what has none."""
     if hint is Any or hint is inspect.Parameter.empty:
         return {}
@@ -32,10 +32,10 @@ def schema_of(hint: Any, definitions: dict[str, Any]) -> dict[str, Any]:
     origin, args = typing.get_origin(hint), typing.get_args(hint)
     if origin is typing.Annotated:
         described = next((text for text in args[1:] if isinstance(text, str)), None)
-        schema = schema_of(args[0], definitions)
+        schema = create_schema(args[0], definitions)
         return {**schema, **({"description": described} if described else {})}
     if origin in UNIONS:
-        return {"anyOf": [schema_of(one, definitions) for one in args]}
+        return {"anyOf": [create_schema(one, definitions) for one in args]}
     if origin is Literal:
         return {"enum": list(args)}
     if inspect.isclass(hint) and issubclass(hint, enum.Enum):
@@ -43,11 +43,11 @@ def schema_of(hint: Any, definitions: dict[str, Any]) -> dict[str, Any]:
     if dataclasses.is_dataclass(hint):
         hints = typing.get_type_hints(hint, include_extras=True)
         needed = [f.name for f in dataclasses.fields(hint) if _is_needed(f)]
-        return _object({name: schema_of(hints[name], definitions) for name in hints}, needed)
+        return _object({name: create_schema(hints[name], definitions) for name in hints}, needed)
     if typing.is_typeddict(hint) if hasattr(typing, "is_typeddict") else False:
         hints = typing.get_type_hints(hint, include_extras=True)
         needed = [name for name in hints if name in hint.__required_keys__]
-        return _object({name: schema_of(one, definitions) for name, one in hints.items()}, needed)
+        return _object({name: create_schema(one, definitions) for name, one in hints.items()}, needed)
     return _container(hint, origin or hint, args, definitions)
 
 
@@ -69,13 +69,13 @@ def _container(
     hint: Any, origin: Any, args: tuple[Any, ...], definitions: dict[str, Any]
 ) -> dict[str, Any]:
     if origin is tuple and args and args[-1] is not Ellipsis:
-        items = [schema_of(one, definitions) for one in args]
+        items = [create_schema(one, definitions) for one in args]
         return {"type": "array", "prefixItems": items, "minItems": len(args), "maxItems": len(args)}
     if origin in LISTS:
-        item = schema_of(args[0], definitions) if args else {}
+        item = create_schema(args[0], definitions) if args else {}
         return {"type": "array", **({"items": item} if item else {})}
     if origin in MAPPINGS:
-        values = schema_of(args[1], definitions) if args else {}
+        values = create_schema(args[1], definitions) if args else {}
         return {"type": "object", **({"additionalProperties": values} if values else {})}
     raise TypeError(f"{hint!r} has no JSON Schema: give the tool `parameters` of its own")
 
@@ -85,7 +85,7 @@ def _object(properties: dict[str, Any], needed: list[str]) -> dict[str, Any]:
     return {**schema, "required": needed} if needed else schema
 
 
-def parameters_of(function: Callable[..., Any]) -> dict[str, Any]:
+def create_parameters(function: Callable[..., Any]) -> dict[str, Any]:
     hints = typing.get_type_hints(function, include_extras=True)
     _, described = read_docstring(function)
     properties: dict[str, Any] = {}
@@ -96,7 +96,7 @@ def parameters_of(function: Callable[..., Any]) -> dict[str, Any]:
             continue
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             raise TypeError(f"{name}: give a tool that takes * or ** `parameters` of its own")
-        schema = schema_of(hints.get(name, inspect.Parameter.empty), definitions)
+        schema = create_schema(hints.get(name, inspect.Parameter.empty), definitions)
         if name in described:
             schema = {"description": described[name], **schema}
         if parameter.default is parameter.empty:
@@ -141,7 +141,7 @@ def convert(hint: Any, value: Any) -> Any:
 
 def _fits(hint: Any, value: Any) -> bool:
     definitions: dict[str, Any] = {}
-    schema = schema_of(hint, definitions)
+    schema = create_schema(hint, definitions)
     return jsonschema.Draft202012Validator({**schema, "$defs": definitions}).is_valid(value)
 
 

@@ -36,8 +36,8 @@ def _command() -> list[str]:
     installed = home / "extensions" / "tap"
     places += [Path(__file__).resolve().parents[3], installed, installed / "current"]
     for folder in places:
-        if (folder / "js" / "command" / "cli.mjs").is_file():
-            return [node, str(folder / "js" / "command" / "cli.mjs")]
+        if (folder / "js" / "cli" / "cli.mjs").is_file():
+            return [node, str(folder / "js" / "cli" / "cli.mjs")]
     raise RuntimeError(f"tap is not in {', '.join(map(str, places))}: set TAP_FOLDER")
 
 

@@ -8,7 +8,7 @@ import contextvars
 import threading
 from typing import Any, Callable
 
-from .errors import text_of
+from .errors import error_text
 
 
 async def in_thread(function: Callable[[], Any]) -> Any:
@@ -22,7 +22,7 @@ async def in_thread(function: Callable[[], Any]) -> Any:
             return
         # They mean something else here: that of a thread ends neither the loop nor the program.
         if isinstance(error, StopIteration) or not isinstance(error, (Exception, type(None))):
-            cause, error = error, RuntimeError(f"the tool raised {text_of(error)}")
+            cause, error = error, RuntimeError(f"the tool raised {error_text(error)}")
             error.__cause__ = cause
         if error:
             future.set_exception(error)

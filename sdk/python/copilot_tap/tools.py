@@ -16,7 +16,7 @@ except ImportError as missing:  # pragma: no cover
 
 from .arguments import in_words, refused
 from .errors import TapError, ToolError
-from .signatures import CALL, convert, parameters_of, read_docstring, takes_call
+from .signatures import CALL, convert, create_parameters, read_docstring, takes_call
 
 
 @dataclass(eq=False)
@@ -49,7 +49,7 @@ def make_tool(
     timeout: float | None,
 ) -> Tool:
     derived = parameters is None
-    schema = parameters_of(function) if parameters is None else parameters
+    schema = create_parameters(function) if parameters is None else parameters
     validator = jsonschema.validators.validator_for(
         schema, default=jsonschema.Draft202012Validator
     )

@@ -361,7 +361,7 @@ async def test_follows_an_offer_unless_it_has_chosen_its_session(kit):
     await kit.ask("addSession", name="other")
     moved = []
     guest.on("unbound", moved.append)
-    command = Path(__file__).parents[3] / "js" / "command" / "cli.mjs"
+    command = Path(__file__).parents[3] / "js" / "cli" / "cli.mjs"
     for name, code in (("guest", 0), ("fixed", 1)):
         words = ["node", command, "use", name, "--session", "other"]
         process = await asyncio.create_subprocess_exec(*words, env={**os.environ, **kit.env})

@@ -10,7 +10,7 @@ from typing import Annotated, Literal, Optional, Union
 
 import pytest
 from copilot_tap import Call, Provider, TapError, ToolError
-from copilot_tap.signatures import parameters_of, read_docstring
+from copilot_tap.signatures import create_parameters, read_docstring
 from copilot_tap.testing import CallFailed
 
 
@@ -52,7 +52,7 @@ def test_parameters_follow_from_type_hints_and_docstring():
             days: Is overruled by the hint
         """
 
-    schema = parameters_of(forecast)
+    schema = create_parameters(forecast)
     assert schema["required"] == ["place"]
     assert list(schema["properties"]) == ["place", "unit", "days", "tags", "mode"]
     assert schema["properties"] == {
@@ -106,7 +106,7 @@ def test_what_a_model_refers_to_is_at_the_root_of_the_schema():
     def invite(guests: list[Person], host: Optional[Person] = None):
         pass
 
-    schema = parameters_of(invite)
+    schema = create_parameters(invite)
     assert schema["$defs"] == Person.model_json_schema()["$defs"]
     assert json.dumps(schema).count("$defs") == 3
 
@@ -114,7 +114,7 @@ def test_what_a_model_refers_to_is_at_the_root_of_the_schema():
         pass
 
     with pytest.raises(TypeError, match="two models are named Name"):
-        parameters_of(both)
+        create_parameters(both)
 
 
 async def test_nested_arguments_are_of_the_hinted_types(kit):

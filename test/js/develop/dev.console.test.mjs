@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
-import { nearest } from "../../../js/develop/nearest.mjs";
-import { argumentsOf, argumentsOfLine } from "../../../js/develop/tool-arguments.mjs";
+import { findNearest } from "../../../js/develop/nearest-name.mjs";
+import { parseArguments, parseArgumentLine } from "../../../js/develop/tool-arguments.mjs";
 import { root } from "../../../tools/commands.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 import { waitFor } from "../../support/wait.mjs";
@@ -129,7 +129,7 @@ describe("arguments as they are typed", () => {
     ["unknown=7 other=abc more={} toString=1", { unknown: 7, other: "abc", more: {}, toString: 1 }],
   ])) {
     test(`${line || "nothing"}`, () => {
-      assert.deepEqual(argumentsOfLine(line, parameters), wanted);
+      assert.deepEqual(parseArgumentLine(line, parameters), wanted);
     });
   }
 
@@ -145,19 +145,19 @@ describe("arguments as they are typed", () => {
     ["[1]", /got "\[1\]"$/],
   ])) {
     test(`${line} is not a line of the console`, () => {
-      assert.throws(() => argumentsOfLine(line, parameters), { message });
+      assert.throws(() => parseArgumentLine(line, parameters), { message });
     });
   }
 
   test("words of a shell are taken as they are", () => {
-    assert.deepEqual(argumentsOf(["s=a b", "n=2"], parameters), { s: "a b", n: 2 });
-    assert.deepEqual(argumentsOf(['{"s": "a"}']), { s: "a" });
+    assert.deepEqual(parseArguments(["s=a b", "n=2"], parameters), { s: "a b", n: 2 });
+    assert.deepEqual(parseArguments(['{"s": "a"}']), { s: "a" });
   });
 
   test("a name that was perhaps meant is found", () => {
     const names = ["tap_status", "tap_tools", "die_greet", "set_timer"];
-    assert.equal(nearest("greet", names), "die_greet");
-    assert.equal(nearest("set_tiemr", names), "set_timer");
-    assert.equal(nearest("foo", names), undefined);
+    assert.equal(findNearest("greet", names), "die_greet");
+    assert.equal(findNearest("set_tiemr", names), "set_timer");
+    assert.equal(findNearest("foo", names), undefined);
   });
 });

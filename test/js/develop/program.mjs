@@ -6,7 +6,7 @@ import { root } from "../../../tools/commands.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 import { waitFor, withTimeout } from "../../support/wait.mjs";
 
-export const CLI = path.join(root, "js", "command", "cli.mjs");
+export const CLI = path.join(root, "js", "cli", "cli.mjs");
 
 /** The surroundings, without what another test runner says to its own children. */
 export function surroundings() {

@@ -5,10 +5,10 @@ import { spawnSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
-import { openControl } from "../../../js/base/control.mjs";
-import { gatewayFiles } from "../../../js/base/paths.mjs";
+import { openControl } from "../../../js/link/control.mjs";
+import { gatewayFiles } from "../../../js/lib/paths.mjs";
 import { callsOf, replay } from "../../../js/develop/replay.mjs";
-import { redact, REMOVED } from "../../../js/base/redact.mjs";
+import { redact, REMOVED } from "../../../js/lib/redact.mjs";
 import { startTap } from "../../../js/develop/testing.mjs";
 import {
   eventLine,
@@ -119,7 +119,7 @@ describe("what is taken out of a recording", () => {
       "[",
       '{"a":',
     ];
-    const module = new URL("../../../js/base/redact.mjs", import.meta.url);
+    const module = new URL("../../../js/lib/redact.mjs", import.meta.url);
     const code = `
       import { redact } from ${JSON.stringify(module)};
       for (const piece of ${JSON.stringify(pieces)}) redact({ text: piece.repeat(1e6 / piece.length) });
@@ -198,54 +198,54 @@ describe("whose events are recorded", () => {
 
   test("all of them, where nothing is asked for", () => {
     const filter = new TraceFilter({});
-    assert.equal(filter.take(event(1, "", "opened")).length, 1);
+    assert.equal(filter.select(event(1, "", "opened")).length, 1);
   });
 
   test("of a provider, with what it said before its name was known", () => {
     const filter = new TraceFilter({ provider: "ci" });
-    assert.deepEqual(filter.take(event(1, "", "opened")), []);
-    assert.deepEqual(filter.take(event(2, "", "opened")), []);
-    assert.deepEqual(filter.take(event(1, "", "received", { type: "auth" })), []);
-    assert.equal(filter.take(event(1, "", "received", hello("ci", "s"))).length, 3);
-    assert.deepEqual(filter.take(event(2, "", "received", hello("other", "s"))), []);
-    assert.equal(filter.take(event(1, "ci", "sent", { type: "tool.call" })).length, 1);
-    assert.deepEqual(filter.take(event(2, "other", "sent", { type: "tool.call" })), []);
-    assert.equal(filter.take(event(1, "ci", "closed")).length, 1);
+    assert.deepEqual(filter.select(event(1, "", "opened")), []);
+    assert.deepEqual(filter.select(event(2, "", "opened")), []);
+    assert.deepEqual(filter.select(event(1, "", "received", { type: "auth" })), []);
+    assert.equal(filter.select(event(1, "", "received", hello("ci", "s"))).length, 3);
+    assert.deepEqual(filter.select(event(2, "", "received", hello("other", "s"))), []);
+    assert.equal(filter.select(event(1, "ci", "sent", { type: "tool.call" })).length, 1);
+    assert.deepEqual(filter.select(event(2, "other", "sent", { type: "tool.call" })), []);
+    assert.equal(filter.select(event(1, "ci", "closed")).length, 1);
   });
 
   test("of a provider that was there before", () => {
     const filter = new TraceFilter({ provider: "ci", session: "s" });
-    filter.know(1, "ci", ["s"]);
-    filter.know(2, "ci", ["t"]);
-    assert.equal(filter.take(event(1, "ci", "sent", { type: "tool.call" })).length, 1);
-    assert.deepEqual(filter.take(event(2, "ci", "sent", { type: "tool.call" })), []);
+    filter.addConnection(1, "ci", ["s"]);
+    filter.addConnection(2, "ci", ["t"]);
+    assert.equal(filter.select(event(1, "ci", "sent", { type: "tool.call" })).length, 1);
+    assert.deepEqual(filter.select(event(2, "ci", "sent", { type: "tool.call" })), []);
   });
 
   test("of a session, where a provider is in several", () => {
     const filter = new TraceFilter({ session: "s" });
-    filter.know(1, "ci", ["s", "t"]);
+    filter.addConnection(1, "ci", ["s", "t"]);
     const call = (/** @type {string} */ sessionId) =>
-      filter.take(event(1, "ci", "sent", { type: "tool.call", sessionId })).length;
+      filter.select(event(1, "ci", "sent", { type: "tool.call", sessionId })).length;
     assert.deepEqual([call("s"), call("t")], [1, 0]);
     assert.equal(
-      filter.take(event(1, "ci", "received", { type: "tool.result", id: "1" })).length,
+      filter.select(event(1, "ci", "received", { type: "tool.result", id: "1" })).length,
       1,
     );
   });
 
   test("of a session, without the answers to calls of others", () => {
     const filter = new TraceFilter({ session: "s" });
-    filter.know(1, "ci", ["s", "t"]);
-    filter.take(event(1, "ci", "sent", { type: "tool.call", sessionId: "t", id: "7" }));
+    filter.addConnection(1, "ci", ["s", "t"]);
+    filter.select(event(1, "ci", "sent", { type: "tool.call", sessionId: "t", id: "7" }));
     const answer = (/** @type {string} */ type) =>
-      filter.take(event(1, "ci", "received", { type, id: "7" })).length;
+      filter.select(event(1, "ci", "received", { type, id: "7" })).length;
     assert.deepEqual([answer("tool.progress"), answer("tool.result")], [0, 0]);
   });
 
   test("nobody who never says hello makes it keep more than a little", () => {
     const filter = new TraceFilter({ provider: "ci" });
-    for (let i = 0; i < 100; ++i) filter.take(event(1, "", "received", { type: "auth" }));
-    assert.equal(filter.take(event(1, "", "received", hello("ci", "s"))).length, 21);
+    for (let i = 0; i < 100; ++i) filter.select(event(1, "", "received", { type: "auth" }));
+    assert.equal(filter.select(event(1, "", "received", hello("ci", "s"))).length, 21);
   });
 });
 

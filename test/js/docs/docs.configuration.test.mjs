@@ -6,10 +6,10 @@ import { readFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { test } from "node:test";
-import { addon } from "../../../js/base/addon.mjs";
-import { gatewayFiles } from "../../../js/base/paths.mjs";
-import { CONFIG_NAME } from "../../../js/projects/config-file.mjs";
-import { consentFile } from "../../../js/projects/consent.mjs";
+import { addon } from "../../../js/lib/addon.mjs";
+import { gatewayFiles } from "../../../js/lib/paths.mjs";
+import { CONFIG_NAME } from "../../../js/config/file.mjs";
+import { consentFile } from "../../../js/config/consent.mjs";
 import { REPO_ROOT } from "../../support/cli.mjs";
 
 const page = readFileSync(path.join(REPO_ROOT, "docs", "configuration.md"), "utf8");

@@ -23,9 +23,9 @@ import path from "node:path";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { parseDocument } from "yaml";
-import { addon } from "../../../js/base/addon.mjs";
-import { loadAll } from "../../../js/command/commands/index.mjs";
-import { EXIT_CODES } from "../../../js/command/failure.mjs";
+import { addon } from "../../../js/lib/addon.mjs";
+import { loadAll } from "../../../js/cli/commands/index.mjs";
+import { EXIT_CODES } from "../../../js/cli/exit.mjs";
 import { readCases } from "../../../js/evals/cases.mjs";
 import { startTap } from "../../../js/develop/testing.mjs";
 import { pythonForSdk } from "../../../tools/setup.mjs";
@@ -236,7 +236,7 @@ async function runShell(code) {
   try {
     const bin = path.join(kit.home, "bin");
     mkdirSync(bin);
-    symlinkSync(path.join(root, "js", "command", "cli.mjs"), path.join(bin, "copilot-tap"));
+    symlinkSync(path.join(root, "js", "cli", "cli.mjs"), path.join(bin, "copilot-tap"));
     const PATH = `${bin}${path.delimiter}${process.env.PATH}`;
     const env = { ...process.env, ...kit.env, PATH, TMPDIR: kit.home };
     const child = spawn("bash", ["-e"], { cwd: root, env, stdio: ["pipe", "ignore", "pipe"] });

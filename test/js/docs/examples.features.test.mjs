@@ -250,7 +250,7 @@ describe("examples/project", () => {
     const session = await Session.register(gateway, "session", folder);
     await session.shows(/glossary: node tools\/glossary\.mjs/);
     const tap = (...args) =>
-      gateway.start(process.execPath, [path.join(REPO_ROOT, "js", "command", "cli.mjs"), ...args]);
+      gateway.start(process.execPath, [path.join(REPO_ROOT, "js", "cli", "cli.mjs"), ...args]);
     assert.equal(await tap("allow", folder, "--yes").exited, 0, gateway.report());
     await gateway.tools(session, "glossary");
     assert.match(await session.call("glossary", { word: "order" }), /^A basket that is paid for/);

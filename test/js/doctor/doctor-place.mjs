@@ -6,16 +6,16 @@ import { randomUUID } from "node:crypto";
 import fs from "node:fs";
 import path from "node:path";
 import { promisify } from "node:util";
-import { hostEnvironment } from "../../../js/base/node.mjs";
-import { gatewayFiles, programFolder, version as installed } from "../../../js/base/paths.mjs";
+import { hostEnvironment } from "../../../js/lib/node.mjs";
+import { gatewayFiles, programFolder, version as installed } from "../../../js/lib/paths.mjs";
 import { startTap } from "../../../js/develop/testing.mjs";
-import { freePort } from "../../support/cli.mjs";
+import { findFreePort } from "../../support/cli.mjs";
 import { declareTools, TestProvider } from "../../support/provider.mjs";
 import { waitFor } from "../../support/wait.mjs";
 import { tap, tapJson } from "../../support/cli-process.mjs";
 import { TestGateway, temporaryFolder } from "../../support/harness.mjs";
 
-export { TESTED_CLIS } from "../../../js/doctor/checks-installed.mjs";
+export { TESTED_CLIS } from "../../../js/doctor/checks-installation.mjs";
 
 /** @typedef {import("node:test").TestContext} TestContext */
 /** @typedef {import("../../../js/doctor/findings.mjs").Finding} Finding */
@@ -50,7 +50,7 @@ export class Place {
       ...Object.fromEntries(clean),
       PATH: `${place.bin}${path.delimiter}${process.env.PATH}`,
       COPILOT_HOME: place.home,
-      TAP_GATEWAY_PORT: String(port ?? (await freePort())),
+      TAP_GATEWAY_PORT: String(port ?? (await findFreePort())),
     };
     place.#furnish();
     return place;
@@ -153,7 +153,7 @@ export const WELL = "GATEWAY_NOT_RUNNING";
 
 /** Another tap, whose own command is asked. @param {string} program @param {Place} at */
 export async function diagnoseWith(program, at, extra = {}) {
-  const args = [path.join(program, "js", "command", "cli.mjs"), "doctor", "--json"];
+  const args = [path.join(program, "js", "cli", "cli.mjs"), "doctor", "--json"];
   const out = await new Promise((resolve, reject) => {
     const env = /** @type {any} */ ({ ...at.env, ...extra });
     execFile(process.execPath, args, { cwd: at.workspace, env }, (error, stdout, stderr) =>

@@ -8,13 +8,13 @@ import net from "node:net";
 import os from "node:os";
 import path from "node:path";
 import { describe, test } from "node:test";
-import { FINDABLE } from "../../../js/doctor/checks-gateway.mjs";
+import { GATEWAY_CHECKS } from "../../../js/doctor/checks-gateway.mjs";
 import {
-  holderAmong,
-  listening as listeningIn,
-  readLsof,
+  chooseHolder,
+  parseListeners as listeningIn,
+  parseLsof,
 } from "../../../js/doctor/port-holder.mjs";
-import { freePort } from "../../support/cli.mjs";
+import { findFreePort } from "../../support/cli.mjs";
 import { TestProvider } from "../../support/provider.mjs";
 import { waitFor, withTimeout } from "../../support/wait.mjs";
 import { fakeProgram, Place, running, staged } from "./doctor-place.mjs";
@@ -120,7 +120,7 @@ describe("copilot-tap doctor, the port", () => {
   test("of nobody, while this home's gateway has another", async (t) => {
     const at = await running(t);
     const { TAP_GATEWAY_PORT: port } = at.env;
-    at.env.TAP_GATEWAY_PORT = String(await freePort());
+    at.env.TAP_GATEWAY_PORT = String(await findFreePort());
     const { code, first } = await at.diagnose();
     assert.equal(code, "GATEWAY_OTHER_PORT");
     assert.equal(first.command, `export TAP_GATEWAY_PORT=${port}`);
@@ -186,12 +186,12 @@ describe("copilot-tap doctor, who has the port", () => {
   test("in what lsof prints", () => {
     const text =
       "p70\ncpython3\nf3\nn192.168.1.7:9400\np71\ncnode\nf20\nn127.0.0.1:9400\nf21\nn[::1]:9400\n";
-    const { listeners, names } = readLsof(text);
-    assert.equal(holderAmong(listeners), 71);
+    const { listeners, names } = parseLsof(text);
+    assert.equal(chooseHolder(listeners), 71);
     assert.equal(names.get(71), "node");
-    assert.equal(holderAmong(readLsof("p70\ncnc\nf3\nn192.168.1.7:9400\n").listeners), undefined);
+    assert.equal(chooseHolder(parseLsof("p70\ncnc\nf3\nn192.168.1.7:9400\n").listeners), undefined);
     for (const name of ["*", "[::ffff:127.0.0.1]", "[::]"]) {
-      assert.equal(holderAmong(readLsof(`p72\ncnc\nf3\nn${name}:9400\n`).listeners), 72);
+      assert.equal(chooseHolder(parseLsof(`p72\ncnc\nf3\nn${name}:9400\n`).listeners), 72);
     }
   });
 
@@ -201,10 +201,10 @@ describe("copilot-tap doctor, who has the port", () => {
       { address: "127.0.0.1", pids: [1, 7] },
       { address: "0.0.0.0", pids: [6] },
     ];
-    assert.equal(holderAmong(listeners, 6), 6);
-    assert.equal(holderAmong(listeners, 99), 7);
+    assert.equal(chooseHolder(listeners, 6), 6);
+    assert.equal(chooseHolder(listeners, 99), 7);
     // Of somebody else: not guessed at.
-    assert.equal(holderAmong([{ address: "127.0.0.1", pids: [] }, listeners[0]]), undefined);
+    assert.equal(chooseHolder([{ address: "127.0.0.1", pids: [] }, listeners[0]]), undefined);
   });
 
   test("nobody is told to kill process 1", () => {
@@ -216,7 +216,7 @@ describe("copilot-tap doctor, who has the port", () => {
         (descriptor) => ({ files, descriptor, others: [], trouble: "", port: { asked, holder } }),
       ),
     );
-    const checks = FINDABLE.filter(({ id }) => ["port", "descriptor", "answer"].includes(id));
+    const checks = GATEWAY_CHECKS.filter(({ id }) => ["port", "descriptor", "answer"].includes(id));
     const findings = places.flatMap((place) =>
       checks.flatMap(({ run }) => run(/** @type {any} */ (place)) ?? []),
     );

@@ -6,7 +6,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { addon } from "../../../js/base/addon.mjs";
+import { addon } from "../../../js/lib/addon.mjs";
 import { PARTS } from "../../../js/doctor/checks-parts.mjs";
 import { tap } from "../../support/cli-process.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
@@ -48,7 +48,7 @@ async function hosted(t, { files = {}, env = {}, main, home: given } = {}) {
 }
 
 /** The gateway host as it is. */
-const REAL = fileURLToPath(new URL("../../../js/host/host.mjs", import.meta.url));
+const REAL = fileURLToPath(new URL("../../../js/gateway-host/main.mjs", import.meta.url));
 
 describe("your own config", () => {
   for (const [what, content, problem] of [

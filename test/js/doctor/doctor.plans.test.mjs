@@ -5,10 +5,10 @@ import { spawnSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
-import { openControl } from "../../../js/base/control.mjs";
+import { openControl } from "../../../js/link/control.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 import { waitFor } from "../../support/wait.mjs";
-import { gate, setUp } from "../command/plan-rig.mjs";
+import { gate, setUp } from "../cli/plan-rig.mjs";
 import { fakeProgram, Place, staged } from "./doctor-place.mjs";
 
 const NODES = [{ id: "a", work: "true", expectsNoChanges: true }];

@@ -6,7 +6,7 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { describe, test } from "node:test";
-import { programFolder } from "../../../js/base/paths.mjs";
+import { programFolder } from "../../../js/lib/paths.mjs";
 import { copyOfProject } from "../../support/tap.mjs";
 import { withTimeout } from "../../support/wait.mjs";
 import { diagnoseWith, fakeProgram, Place, staged, TESTED_CLIS, WELL } from "./doctor-place.mjs";

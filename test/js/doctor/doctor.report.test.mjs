@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
-import { programFolder } from "../../../js/base/paths.mjs";
+import { programFolder } from "../../../js/lib/paths.mjs";
 import { CHECKS } from "../../../js/doctor/checks.mjs";
-import { doctorText } from "../../../js/host/doctor-text.mjs";
+import { readDoctorReport } from "../../../js/gateway-host/doctor-report.mjs";
 import { FINDINGS } from "../../../js/doctor/findings.mjs";
 import { InTerminal } from "../../support/cli-process.mjs";
 import { fakeProgram, Place, running, staged, TESTED_CLIS } from "./doctor-place.mjs";
@@ -63,7 +63,7 @@ describe("copilot-tap doctor prints", () => {
 
   test("in a session lines that keep their indent", async (t) => {
     const at = await Place.create(t, { port: 1 });
-    const text = await doctorText(
+    const text = await readDoctorReport(
       { id: "", cwd: at.workspace },
       undefined,
       /** @type {any} */ (at.env),

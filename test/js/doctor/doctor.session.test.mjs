@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
-import { doctorText } from "../../../js/host/doctor-text.mjs";
+import { readDoctorReport } from "../../../js/gateway-host/doctor-report.mjs";
 import { providerLogFile } from "../../../js/process/log.mjs";
 import { declareTools, TestProvider } from "../../support/provider.mjs";
 import { waitFor } from "../../support/wait.mjs";
@@ -104,7 +104,7 @@ test("/tap-doctor speaks of the session in which it was typed", async (t) => {
     [at.session.id, "first"],
     [second.id, "second"],
   ]) {
-    const text = await doctorText({ id, cwd: at.workspace }, undefined, at.env);
+    const text = await readDoctorReport({ id, cwd: at.workspace }, undefined, at.env);
     assert.match(text, new RegExp(`^✓ \\d+ checks {2}session ${label}$`, "m"));
   }
 });
@@ -117,7 +117,7 @@ describe("copilot-tap doctor, the providers of a project", () => {
   async function project(t, text, allowed = false) {
     const at = await running(t);
     fs.writeFileSync(path.join(at.workspace, "tap.config.json"), text);
-    const cli = new URL("../../../js/command/cli.mjs", import.meta.url).pathname;
+    const cli = new URL("../../../js/cli/cli.mjs", import.meta.url).pathname;
     if (allowed) await at.do(`"${process.execPath}" "${cli}" allow --yes`);
     await at.kit.addSession("project", at.workspace);
     return at;

@@ -6,8 +6,8 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { waitFor } from "../../support/wait.mjs";
 import { tap, tapJson } from "../../support/cli-process.mjs";
-import { FINDABLE } from "../../../js/doctor/checks-gateway.mjs";
-import { WAITING } from "../../../js/doctor/checks-waiting.mjs";
+import { GATEWAY_CHECKS } from "../../../js/doctor/checks-gateway.mjs";
+import { WAITING_CHECK } from "../../../js/doctor/checks-session.mjs";
 import { running } from "./doctor-place.mjs";
 
 const PROVIDER = fileURLToPath(
@@ -57,7 +57,7 @@ test("a provider that is stopped: the doctor names it, status and timeline say i
 test("a provider that a ping may not have reached yet is not said to answer pings", () => {
   const found = (waitedMs, limits) => {
     const providers = [{ name: "slow", connection: 1, waitedMs }];
-    return WAITING.run(/** @type {any} */ ({ inspection: { providers, limits } }));
+    return WAITING_CHECK.run(/** @type {any} */ ({ inspection: { providers, limits } }));
   };
   const limits = [{ name: "provider-ping-ms", value: 8000 }];
   assert.equal(found(4999, limits), undefined);
@@ -82,7 +82,7 @@ test("a call that was cancelled is counted apart", async (t) => {
 });
 
 test("a gateway that runs on a Node.js that is too old is judged by its own", () => {
-  const check = FINDABLE.find(({ id }) => id === "gateway-node");
+  const check = GATEWAY_CHECKS.find(({ id }) => id === "gateway-node");
   const found = (node) => check.run(/** @type {any} */ ({ inspection: { node, pid: 7 } }));
   const { code, problem } = found("18.20.8");
   assert.equal(code, "GATEWAY_NODE_TOO_OLD");

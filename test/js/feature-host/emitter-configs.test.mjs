@@ -4,10 +4,10 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
-import { openControl } from "../../../js/base/control.mjs";
-import { userConfigFile } from "../../../js/projects/config-file.mjs";
-import { loadProjectConfig } from "../../../js/projects/config.mjs";
-import { allow, consentFile, entriesOf, revoke } from "../../../js/projects/consent.mjs";
+import { openControl } from "../../../js/link/control.mjs";
+import { userConfigFile } from "../../../js/config/file.mjs";
+import { loadProjectConfig } from "../../../js/config/load.mjs";
+import { allow, consentFile, listEntries, revoke } from "../../../js/config/consent.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 import { TEST_FEATURES } from "../../support/fixtures/features/list.mjs";
 import { LocalHost } from "../../support/local-host.mjs";
@@ -53,7 +53,7 @@ test("a feature saves an emitter, and it is not allowed before the user says so"
 
   const loaded = loadProjectConfig(folder);
   assert.ok(loaded?.result.ok);
-  allow(consentFile(host.files), file, entriesOf(loaded.result));
+  allow(consentFile(host.files), file, listEntries(loaded.result));
   assert.equal((await ask("configured", { stamp: now.stamp })).emitters[0].allowed, true);
   await ask("save", { file: "project", entry: { ...entry, every: "5m" } });
   assert.equal((await ask("configured")).emitters[0].allowed, false, "another entry");
@@ -119,7 +119,7 @@ test("the session's timeline asks for consent, and tells of its end", async (t) 
 
   const loaded = loadProjectConfig(folder);
   assert.ok(loaded?.result.ok);
-  allow(consentFile(host.files), loaded.file, entriesOf(loaded.result));
+  allow(consentFile(host.files), loaded.file, listEntries(loaded.result));
   const third = await host.session(t, { cwd: folder, sessionId: "third" });
   // The host has looked at the third session when it answers a later request.
   assert.equal((await ask("configured")).emitters[0].allowed, true);

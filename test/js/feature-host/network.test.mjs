@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { post } from "../../../js/feature-host/network.mjs";
-import { servicesOf } from "../../../js/feature-host/services.mjs";
-import { Watch } from "../../../js/feature-host/watch.mjs";
+import { createImplementations } from "../../../js/feature-host/services.mjs";
+import { EventLoopMonitor } from "../../../js/feature-host/event-loop-monitor.mjs";
 import { OtlpReceiver } from "../../support/otlp-receiver.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 
@@ -33,12 +33,17 @@ test("a request that is not one of HTTP, or knows no bounds, is refused", async 
 
 test("the timers of fetch are not those of the feature", async (t) => {
   const receiver = await OtlpReceiver.start(t);
-  const watch = new Watch(() => {});
+  const watch = new EventLoopMonitor(() => {});
   t.after(() => watch.stop());
   const telemetry = { variables: { OTEL_SERVICE_NAME: "shop" }, recorded: true, since: 7 };
   const greeting = { home: temporaryFolder(t), telemetry, env: process.env };
   const leave = (work) => watch.leave(work);
-  const { implementations } = servicesOf("builtin:x", greeting, /** @type {any} */ ({}), leave);
+  const { implementations } = createImplementations(
+    "builtin:x",
+    greeting,
+    /** @type {any} */ ({}),
+    leave,
+  );
   const given = { url: receiver.url, body: EMPTY, timeoutMs: 5000 };
   const answer = await watch.enter("builtin:x", () => implementations.network.post(given));
   assert.deepEqual(/** @type {any} */ (answer).status, 200);

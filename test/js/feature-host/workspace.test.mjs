@@ -6,11 +6,11 @@ import { createHash } from "node:crypto";
 import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
-import { lookAt } from "../../../js/feature-host/workspace.mjs";
+import { inspectFiles } from "../../../js/feature-host/workspace.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 
 /** @param {string} folder @param {any[]} files */
-const look = (folder, files) => lookAt(async () => folder, { session: "s", files });
+const look = (folder, files) => inspectFiles(async () => folder, { session: "s", files });
 
 test("a file has its size and digest, and says whether a pattern matches it", async (t) => {
   const folder = temporaryFolder(t);
@@ -72,7 +72,10 @@ test("what is asked for wrongly is refused", async (t) => {
     await assert.rejects(look(folder, /** @type {any} */ (files)), RangeError);
   }
   await assert.rejects(
-    lookAt(() => Promise.reject(new Error("the session has ended")), { session: "s", files: [] }),
+    inspectFiles(() => Promise.reject(new Error("the session has ended")), {
+      session: "s",
+      files: [],
+    }),
     /the session has ended/,
   );
 });

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { indexOf, judge, prohibitedIn } from "../../../js/features/goals/claims.mjs";
+import { indexFacts, judgeClaim, findProhibited } from "../../../js/features/goals/claims.mjs";
 import { cpuMs } from "../../support/cost.mjs";
 import { goals, runner } from "./goals-rig.mjs";
 
@@ -13,7 +13,7 @@ const fact = (fields) => ({
 });
 const npmTest = (exitCode, text = "") =>
   fact({ names: ["run_command"], commands: ["npm test"], exitCode, good: exitCode === 0, text });
-const verdict = (claim, ...facts) => judge(claim, indexOf(facts)).verdict;
+const verdict = (claim, ...facts) => judgeClaim(claim, indexFacts(facts)).verdict;
 
 describe("a claim", () => {
   const passed = npmTest(0, "ran 42 tests, 0 failures");
@@ -69,7 +69,7 @@ describe("a claim", () => {
     const facts = Array.from({ length: 3000 }, (_, i) =>
       fact({ names: [`tool_${i}`], commands: [`npm run x${i} ${"y".repeat(100)}`] }),
     );
-    const index = indexOf(facts);
+    const index = indexFacts(facts);
     for (const text of [
       "no ".repeat(160),
       "`".repeat(500),
@@ -78,7 +78,7 @@ describe("a claim", () => {
     ]) {
       const times = [1, 2, 3].map(() => {
         const before = cpuMs();
-        judge(text, index);
+        judgeClaim(text, index);
         return cpuMs() - before;
       });
       assert.ok(Math.min(...times) < 50, `${text.slice(0, 20)}: ${times} ms`);
@@ -86,7 +86,7 @@ describe("a claim", () => {
   });
 
   test("has a prohibited text however it is written", () => {
-    assert.deepEqual(prohibitedIn("It SHOULD\n  work", ["should work", "done"]), ["should work"]);
+    assert.deepEqual(findProhibited("It SHOULD\n  work", ["should work", "done"]), ["should work"]);
   });
 });
 

@@ -2,15 +2,15 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ownFolder } from "../../../js/base/feature-folder.mjs";
-import { descriptorProblems } from "../../../js/registry/descriptor.mjs";
+import { openFeatureFolder } from "../../../js/feature-host/feature-folder.mjs";
+import { descriptorProblems } from "../../../js/feature-host/descriptor.mjs";
 import { installed } from "../../support/feature-rig.mjs";
 import { descriptor, install } from "../../support/fixtures/features/counter.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 
 test("the example feature counts, keeps the count, and tells of each tenth", async (t) => {
   assert.deepEqual(await descriptorProblems(descriptor), []);
-  const files = ownFolder(temporaryFolder(t), descriptor.id);
+  const files = openFeatureFolder(temporaryFolder(t), descriptor.id);
   const { session, said, report } = await installed(t, descriptor, install, {
     implementations: { files },
   });

@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { cronProblem, nextCron } from "../../../js/base/emitter-cron.mjs";
-import { readEmitter } from "../../../js/base/emitter-spec.mjs";
+import { cronProblem, nextCronTime } from "../../../js/config/emitter-values.mjs";
+import { readEmitter } from "../../../js/config/emitter-spec.mjs";
 import { nextRuns, Schedule } from "../../../js/features/emitters/schedule.mjs";
 
 /** @typedef {import("../../../js/features/emitters/schedule.mjs").Decision} Decision */
@@ -30,7 +30,7 @@ describe("every", () => {
     const schedule = scheduleOf({ command: "make", every: "10s" });
     assert.equal(schedule.wakeAt, T0);
     assert.deepEqual(schedule.tick(T0), [{ do: "start", run: 1, why: "first" }]);
-    assert.deepEqual(schedule.ended(T0 + 7000, true), []);
+    assert.deepEqual(schedule.endRun(T0 + 7000, true), []);
     assert.equal(schedule.wakeAt, T0 + 10_000);
     assert.deepEqual(schedule.tick(T0 + 9999), []);
     assert.deepEqual(words(schedule.tick(T0 + 10_004)), ["start due"]);
@@ -41,7 +41,7 @@ describe("every", () => {
     const run = (/** @type {string} */ overlap) => {
       const schedule = scheduleOf({ command: "make", every: "10s", overlap });
       const found = [schedule.tick(T0), schedule.tick(T0 + 10_000), schedule.tick(T0 + 20_000)];
-      return [...found, schedule.ended(T0 + 25_000, true), schedule.tick(T0 + 30_000)].flatMap(
+      return [...found, schedule.endRun(T0 + 25_000, true), schedule.tick(T0 + 30_000)].flatMap(
         words,
       );
     };
@@ -57,10 +57,10 @@ describe("every", () => {
     ]) {
       const schedule = scheduleOf({ command: "make", every: "5m", missed });
       schedule.tick(T0);
-      schedule.ended(T0 + 1, true);
+      schedule.endRun(T0 + 1, true);
       const later = T0 + 8 * HOUR + 2 * MINUTE;
       assert.deepEqual(words(schedule.tick(later)), [first]);
-      schedule.ended(later + 1, true);
+      schedule.endRun(later + 1, true);
       assert.deepEqual(schedule.tick(later + 1), []);
       assert.equal(schedule.due, T0 + 8 * HOUR + 5 * MINUTE);
     }
@@ -69,16 +69,16 @@ describe("every", () => {
   test("a run that is a little late is no missed one", () => {
     const schedule = scheduleOf({ command: "make", every: "1s" });
     schedule.tick(T0);
-    schedule.ended(T0 + 1, true);
+    schedule.endRun(T0 + 1, true);
     assert.deepEqual(words(schedule.tick(T0 + 30_500)), ["start due"]);
-    schedule.ended(T0 + 30_501, true);
+    schedule.endRun(T0 + 30_501, true);
     assert.equal(schedule.due, T0 + 31_000);
   });
 
   test("a clock that is set back delays a run by no more than its interval", () => {
     const schedule = scheduleOf({ command: "make", every: "5m" });
     schedule.tick(T0);
-    schedule.ended(T0 + 1000, true);
+    schedule.endRun(T0 + 1000, true);
     const back = T0 - DAY;
     assert.deepEqual(schedule.tick(back), []);
     assert.ok(Number(schedule.due) <= back + 5 * MINUTE);
@@ -88,11 +88,11 @@ describe("every", () => {
   test("after maxRuns there is none", () => {
     const schedule = scheduleOf({ command: "make", every: "10s", maxRuns: 2, overlap: "kill" });
     schedule.tick(T0);
-    schedule.ended(T0 + 1, true);
+    schedule.endRun(T0 + 1, true);
     assert.deepEqual(schedule.nextRuns(5), [T0 + 10_000]);
     schedule.tick(T0 + 10_000);
     assert.deepEqual(schedule.tick(T0 + 20_000), [], "the last one is not ended");
-    assert.deepEqual(words(schedule.ended(T0 + 21_000, true)), ["done maxRuns"]);
+    assert.deepEqual(words(schedule.endRun(T0 + 21_000, true)), ["done maxRuns"]);
     assert.deepEqual(
       [schedule.isDone, schedule.wakeAt, schedule.nextRuns(5)],
       [true, undefined, []],
@@ -157,7 +157,7 @@ describe("cron", () => {
     const schedule = scheduleOf({ command: "make", cron: "0 9 * * *", timezone: "UTC" });
     const nine = Date.UTC(2026, 5, 2, 9);
     assert.deepEqual(words(schedule.tick(nine)), ["start due"]);
-    schedule.ended(nine + 1, true);
+    schedule.endRun(nine + 1, true);
     assert.deepEqual(schedule.tick(nine - 100), []);
     assert.equal(schedule.due, nine + DAY);
   });
@@ -177,7 +177,7 @@ describe("cron", () => {
       assert.match(read.problems[0].text, why);
     }
     assert.equal(cronProblem("0 0 29 2 *", "UTC"), "");
-    assert.equal(nextCron("0 0 29 2 *", "UTC", Date.UTC(2097, 0, 1)), Date.UTC(2104, 1, 29));
+    assert.equal(nextCronTime("0 0 29 2 *", "UTC", Date.UTC(2097, 0, 1)), Date.UTC(2104, 1, 29));
   });
 });
 
@@ -186,70 +186,70 @@ describe("prompts", () => {
     const schedule = scheduleOf({ prompt: "look", every: "5m" });
     assert.deepEqual(schedule.tick(T0), []);
     assert.equal(schedule.wakeAt, undefined);
-    assert.deepEqual(words(schedule.session(T0 + 10 * MINUTE, "idle")), ["start first"]);
-    schedule.session(T0 + 10 * MINUTE, "busy");
-    schedule.session(T0 + 11 * MINUTE, "idle");
-    schedule.ended(T0 + 11 * MINUTE, true);
-    schedule.session(T0 + 12 * MINUTE, "busy");
+    assert.deepEqual(words(schedule.setActivity(T0 + 10 * MINUTE, "idle")), ["start first"]);
+    schedule.setActivity(T0 + 10 * MINUTE, "busy");
+    schedule.setActivity(T0 + 11 * MINUTE, "idle");
+    schedule.endRun(T0 + 11 * MINUTE, true);
+    schedule.setActivity(T0 + 12 * MINUTE, "busy");
     assert.deepEqual(words(schedule.tick(Number(schedule.due))), ["skip busy"]);
-    assert.deepEqual(schedule.session(Number(schedule.due) - MINUTE, "idle"), []);
+    assert.deepEqual(schedule.setActivity(Number(schedule.due) - MINUTE, "idle"), []);
     assert.deepEqual(words(schedule.tick(Number(schedule.due))), ["start due"]);
   });
 
   test("a prompt without a time runs once, when the session is idle", () => {
     const schedule = scheduleOf({ prompt: "look" });
     assert.deepEqual(schedule.tick(T0), []);
-    assert.deepEqual(words(schedule.session(T0 + HOUR, "idle")), ["start first"]);
-    assert.deepEqual(words(schedule.ended(T0 + HOUR + 1, true)), ["done maxRuns"]);
+    assert.deepEqual(words(schedule.setActivity(T0 + HOUR, "idle")), ["start first"]);
+    assert.deepEqual(words(schedule.endRun(T0 + HOUR + 1, true)), ["done maxRuns"]);
   });
 
   test("an idle prompt runs when the session has had nothing to do for a while", () => {
     const schedule = scheduleOf({ prompt: "look", every: "idle", maxRuns: 2 });
     assert.deepEqual([schedule.tick(T0), schedule.wakeAt], [[], undefined]);
-    schedule.session(T0, "idle");
-    schedule.session(T0 + SECOND, "busy");
+    schedule.setActivity(T0, "idle");
+    schedule.setActivity(T0 + SECOND, "busy");
     assert.deepEqual(schedule.tick(T0 + 3 * SECOND), []);
-    schedule.session(T0 + 4 * SECOND, "idle");
+    schedule.setActivity(T0 + 4 * SECOND, "idle");
     assert.deepEqual(words(schedule.tick(T0 + 6 * SECOND)), ["start idle"]);
-    schedule.session(T0 + 6 * SECOND, "busy");
-    schedule.session(T0 + 7 * SECOND, "idle");
-    schedule.ended(T0 + 7 * SECOND, true);
+    schedule.setActivity(T0 + 6 * SECOND, "busy");
+    schedule.setActivity(T0 + 7 * SECOND, "idle");
+    schedule.endRun(T0 + 7 * SECOND, true);
     assert.equal(schedule.due, T0 + 16 * SECOND, "ten seconds from start to start");
     assert.deepEqual(words(schedule.tick(T0 + 16 * SECOND)), ["start idle"]);
-    assert.deepEqual(words(schedule.ended(T0 + 17 * SECOND, true)), ["done maxRuns"]);
+    assert.deepEqual(words(schedule.endRun(T0 + 17 * SECOND, true)), ["done maxRuns"]);
   });
 });
 
 describe("a prompt that the session does not take", () => {
   test("is no run, and comes again at its next time", () => {
     const schedule = scheduleOf({ prompt: "look", every: "10s", maxRuns: 1 });
-    schedule.session(T0, "idle");
+    schedule.setActivity(T0, "idle");
     assert.equal(schedule.runs, 1);
-    assert.deepEqual(schedule.refused(T0 + 10), []);
+    assert.deepEqual(schedule.rejectRun(T0 + 10), []);
     assert.equal(schedule.runs, 0);
     assert.deepEqual(schedule.tick(T0 + 10_000), [{ do: "start", run: 1, why: "due" }]);
-    assert.deepEqual(words(schedule.ended(T0 + 10_500, true)), ["done maxRuns"]);
+    assert.deepEqual(words(schedule.endRun(T0 + 10_500, true)), ["done maxRuns"]);
   });
 
   test("is tried again while it is the only one, less and less often", () => {
     const schedule = scheduleOf({ prompt: "look" });
-    assert.deepEqual(words(schedule.session(T0, "idle")), ["start first"]);
-    schedule.refused(T0);
+    assert.deepEqual(words(schedule.setActivity(T0, "idle")), ["start first"]);
+    schedule.rejectRun(T0);
     assert.deepEqual(words(schedule.tick(T0 + 500)), ["start first"]);
-    schedule.refused(T0 + 500);
+    schedule.rejectRun(T0 + 500);
     assert.deepEqual(schedule.tick(T0 + 1400), []);
     assert.deepEqual(words(schedule.tick(T0 + 1500)), ["start first"]);
-    assert.deepEqual(words(schedule.ended(T0 + 2000, true)), ["done maxRuns"]);
+    assert.deepEqual(words(schedule.endRun(T0 + 2000, true)), ["done maxRuns"]);
   });
 
   test("waits until the session is idle again, and has ended where it was stopped", () => {
     const schedule = scheduleOf({ prompt: "look", every: "idle" });
-    schedule.session(T0, "idle");
+    schedule.setActivity(T0, "idle");
     assert.deepEqual(words(schedule.tick(T0 + 2000)), ["start idle"]);
-    schedule.refused(T0 + 2000);
+    schedule.rejectRun(T0 + 2000);
     assert.deepEqual(words(schedule.tick(T0 + 12_000)), ["start idle"]);
     schedule.stop();
-    assert.deepEqual(schedule.refused(T0 + 12_000), []);
+    assert.deepEqual(schedule.rejectRun(T0 + 12_000), []);
     assert.equal(schedule.wakeAt, undefined);
   });
 });
@@ -261,17 +261,17 @@ describe("commands without a time", () => {
     const waits = [];
     for (let i = 0; i < 9; i += 1) {
       assert.equal(words(schedule.tick(now))[0].slice(0, 5), "start");
-      schedule.ended(now + 10, false);
+      schedule.endRun(now + 10, false);
       waits.push(Number(schedule.due) - now - 10);
       now = Number(schedule.due);
     }
     assert.deepEqual(waits, [500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000]);
     schedule.tick(now);
-    schedule.ended(now + MINUTE, false);
+    schedule.endRun(now + MINUTE, false);
     assert.equal(Number(schedule.due) - now - MINUTE, 500, "a good run resets the wait");
     now = Number(schedule.due);
     schedule.tick(now);
-    assert.deepEqual(words(schedule.ended(now + 1, true)), ["done ended"]);
+    assert.deepEqual(words(schedule.endRun(now + 1, true)), ["done ended"]);
   });
 
   test("a thousand runs that end at once take hours", () => {
@@ -279,7 +279,7 @@ describe("commands without a time", () => {
     let now = T0;
     for (let i = 0; i < 1000; i += 1) {
       assert.equal(words(schedule.tick(now))[0].slice(0, 5), "start");
-      schedule.ended(now, false);
+      schedule.endRun(now, false);
       now = Number(schedule.due);
     }
     assert.ok(now - T0 > 8 * HOUR && now - T0 < 9 * HOUR, `${(now - T0) / HOUR} hours`);
@@ -288,10 +288,10 @@ describe("commands without a time", () => {
   test("without restart the end is the end, with always there is none", () => {
     const never = scheduleOf({ command: "serve" });
     never.tick(T0);
-    assert.deepEqual(words(never.ended(T0 + 1, false)), ["done ended"]);
+    assert.deepEqual(words(never.endRun(T0 + 1, false)), ["done ended"]);
     const always = scheduleOf({ command: "serve", restart: "always" });
     always.tick(T0);
-    assert.deepEqual(always.ended(T0 + 1, true), []);
+    assert.deepEqual(always.endRun(T0 + 1, true), []);
     assert.equal(always.due, T0 + 501);
     assert.deepEqual(words(always.stop()), ["done stopped"]);
     assert.deepEqual(always.tick(T0 + HOUR), []);
@@ -300,22 +300,22 @@ describe("commands without a time", () => {
   test("one run is one", () => {
     const schedule = scheduleOf({ command: "make", maxRuns: 1 });
     assert.deepEqual(words(schedule.tick(T0)), ["start first"]);
-    assert.deepEqual(words(schedule.ended(T0 + 1, false)), ["done maxRuns"]);
+    assert.deepEqual(words(schedule.endRun(T0 + 1, false)), ["done maxRuns"]);
   });
 
   test("changes that come together are one, and a stream of them does not delay the run", () => {
     const schedule = scheduleOf({ command: "make", onChange: ["src/**"] });
     schedule.tick(T0);
-    schedule.ended(T0 + 1, true);
+    schedule.endRun(T0 + 1, true);
     assert.equal(schedule.wakeAt, undefined);
-    assert.deepEqual(schedule.changed(T0 + 1000), []);
-    schedule.changed(T0 + 1100);
+    assert.deepEqual(schedule.recordChange(T0 + 1000), []);
+    schedule.recordChange(T0 + 1100);
     assert.equal(schedule.due, T0 + 1400);
     assert.deepEqual(words(schedule.tick(T0 + 1400)), ["start changed"]);
-    schedule.ended(T0 + 1500, true);
+    schedule.endRun(T0 + 1500, true);
     let began = 0;
     for (let at = T0 + 2000; began === 0 && at < T0 + MINUTE; at += 100) {
-      if (schedule.changed(at).length > 0) began = at;
+      if (schedule.recordChange(at).length > 0) began = at;
     }
     assert.ok(began > 0 && began <= T0 + 2000 + 5000);
   });
@@ -326,9 +326,9 @@ describe("commands without a time", () => {
     let now = T0;
     const waits = [];
     for (let run = 0; run < 20; run += 1) {
-      schedule.changed(now + 50);
-      schedule.ended(now + 100, true);
-      schedule.changed(now + 150);
+      schedule.recordChange(now + 50);
+      schedule.endRun(now + 100, true);
+      schedule.recordChange(now + 150);
       const due = Number(schedule.due);
       waits.push(due - now - 150);
       now = due;
@@ -337,8 +337,8 @@ describe("commands without a time", () => {
     assert.deepEqual(waits.slice(0, 6), [300, 300, 300, 300, 300, 300]);
     assert.deepEqual(waits.slice(6, 9), [600, 1200, 2400]);
     assert.equal(waits.at(-1), MINUTE - 100, "of the first change");
-    schedule.ended(now + 100, true);
-    schedule.changed(now + 5000);
+    schedule.endRun(now + 100, true);
+    schedule.recordChange(now + 5000);
     assert.equal(schedule.due, now + 5300);
   });
 });
@@ -445,18 +445,18 @@ class World {
   #end() {
     if (!this.#running) return;
     this.#running = false;
-    this.#take(this.#schedule.ended(this.#now, this.#random() < 0.5));
+    this.#take(this.#schedule.endRun(this.#now, this.#random() < 0.5));
   }
 
   #session() {
     this.#busy = this.#random() < 0.5;
-    this.#take(this.#schedule.session(this.#now, this.#busy ? "busy" : "idle"));
+    this.#take(this.#schedule.setActivity(this.#now, this.#busy ? "busy" : "idle"));
   }
 
   #crash() {
     if (this.#running || this.#random() > 0.1) return;
     this.#schedule = new Schedule(this.#spec, this.#now, this.#schedule.state);
-    this.#take(this.#schedule.session(this.#now, this.#busy ? "busy" : "idle"));
+    this.#take(this.#schedule.setActivity(this.#now, this.#busy ? "busy" : "idle"));
   }
 
   step() {
@@ -465,7 +465,7 @@ class World {
       ...Array(3).fill(() => this.#pass(this.#pick(20 * SECOND))),
       () => this.#pass(this.#pick(3 * DAY)),
       () => this.#pass(-this.#pick(2 * DAY)),
-      () => this.#take(this.#schedule.changed(this.#now)),
+      () => this.#take(this.#schedule.recordChange(this.#now)),
       () => this.#session(),
       () => this.#crash(),
       ...Array(4).fill(() => this.#end()),

@@ -6,8 +6,8 @@ import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
-import { MOST_EMITTERS } from "../../../js/features/emitters/manager.mjs";
-import { MOST_RESULT } from "../../../js/registry/results.mjs";
+import { MAX_EMITTERS } from "../../../js/features/emitters/manager.mjs";
+import { MAX_RESULT_BYTES } from "../../../js/feature-host/results.mjs";
 import { processCpuMs } from "../../support/cost.mjs";
 import { isAlive } from "../../support/processes.mjs";
 import { homeFolder, setUp, setUpProcesses, until, USER_HOME } from "./emitters-rig.mjs";
@@ -177,7 +177,7 @@ test("a pattern that takes for ever is said, and delays nothing", async (t) => {
   assert.equal(tried.applied, false);
 });
 
-test(`there are ${MOST_EMITTERS} emitters and no more, and their lists fit into a result`, async (t) => {
+test(`there are ${MAX_EMITTERS} emitters and no more, and their lists fit into a result`, async (t) => {
   const rig = await setUpProcesses(t);
   rig.becomes("busy");
   const name = (/** @type {number} */ index) => `${"e".repeat(100)}-${index}`;
@@ -186,26 +186,26 @@ test(`there are ${MOST_EMITTERS} emitters and no more, and their lists fit into 
   await start(0);
   const pid = await rig.hostPid();
   const before = memoryOf(pid);
-  for (let index = 1; index < MOST_EMITTERS; index += 1) {
+  for (let index = 1; index < MAX_EMITTERS; index += 1) {
     assert.equal((await start(index)).state, "waiting");
   }
-  const each = (memoryOf(pid) - before) / MOST_EMITTERS;
+  const each = (memoryOf(pid) - before) / MAX_EMITTERS;
   assert.ok(each < 60, `${each} KB each`);
-  const refused = await start(MOST_EMITTERS);
+  const refused = await start(MAX_EMITTERS);
   assert.match(refused.message ?? refused.text, /there are 500 emitters: stop one/);
   for (const [tool, list] of [
     ["tap_list_emitters", "emitters"],
     ["tap_list_streams", "streams"],
   ]) {
     const answer = await rig.call(tool);
-    assert.ok(JSON.stringify(answer).length < MOST_RESULT);
-    assert.equal(answer[list].length + answer.more, MOST_EMITTERS, tool);
+    assert.ok(JSON.stringify(answer).length < MAX_RESULT_BYTES);
+    assert.equal(answer[list].length + answer.more, MAX_EMITTERS, tool);
   }
   assert.equal((await emitterOf(rig, name(77))).does, "prompt, every 1d, at most 100 times");
   const none = await rig.call("tap_stop_emitter", { name: "none" });
   assert.match(none.text, /and 480 more/);
   await rig.call("tap_stop_emitter", { name: name(3) });
-  assert.equal((await start(MOST_EMITTERS)).state, "waiting", "one that has ended makes room");
+  assert.equal((await start(MAX_EMITTERS)).state, "waiting", "one that has ended makes room");
 });
 
 test("times that cannot be are refused, with what to write instead", async (t) => {

@@ -2,7 +2,7 @@
 
 import fs from "node:fs";
 import path from "node:path";
-import { openControl } from "../../../js/base/control.mjs";
+import { openControl } from "../../../js/link/control.mjs";
 import { LocalHost } from "../../support/local-host.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 import { Host } from "../../support/test-host.mjs";

@@ -5,7 +5,7 @@ import fs from "node:fs";
 import http from "node:http";
 import path from "node:path";
 import { test } from "node:test";
-import { openControl } from "../../../js/base/control.mjs";
+import { openControl } from "../../../js/link/control.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 import { LocalHost } from "../../support/local-host.mjs";
 import {

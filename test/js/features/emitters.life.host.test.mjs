@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
-import { openControl } from "../../../js/base/control.mjs";
+import { openControl } from "../../../js/link/control.mjs";
 import { tap } from "../../support/cli-process.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 import { LocalHost } from "../../support/local-host.mjs";

@@ -2,20 +2,20 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readEmitter } from "../../../js/base/emitter-spec.mjs";
+import { readEmitter } from "../../../js/config/emitter-spec.mjs";
 import { Emitter } from "../../../js/features/emitters/emitter.mjs";
 import { recordRun } from "../../../js/features/emitters/run.mjs";
-import { SavedEmitters } from "../../../js/features/emitters/saved.mjs";
-import { ownerNow, SessionList } from "../../../js/features/emitters/sessions.mjs";
-import { Teller } from "../../../js/features/emitters/teller.mjs";
-import { lineView, listed, newestOf } from "../../../js/features/emitters/views.mjs";
-import { MOST_RESULT } from "../../../js/registry/results.mjs";
+import { EmitterStore } from "../../../js/features/emitters/store.mjs";
+import { resolveOwner, SessionList } from "../../../js/features/emitters/manager.mjs";
+import { NotificationLimiter } from "../../../js/features/emitters/notification-limiter.mjs";
+import { lineView, fitList, fitNewest } from "../../../js/features/emitters/views.mjs";
+import { MAX_RESULT_BYTES } from "../../../js/feature-host/results.mjs";
 
 const FEED = { name: "build", stream: "build" };
 
 function telling() {
   const said = { events: /** @type {any[]} */ ([]), model: /** @type {string[]} */ ([]) };
-  const teller = new Teller(
+  const teller = new NotificationLimiter(
     /** @type {any} */ ({
       events: { emit: async (_channel, event) => void said.events.push(event) },
       notify: { model: async (text) => void said.model.push(text) },
@@ -110,15 +110,15 @@ test("a list and a history fit into a result, in any script", () => {
     lineView(/** @type {any} */ ({ ...about, number: n, line: n + 1, text })),
   );
   const bytesOf = (/** @type {unknown} */ answer) => Buffer.byteLength(JSON.stringify(answer));
-  const newest = newestOf(lines);
+  const newest = fitNewest(lines);
   assert.ok(newest.length > 5, `${newest.length}`);
   assert.equal(newest.at(-1), lines.at(-1));
-  assert.ok(bytesOf(newest) <= MOST_RESULT, `${bytesOf(newest)}`);
+  assert.ok(bytesOf(newest) <= MAX_RESULT_BYTES, `${bytesOf(newest)}`);
   const names = Array.from({ length: 40 }, (_, n) => `${n}`);
   const brief = (/** @type {string} */ name) => ({ name, what: "説明".repeat(150) });
-  const { list, left } = listed(names, (name) => ({ ...brief(name), text }), brief);
+  const { list, left } = fitList(names, (name) => ({ ...brief(name), text }), brief);
   assert.deepEqual([list.length + left, left > 0], [40, true]);
-  assert.ok(bytesOf(list) <= MOST_RESULT, `${bytesOf(list)}`);
+  assert.ok(bytesOf(list) <= MAX_RESULT_BYTES, `${bytesOf(list)}`);
 });
 
 test("a prompt keeps its lines", async () => {
@@ -150,7 +150,7 @@ function saving(value, version = 1) {
     holds: { set: note("hold"), release: note("release") },
   };
   const diagnostics = { add: note("diagnostic") };
-  return { saved: new SavedEmitters(/** @type {any} */ ({ services, diagnostics })), asked };
+  return { saved: new EmitterStore(/** @type {any} */ ({ services, diagnostics })), asked };
 }
 
 const WHOLE = {
@@ -224,18 +224,21 @@ test("what is saved of an emitter is made again only where something has changed
   await emitter.open();
   t.after(() => void emitter.discard());
   await emitter.begin();
-  const { schedule } = emitter.saved();
+  const { schedule } = emitter.toSnapshot();
   assert.deepEqual(schedule, { runs: 1, failures: 0, due: now + 3_600_000, running: true });
-  assert.equal(emitter.saved(), emitter.saved());
+  assert.equal(emitter.toSnapshot(), emitter.toSnapshot());
   emitter.feed.setRules([{ match: "x", outcome: "drop" }]);
-  assert.equal(emitter.saved().spec.rules.length, 1);
+  assert.equal(emitter.toSnapshot().spec.rules.length, 1);
   emitter.feed.setInjector(false, "all");
-  assert.deepEqual([emitter.saved().spec.subscribe, emitter.saved().spec.delivery], [false, "all"]);
+  assert.deepEqual(
+    [emitter.toSnapshot().spec.subscribe, emitter.toSnapshot().spec.delivery],
+    [false, "all"],
+  );
   emitter.adopt({ ...owner, session: "next" });
-  assert.equal(emitter.saved().owner.session, "next");
+  assert.equal(emitter.toSnapshot().owner.session, "next");
   now += 3_600_000;
   await emitter.begin(); // a run is due, and the first has not ended
-  assert.equal(emitter.saved().schedule.due, now + 3_600_000);
+  assert.equal(emitter.toSnapshot().schedule.due, now + 3_600_000);
 });
 
 test("a prompt that starts no turn is left out, and the next one is sent", async (t) => {
@@ -244,7 +247,7 @@ test("a prompt that starts no turn is left out, and the next one is sent", async
   const prompts = /** @type {string[]} */ ([]);
   const parts = /** @type {any} */ ({
     services: { process: { lines: async () => LINES }, records: { append: async () => {} } },
-    teller: { prompt: async (/** @type {any[]} */ ...args) => void prompts.push(args[3]) },
+    notifications: { prompt: async (/** @type {any[]} */ ...args) => void prompts.push(args[3]) },
     ...{ now: () => now, onChange: () => {}, target: async () => ({ id: "s", activity }) },
   });
   const pass = async (/** @type {number} */ ms) => {
@@ -270,7 +273,7 @@ test("a prompt that starts no turn is left out, and the next one is sent", async
     await pass(10_000);
     assert.equal(emitter.state, "running", "its turn has begun");
     activity = "idle";
-    emitter.sessionIdle("s");
+    emitter.handleSessionIdle("s");
     assert.notEqual(emitter.state, "running");
     await emitter.stop("the test ends");
   }
@@ -280,15 +283,15 @@ test("a session of the same CLI and folder follows another, and nobody else does
   const owner = { session: "one", folder: "/w", cliPid: 7 };
   const session = (/** @type {object} */ fields) =>
     /** @type {any} */ ({ id: "two", cwd: "/w", cliPid: 7, ...fields });
-  assert.equal(ownerNow(owner, [session({ id: "one" })]), owner);
-  assert.deepEqual(ownerNow(owner, [session({})]), { ...owner, session: "two" });
+  assert.equal(resolveOwner(owner, [session({ id: "one" })]), owner);
+  assert.deepEqual(resolveOwner(owner, [session({})]), { ...owner, session: "two" });
   for (const other of [{ cwd: "/x" }, { cliPid: 8 }]) {
-    assert.equal(ownerNow(owner, [session(other)]), undefined);
+    assert.equal(resolveOwner(owner, [session(other)]), undefined);
   }
-  assert.equal(ownerNow({ ...owner, cliPid: 0 }, [session({ cliPid: 0 })]), undefined);
+  assert.equal(resolveOwner({ ...owner, cliPid: 0 }, [session({ cliPid: 0 })]), undefined);
   const folder = { folder: "/w", cliPid: 7 };
-  assert.equal(ownerNow(folder, []), undefined);
-  assert.equal(ownerNow(folder, [], true), folder);
+  assert.equal(resolveOwner(folder, []), undefined);
+  assert.equal(resolveOwner(folder, [], true), folder);
 });
 
 test("of the sessions of a folder one with a process hears, although another was used later", async () => {
@@ -297,7 +300,7 @@ test("of the sessions of a folder one with a process hears, although another was
   const targetOf = async (/** @type {object[]} */ all) => {
     const services = /** @type {any} */ ({ sessions: { list: async () => all } });
     const owner = /** @type {any} */ ({ folder: "/a" });
-    return (await new SessionList(services).target(owner))?.id;
+    return (await new SessionList(services).findTarget(owner))?.id;
   };
   assert.equal(await targetOf([gone, there]), "there");
   assert.equal(await targetOf([gone]), "gone", "it may come back");

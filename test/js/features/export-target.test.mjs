@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { asksForExport, telemetryVariables } from "../../../js/base/telemetry.mjs";
-import { targetOf } from "../../../js/features/records/export-target.mjs";
+import { isExportRequested, telemetryVariables } from "../../../js/lib/telemetry.mjs";
+import { readExportTarget } from "../../../js/features/records/export-target.mjs";
 
 const ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT";
 const TRACES_ENDPOINT = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT";
@@ -11,7 +11,7 @@ const SECRET = "s3cr3t-of-the-receiver";
 
 /** @param {Record<string, string>} variables */
 const good = (variables) => {
-  const { target, problems } = targetOf({ [ENDPOINT]: "http://h:4318", ...variables });
+  const { target, problems } = readExportTarget({ [ENDPOINT]: "http://h:4318", ...variables });
   assert.deepEqual(problems, []);
   assert.ok(target);
   return target;
@@ -19,7 +19,7 @@ const good = (variables) => {
 
 /** @param {Record<string, string>} variables */
 const bad = (variables) => {
-  const { target, problems } = targetOf({ [ENDPOINT]: "http://h:4318", ...variables });
+  const { target, problems } = readExportTarget({ [ENDPOINT]: "http://h:4318", ...variables });
   for (const problem of problems) {
     assert.ok(problem.length < 300, problem);
     assert.ok(!problem.includes(SECRET), problem);
@@ -51,15 +51,15 @@ describe("the variables", () => {
   });
 
   test("ask for an export where one names an endpoint, and none says otherwise", () => {
-    assert.equal(asksForExport({}), false);
-    assert.equal(asksForExport({ OTEL_SERVICE_NAME: "shop" }), false);
-    assert.equal(asksForExport({ [ENDPOINT]: "http://h" }), true);
-    assert.equal(asksForExport({ [TRACES_ENDPOINT]: "http://h" }), true);
+    assert.equal(isExportRequested({}), false);
+    assert.equal(isExportRequested({ OTEL_SERVICE_NAME: "shop" }), false);
+    assert.equal(isExportRequested({ [ENDPOINT]: "http://h" }), true);
+    assert.equal(isExportRequested({ [TRACES_ENDPOINT]: "http://h" }), true);
     const off = { OTEL_SDK_DISABLED: "TRUE" };
-    assert.equal(asksForExport({ [ENDPOINT]: "http://h", ...off }), false);
+    assert.equal(isExportRequested({ [ENDPOINT]: "http://h", ...off }), false);
     const exporters = { "console, otlp": true, otlp: true, none: false, console: false };
     for (const [OTEL_TRACES_EXPORTER, asks] of Object.entries(exporters)) {
-      assert.equal(asksForExport({ [ENDPOINT]: "http://h", OTEL_TRACES_EXPORTER }), asks);
+      assert.equal(isExportRequested({ [ENDPOINT]: "http://h", OTEL_TRACES_EXPORTER }), asks);
     }
   });
 });

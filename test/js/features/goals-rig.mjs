@@ -1,8 +1,8 @@
 // The goals of a session, with a real store, a real workspace and providers whose calls are recorded.
 
 import path from "node:path";
-import { addon } from "../../../js/base/addon.mjs";
-import { lookAt } from "../../../js/feature-host/workspace.mjs";
+import { addon } from "../../../js/lib/addon.mjs";
+import { inspectFiles } from "../../../js/feature-host/workspace.mjs";
 import { descriptor, install } from "../../../js/features/goals/feature.mjs";
 import { installed } from "../../support/feature-rig.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
@@ -24,7 +24,7 @@ export async function goals(t, { mode = "all", gated = false } = {}) {
   const implementations = {
     records: { query, append: write("append"), commit: write("commit") },
     sessions: { list },
-    workspace: { look: (asked) => lookAt(async () => folder, asked) },
+    workspace: { look: (asked) => inspectFiles(async () => folder, asked) },
   };
   const rig = await installed(t, { ...descriptor, hooks: gated ? GATED : [] }, install, {
     implementations,

@@ -7,9 +7,9 @@ import path from "node:path";
 import { describe, test } from "node:test";
 import { descriptor } from "../../../js/features/goals/feature.mjs";
 import { note } from "../../../js/features/goals/ledger.mjs";
-import { conditionsOf } from "../../../js/registry/conditions.mjs";
-import { preflightKnown } from "../../../js/registry/preflight.mjs";
-import { MOST_RESULT } from "../../../js/registry/results.mjs";
+import { evaluateConditions } from "../../../js/feature-host/policy.mjs";
+import { preflightTrusted } from "../../../js/feature-host/preflight.mjs";
+import { MAX_RESULT_BYTES } from "../../../js/feature-host/results.mjs";
 import { cpuMs } from "../../support/cost.mjs";
 import { goals, runner } from "./goals-rig.mjs";
 
@@ -341,8 +341,8 @@ describe("the gate", () => {
     assert.deepEqual(report().hooks, []);
     assert.ok(!session.events.some(({ type, wanted }) => type === "hooks" && wanted));
     const hooksWith = (gated) => {
-      const conditions = conditionsOf({ variables: {}, recorded: true }, gated);
-      const [{ descriptor: left }] = preflightKnown([{ descriptor, origin: "tap" }], {
+      const conditions = evaluateConditions({ variables: {}, recorded: true }, gated);
+      const [{ descriptor: left }] = preflightTrusted([{ descriptor, origin: "tap" }], {
         conditions,
       });
       return left.hooks?.map(({ name }) => name);
@@ -362,11 +362,11 @@ test("answers are bounded, however much they have to say", async (t) => {
   }));
   for (let i = 0; i < 10; i += 1) await set(`${i}${"\\".repeat(1500)}`, evidence);
   const all = await session.call("tap_goal_status");
-  assert.ok(all.length <= MOST_RESULT, `${all.length}`);
+  assert.ok(all.length <= MAX_RESULT_BYTES, `${all.length}`);
   assert.equal(JSON.parse(all).goals.length, 10);
   const claims = Array.from({ length: 50 }, () => '\\"\u0007'.repeat(160));
   const audit = await session.call("tap_audit_claims", { claims });
-  assert.ok(audit.length <= MOST_RESULT, `${audit.length}`);
+  assert.ok(audit.length <= MAX_RESULT_BYTES, `${audit.length}`);
   assert.equal((await call("tap_audit_claims", { claims })).unsupported, 50);
 });
 
@@ -392,12 +392,12 @@ test("answers are bounded in bytes, in any script", async (t) => {
     return Buffer.byteLength(String(answer));
   };
   const status = await session.call("tap_goal_status");
-  assert.ok(bytesOf(status) <= MOST_RESULT, `${bytesOf(status)}`);
+  assert.ok(bytesOf(status) <= MAX_RESULT_BYTES, `${bytesOf(status)}`);
   assert.equal(JSON.parse(status).goals.length, 10);
   assert.equal(JSON.parse(status).ofOtherSessions.length, 10);
   const claims = Array.from({ length: 50 }, (_, n) => `${n}${"テストが通った".repeat(60)}`);
   const audit = await session.call("tap_audit_claims", { claims });
-  assert.ok(bytesOf(audit) <= MOST_RESULT, `${bytesOf(audit)}`);
+  assert.ok(bytesOf(audit) <= MAX_RESULT_BYTES, `${bytesOf(audit)}`);
   assert.equal((await call("tap_audit_claims", { claims })).claims.length, 50);
 });
 

@@ -4,15 +4,14 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
-import { gatewayFiles } from "../../../js/base/paths.mjs";
-import { ownFolder } from "../../../js/base/feature-folder.mjs";
+import { gatewayFiles } from "../../../js/lib/paths.mjs";
+import { openFeatureFolder } from "../../../js/feature-host/feature-folder.mjs";
 import { Programs } from "../../../js/feature-host/programs.mjs";
-import { servicesOf } from "../../../js/feature-host/services.mjs";
-import { Timers, Watch } from "../../../js/feature-host/watch.mjs";
-import { serveFeatureRequests } from "../../../js/host/feature-requests.mjs";
-import { HostRecords } from "../../../js/host/records.mjs";
-import { HostRequests } from "../../../js/host/requests.mjs";
-import { SERVICES } from "../../../js/registry/services.mjs";
+import { createImplementations } from "../../../js/feature-host/services.mjs";
+import { Timers, EventLoopMonitor } from "../../../js/feature-host/event-loop-monitor.mjs";
+import { serveFeatureRequests, HostRequests } from "../../../js/gateway-host/requests.mjs";
+import { HostRecords } from "../../../js/gateway-host/records.mjs";
+import { SERVICES } from "../../../js/feature-host/service-access.mjs";
 import { installed, wanted } from "../../support/feature-rig.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 import { waitFor } from "../../support/wait.mjs";
@@ -189,7 +188,7 @@ describe("a feature never", () => {
     }
     assert.deepEqual(changed, []);
     const home = temporaryFolder(t);
-    const files = ownFolder(home, "builtin:../../escape");
+    const files = openFeatureFolder(home, "builtin:../../escape");
     for (const name of ["../consent.json", "/etc/passwd", "a/b", "..", "", "a\0b"]) {
       assert.throws(() => files.write(name, 1, {}), RangeError, name);
       assert.throws(() => files.read(name), RangeError, name);
@@ -308,7 +307,7 @@ describe("a feature never", () => {
       if (error) throw new Error(error.message);
       return result;
     };
-    const { implementations } = servicesOf(
+    const { implementations } = createImplementations(
       "builtin:forger",
       /** @type {any} */ ({ home: temporaryFolder(t), env: process.env }),
       /** @type {any} */ ({ request }),
@@ -330,7 +329,7 @@ describe("a feature never", () => {
 
   test("fills the disk with texts that were too long for a result", (t) => {
     const home = temporaryFolder(t);
-    const own = ownFolder(home, "builtin:long");
+    const own = openFeatureFolder(home, "builtin:long");
     own.write("state.json", 1, {});
     const all = Array.from({ length: 50 }, (_, at) => own.keep(`text ${at}`, `tool_${at % 3}`));
     assert.equal(new Set(all).size, 50);
@@ -340,7 +339,7 @@ describe("a feature never", () => {
     const state = path.join(home, "session-state", "s-1");
     fs.mkdirSync(state, { recursive: true });
     for (let at = 0; at < 30; at += 1) {
-      const kept = ownFolder(home, "builtin:long").keep("more", "tool", "s-1");
+      const kept = openFeatureFolder(home, "builtin:long").keep("more", "tool", "s-1");
       assert.equal(path.dirname(kept), path.join(state, "tap"));
     }
     assert.equal(fs.readdirSync(path.join(state, "tap")).length, 20);
@@ -359,13 +358,13 @@ describe("a feature never", () => {
       clearTimeout(fired);
     }
     assert.ok(timers.size < 1000, `${timers.size} references`);
-    assert.deepEqual(timers.left(), [left]);
+    assert.deepEqual(timers.listPending(), [left]);
     clearTimeout(left);
   });
 
   test("blocks its host's loop for more than 50 ms without being named", async () => {
     const blocked = [];
-    const watch = new Watch((id, ms) => blocked.push([id, ms >= 50]));
+    const watch = new EventLoopMonitor((id, ms) => blocked.push([id, ms >= 50]));
     const block = (ms) => {
       for (const until = performance.now() + ms; performance.now() < until;);
     };

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
-import { attemptsOf } from "../../../js/features/orchestrator/node-view.mjs";
+import { listAttempts } from "../../../js/features/plans/views.mjs";
 import { waitFor } from "../../support/wait.mjs";
 import { plansRig } from "./plans-rig.mjs";
 
@@ -79,7 +79,7 @@ test("an attempt says what its agents have used", () => {
     { attempt: 3, status: "running", steps: [], phases: [] },
   ];
   const plans = /** @type {any} */ ({ logs: "/logs" });
-  const metrics = attemptsOf(plans, "p1", { id: "a", attempts }).map(
+  const metrics = listAttempts(plans, "p1", { id: "a", attempts }).map(
     (/** @type {any} */ one) => one.metrics,
   );
   assert.equal(metrics[0].aiCredits, 3);

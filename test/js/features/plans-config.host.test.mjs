@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
-import { readProjectConfig } from "../../../js/projects/config.mjs";
+import { parseConfig } from "../../../js/config/load.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 import { makeRepository, plansRig } from "./plans-rig.mjs";
 
@@ -55,7 +55,7 @@ test(
 
 test("mistakes in `plans` are named with their place", () => {
   const problems = (/** @type {object} */ plans) => {
-    const result = readProjectConfig(JSON.stringify({ plans }), "config.json", "user");
+    const result = parseConfig(JSON.stringify({ plans }), "config.json", "user");
     return result.ok === false ? result.problems.map(({ text }) => text).join("\n") : "";
   };
   assert.equal(

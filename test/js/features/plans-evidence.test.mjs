@@ -5,29 +5,29 @@ import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import {
-  evidenceOf,
-  leftText,
+  readEvidenceFile,
+  formatUnreachableCommits,
   noEvidenceText,
-  readEvidence,
-} from "../../../js/features/orchestrator/evidence.mjs";
+  parseEvidence,
+} from "../../../js/features/plans/phases.mjs";
 import * as gitParts from "../../../js/git/index.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 import { plansRig } from "./plans-rig.mjs";
 
 test("evidence is an object with a summary; else its problem is told", () => {
   const summary = "looked";
-  assert.deepEqual(readEvidence('{"summary":"looked"}'), { evidence: { summary, findings: [] } });
+  assert.deepEqual(parseEvidence('{"summary":"looked"}'), { evidence: { summary, findings: [] } });
   const findings = ["a", { b: 1 }];
-  assert.deepEqual(readEvidence(JSON.stringify({ summary, findings })), {
+  assert.deepEqual(parseEvidence(JSON.stringify({ summary, findings })), {
     evidence: { summary, findings },
   });
-  assert.match(String(readEvidence("{nope").problem), /^it is not JSON \(.+\)$/);
-  assert.doesNotMatch(String(readEvidence("\u001b[2J").problem), /\p{Cc}/u);
+  assert.match(String(parseEvidence("{nope").problem), /^it is not JSON \(.+\)$/);
+  assert.doesNotMatch(String(parseEvidence("\u001b[2J").problem), /\p{Cc}/u);
   for (const text of ["null", "[]", "5", '"summary"']) {
-    assert.equal(readEvidence(text).problem, "it is not an object");
+    assert.equal(parseEvidence(text).problem, "it is not an object");
   }
   for (const text of ["{}", '{"summary":" "}', '{"summary":5}']) {
-    assert.equal(readEvidence(text).problem, "it has no text as `summary`");
+    assert.equal(parseEvidence(text).problem, "it has no text as `summary`");
   }
 });
 
@@ -47,7 +47,7 @@ test("evidence that is a link out of the worktree is told in whole sentences", a
   fs.mkdirSync(path.join(root, ".orchestrator", "evidence"), { recursive: true });
   fs.symlinkSync("/etc/hostname", path.join(root, ".orchestrator", "evidence", "a.json"));
   const run = { git: gitParts, worktree: { path: root }, node: { id: "a" } };
-  const { problem } = await evidenceOf(/** @type {any} */ (run));
+  const { problem } = await readEvidenceFile(/** @type {any} */ (run));
   assert.match(noEvidenceText("a", problem), /leads out of the worktree\. Where/);
 });
 
@@ -58,8 +58,8 @@ test("commits that were left are named with their branch, and what to do", () =>
     /2 commits \(a{10}, b{10}\) on the branch mybr and then .*; refs\/tap\/x keeps that\. Let the work end on its last commit, or merge that there\.$/,
   );
   const many = { ...left, commits: Array.from({ length: 9 }, () => "c".repeat(40)), branches: [] };
-  assert.match(leftText(many), /9 commits \(…, (c{10}, ){4}c{10}\) on no branch/);
-  assert.match(leftText({ ...left, branches: ["a b"] }), /branch "a b"/);
+  assert.match(formatUnreachableCommits(many), /9 commits \(…, (c{10}, ){4}c{10}\) on no branch/);
+  assert.match(formatUnreachableCommits({ ...left, branches: ["a b"] }), /branch "a b"/);
 });
 
 test("a node that leaves its commits on another branch fails with their names, and they are kept", async (t) => {

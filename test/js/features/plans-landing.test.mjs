@@ -2,12 +2,12 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Ends } from "../../../js/features/orchestrator/plan-ends.mjs";
-import { Again, PhaseFailed } from "../../../js/features/orchestrator/phase-ends.mjs";
-import { land as landWaiting, settleResult } from "../../../js/features/orchestrator/landing.mjs";
-import { NodeRun } from "../../../js/features/orchestrator/node-run.mjs";
-import { mergeRi } from "../../../js/features/orchestrator/phases.mjs";
-import { Worktrees } from "../../../js/features/orchestrator/worktrees.mjs";
+import { PlanLifecycle } from "../../../js/features/plans/plan-manager.mjs";
+import { RetryLater, PhaseFailed } from "../../../js/features/plans/errors.mjs";
+import { landPlan as landWaiting, settleResult } from "../../../js/features/plans/landing.mjs";
+import { NodeRun } from "../../../js/features/plans/node-runner.mjs";
+import { mergeRi } from "../../../js/features/plans/phases.mjs";
+import { WorktreeLifecycle } from "../../../js/features/plans/worktree-lifecycle.mjs";
 import * as git from "../../../js/git/index.mjs";
 import { createTarget } from "../../../js/git/landing.mjs";
 import { commitOn, git as run, makeRepository } from "../git/rig.mjs";
@@ -20,7 +20,8 @@ async function makeLeaf(t, { before = (_tries) => {}, postchecks = true, apart =
   await createTarget(repository, TARGET, first);
   const landing = { plan: "p", target: TARGET, base: first, apart: () => apart };
   const commit = commitOn(root, [first], { one: "x\n" });
-  const tested = postchecks && (await git.candidate(repository, { ...landing, leaf: commit }));
+  const tested =
+    postchecks && (await git.previewIntegration(repository, { ...landing, leaf: commit }));
   let tries = 0;
   const land = async (/** @type {any} */ ...args) => {
     await before((tries += 1));
@@ -29,10 +30,10 @@ async function makeLeaf(t, { before = (_tries) => {}, postchecks = true, apart =
   const leaf = /** @type {any} */ ({
     ...{ git: { ...git, land }, repository, plan: { id: "p", name: "x", facts: {} } },
     node: { id: "one", name: "one", ...(postchecks && { postchecks: {} }) },
-    services: { worktree: { protectedIn: async () => ({ patterns: [] }) } },
+    services: { worktree: { readProtected: async () => ({ patterns: [] }) } },
     commit: () => commit,
-    landing: () => landing,
-    detailOf: () => ({ tested }),
+    landingOptions: () => landing,
+    phaseDetail: () => ({ tested }),
   });
   const move = (name = "other") => {
     const tip = commitOn(root, [run(root, "rev-parse", TARGET)], { [name]: "y\n" });
@@ -47,7 +48,7 @@ async function makeLeaf(t, { before = (_tries) => {}, postchecks = true, apart =
 test("what was not tested does not land: a target that moves at the last moment has the checks run again", async (t) => {
   const made = await makeLeaf(t, { before: () => made.move() });
   await assert.rejects(mergeRi(made.leaf), (error) => {
-    assert.ok(error instanceof Again);
+    assert.ok(error instanceof RetryLater);
     return error.outcome === "stale";
   });
   assert.equal(made.tries(), 1);
@@ -98,7 +99,7 @@ test("a leaf without changes that fails takes none out that has the same commit"
 
 test("a node that lands again has only the worktree of its last attempt, and none that was given back", async () => {
   const has = (/** @type {number} */ prepared, /** @type {object} */ before) => {
-    const rooms = { checkLink: async () => {} };
+    const rooms = { checkWorktreeLink: async () => {} };
     const plan = { id: "p", git: rooms };
     const steps = [{ prepared, worktree: { path: "/w" } }];
     const effect = { node: { id: "a" }, current: { attempt: 4, steps }, before };
@@ -122,7 +123,7 @@ test("a leaf that does not land for another reason is not landed with the next o
 test("a target that keeps moving is left alone, with nothing that was not tested in the result", async (t) => {
   const before = (/** @type {number} */ tries) => made.move(`other${tries}`);
   const made = await makeLeaf(t, { before, postchecks: false });
-  await assert.rejects(mergeRi(made.leaf), Again);
+  await assert.rejects(mergeRi(made.leaf), RetryLater);
   assert.deepEqual([made.tries(), made.isHeld(), made.files().includes("one")], [5, false, false]);
 });
 
@@ -154,7 +155,7 @@ test("a host's start does not wait for a landing of a former host: a node waits 
   /** @type {string[]} */
   const notes = [];
   const plans = /** @type {any} */ ({ openPlan: async () => leaf.plan });
-  await new Worktrees(plans, (text) => notes.push(text)).goOn("p");
+  await new WorktreeLifecycle(plans, (text) => notes.push(text)).resume("p");
   assert.deepEqual([signals[0]?.aborted, notes], [true, ["plan p: it still goes on"]]);
   leaf.signal = new AbortController().signal;
   assert.match(String((await mergeRi(leaf)).landed), /^[0-9a-f]{40}$/);
@@ -165,14 +166,14 @@ test("what follows from a plan's end waits until the host ends, and is left to t
   /** @type {string[]} */
   const notes = [];
   const ending = new AbortController();
-  const settleBegun = async (/** @type {any[]} */ ...[, , signal]) => {
+  const recoverLanding = async (/** @type {any[]} */ ...[, , signal]) => {
     assert.equal(signal.aborted, false);
     ending.abort();
     throw new Error("it still goes on");
   };
-  const plan = { git: { settleBegun }, head: { targetBranch: TARGET } };
+  const plan = { git: { recoverLanding }, head: { targetBranch: TARGET } };
   const plans = /** @type {any} */ ({ ending, openPlan: async () => plan });
-  await new Ends(plans, new Map(), {}, (text) => notes.push(text)).settle("p");
+  await new PlanLifecycle(plans, new Map(), {}, (text) => notes.push(text)).handleEnd("p");
   assert.deepEqual(notes, []);
 });
 
@@ -182,13 +183,13 @@ test("the result of an ended plan is settled before what waits in it lands", asy
   const plan = {
     ...{ id: "p", head: { targetBranch: TARGET }, facts: {}, repository: {}, unsettled: false },
     checks: () => false,
-    landing: () => ({}),
+    landingOptions: () => ({}),
     settleResult: async () => {
       order.push("settle");
       if (trouble) throw new Error(trouble);
     },
     git: {
-      resultOf: async () => ({ result: "r", follows: true }),
+      checkResult: async () => ({ result: "r", follows: true }),
       integrate: async () => ({ status: "integrated" }),
       land: async () => (order.push("land"), { status: "landed", commit: "c" }),
     },
@@ -196,9 +197,9 @@ test("the result of an ended plan is settled before what waits in it lands", asy
   const plans = /** @type {any} */ ({
     openPlan: async () => plan,
     view: () => ({ leftToLand: true, endedAt: 5 }),
-    making: { requireUnprotected: async () => {} },
-    ask: async () => {},
-    ends: { describe: async () => {} },
+    preflight: { requireUnprotected: async () => {} },
+    submitOrThrow: async () => {},
+    lifecycle: { describe: async () => {} },
   });
   await assert.rejects(landWaiting(plans, "p"), { message: trouble });
   assert.deepEqual(order.splice(0), ["settle"]);
@@ -220,12 +221,12 @@ test("an agent at its model's limit is interrupted for as long as the provider s
   const plan = /** @type {any} */ ({
     id: "p",
     facts: {},
-    git: { checkLink: async () => {} },
+    git: { checkWorktreeLink: async () => {} },
     repository: { root: "/r" },
     cli: async () => ({}),
-    lookAtCheckout: async () => ({}),
-    changedSince: async () => [],
-    insideFolders: async () => [],
+    readCheckout: async () => ({}),
+    listChangedFiles: async () => [],
+    resolveFolders: async () => [],
   });
   const steps = [{ worktree: { path: "/w" } }, { sessionId: "s" }];
   const node = { id: "a", name: "a", prechecks: { type: "agent", instructions: "x" } };
@@ -234,11 +235,11 @@ test("an agent at its model's limit is interrupted for as long as the provider s
     /** @type {any} */ ({
       ...{ plan, effect, onAgent: () => {}, onLine: () => {} },
       services: { workers: { use: async () => workers }, plans: { writeLog: async () => {} } },
-      spans: { phase: async () => ({ traceparent: "", end: () => {} }) },
+      spans: { startPhase: async () => ({ traceparent: "", end: () => {} }) },
       tell: async (/** @type {any} */ input) => void told.push(input),
     }),
   );
-  await nodeRun.carryOut();
+  await nodeRun.runPhase();
   const { outcome, until } = told.at(-1);
   assert.deepEqual([outcome, until], ["interrupted", 1_008_000]);
 });

@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { OfferedModels } from "../../../js/features/orchestrator/offered-models.mjs";
-import { OFFERING, TOOLS, withModels } from "../../../js/features/orchestrator/parameters.mjs";
+import { AvailableModels } from "../../../js/features/plans/models.mjs";
+import { TOOLS_WITH_MODELS, TOOLS, addModels } from "../../../js/features/plans/tool-schemas.mjs";
 
 const ACCOUNT = {
   source: "account",
@@ -32,15 +32,15 @@ function rig(said = ACCOUNT) {
       },
     },
   });
-  const make = () => new OfferedModels(services, () => (state.changes += 1));
+  const make = () => new AvailableModels(services, () => (state.changes += 1));
   return { state, make, models: make() };
 }
 
 test("models of the account are offered by vendor with their tier, and asked for once an hour", async () => {
   const { state, models, make } = rig();
   assert.equal(models.text, "");
-  await models.ask("s1");
-  await models.ask("s2");
+  await models.fetchFromSession("s1");
+  await models.fetchFromSession("s2");
   assert.deepEqual([models.text, state.asked, state.changes], [TEXT, 1, 1]);
   assert.equal(models.isFresh(Date.now() + 3_600_000), false);
 
@@ -51,24 +51,24 @@ test("models of the account are offered by vendor with their tier, and asked for
 
 test("what the CLI was built with is offered where nobody is signed in, and replaces no account's", async () => {
   const { state, models } = rig(new Error("not signed in"));
-  await models.ask("s1");
+  await models.fetchFromSession("s1");
   assert.equal(models.text, "");
-  await models.learnFrom({ models: async () => CATALOG }, { cli: "", sdk: "" });
+  await models.fetchFromWorkers({ models: async () => CATALOG }, { cli: "", sdk: "" });
   assert.equal(models.text, "openai: gpt-5");
-  await models.learn(/** @type {any} */ (ACCOUNT));
-  await models.learn(/** @type {any} */ (CATALOG));
-  await models.learn({ source: "none", models: [] });
+  await models.update(/** @type {any} */ (ACCOUNT));
+  await models.update(/** @type {any} */ (CATALOG));
+  await models.update({ source: "none", models: [] });
   assert.deepEqual([models.text, state.changes], [TEXT, 2]);
 });
 
 test("the tools that make agents say them, other names stay allowed, and nothing is said of none", () => {
-  for (const name of OFFERING) {
-    assert.equal(withModels(name, ""), undefined);
-    const { parameters } = /** @type {any} */ (withModels(name, TEXT));
+  for (const name of TOOLS_WITH_MODELS) {
+    assert.equal(addModels(name, ""), undefined);
+    const { parameters } = /** @type {any} */ (addModels(name, TEXT));
     const { nodes, work } = parameters.properties;
     const { description } = nodes?.items.properties.work ?? work;
     assert.ok(description.endsWith(`Models (others may be named): ${TEXT}.`), description);
     assert.ok(!JSON.stringify(TOOLS[name]).includes("gpt-5"), "the table itself is as it was");
   }
-  assert.equal(withModels("list_copilot_plans", TEXT), undefined);
+  assert.equal(addModels("list_copilot_plans", TEXT), undefined);
 });

@@ -4,18 +4,21 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
-import { missingNotes, uncommittedNotes } from "../../../js/features/orchestrator/notes.mjs";
-import { missingBrought } from "../../../js/git/bring.mjs";
+import {
+  formatMissingNotes,
+  formatUncommittedNotes,
+} from "../../../js/features/plans/validation.mjs";
+import { findMissingPaths } from "../../../js/git/copy-untracked.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 import { plansRig } from "./plans-rig.mjs";
 
 test("what a checkout does not have is named by its field, and not more than a few", () => {
-  assert.deepEqual(missingNotes({ copy: [], link: [] }), []);
-  const [copy, link] = missingNotes({ copy: ["nope", "a\u001b b"], link: [..."abcdefg"] });
+  assert.deepEqual(formatMissingNotes({ copy: [], link: [] }), []);
+  const [copy, link] = formatMissingNotes({ copy: ["nope", "a\u001b b"], link: [..."abcdefg"] });
   assert.match(copy, /^copy: your checkout does not have nope, "a\\x1b b"; .*no worktree gets it$/);
   assert.match(link, /^link: .* a, b, c, d, e, …; /);
-  assert.deepEqual(uncommittedNotes([]), []);
-  assert.match(uncommittedNotes(["a"])[0], /has 1 uncommitted change \(a\); no worktree/);
+  assert.deepEqual(formatUncommittedNotes([]), []);
+  assert.match(formatUncommittedNotes(["a"])[0], /has 1 uncommitted change \(a\); no worktree/);
 });
 
 test("what is to be brought and is not there is found; what nobody has checked is left alone", async (t) => {
@@ -23,10 +26,10 @@ test("what is to be brought and is not there is found; what nobody has checked i
   fs.writeFileSync(path.join(root, ".env"), "");
   fs.symlinkSync("nowhere", path.join(root, "dangling"));
   assert.deepEqual(
-    await missingBrought(root, { copy: [".env", "nope", "dangling"], link: ["gone/x"] }),
+    await findMissingPaths(root, { copy: [".env", "nope", "dangling"], link: ["gone/x"] }),
     { copy: ["nope", "dangling"], link: ["gone/x"] },
   );
-  assert.deepEqual(await missingBrought(root, {}), { copy: [], link: [] });
+  assert.deepEqual(await findMissingPaths(root, {}), { copy: [], link: [] });
 });
 
 test("a plan that copies what is not there is made, and a note says so", async (t) => {

@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Plans } from "../../../js/features/orchestrator/plans.mjs";
-import { answer } from "../../../js/features/orchestrator/tools.mjs";
+import { PlanManager } from "../../../js/features/plans/plan-manager.mjs";
+import { callToolForModel } from "../../../js/features/plans/tools.mjs";
 
 const CWD = "/home/a/repo";
 const ASKER = { id: "s1", cwd: CWD };
@@ -30,13 +30,13 @@ async function plansOf(known) {
     plans: { open: () => ({ plans: engine, known, folder: "" }), removeLogs: async () => {} },
   };
   const context = { services, diagnostics: { add: () => {} } };
-  const plans = new Plans(/** @type {any} */ (context), /** @type {any} */ ({}));
-  plans.leftovers.lookAround = () => {};
+  const plans = new PlanManager(/** @type {any} */ (context), /** @type {any} */ ({}));
+  plans.leftovers.scanForOrphans = () => {};
   await plans.start();
   /** It changes now. @param {string} planId */
   const change = (planId) => {
     live.push(planId);
-    return plans.ends.describe(planId);
+    return plans.lifecycle.describe(planId);
   };
   return { plans, change };
 }
@@ -58,14 +58,14 @@ const KNOWN = Array.from({ length: COUNT }, (_, n) => planOf(n));
 const OTHERS = [900, 901].map((n) => planOf(n, { cwd: "/elsewhere", repo: "/elsewhere" }));
 
 /**
- * All pages. @param {Plans} plans @param {(page: any, at: number) => unknown} between is called after each but the last
+ * All pages. @param {PlanManager} plans @param {(page: any, at: number) => unknown} between is called after each but the last
  * @returns {Promise<any[]>}
  */
 async function pagesOf(plans, between) {
   const pages = [];
   for (let cursor; ;) {
     const page = /** @type {any} */ (
-      await answer(plans, "list_copilot_plans", { ...(cursor && { cursor }) }, ASKER)
+      await callToolForModel(plans, "list_copilot_plans", { ...(cursor && { cursor }) }, ASKER)
     );
     pages.push(page);
     ({ cursor } = page);
@@ -119,7 +119,7 @@ test("a cursor that no answer had is refused", async () => {
   const { plans } = await plansOf(KNOWN);
   const huge = `1.${"9".repeat(400)}.p1`;
   for (const cursor of ["", "100", "zz\u001b[2J", "1.5.", "2.5.p1", "1.-5.p1", "1.5.p1.x", huge]) {
-    const asked = () => answer(plans, "list_copilot_plans", { cursor }, ASKER);
+    const asked = () => callToolForModel(plans, "list_copilot_plans", { cursor }, ASKER);
     await assert.rejects(asked, (/** @type {any} */ { code, message }) => {
       assert.equal(code, "INVALID_ARGUMENTS");
       assert.match(message, /UNKNOWN_CURSOR: cursor: "[^"]*" is not that of an answer; without it/);

@@ -3,7 +3,7 @@
 import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
-import { openControl } from "../../../js/base/control.mjs";
+import { openControl } from "../../../js/link/control.mjs";
 import { LocalHost } from "../../support/local-host.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 import { Host } from "../../support/test-host.mjs";
@@ -49,7 +49,7 @@ export function checkoutOf(repo) {
   };
 }
 
-/** @typedef {{host: Host | LocalHost, session: import("../../support/harness.mjs").TestSession, control: import("../../../js/base/control.mjs").Control}} Now */
+/** @typedef {{host: Host | LocalHost, session: import("../../support/harness.mjs").TestSession, control: import("../../../js/link/control.mjs").Control}} Now */
 
 /** @param {() => Now} now what there is at the moment */
 function askingOf(now) {
@@ -87,7 +87,7 @@ function askingOf(now) {
 /**
  * @param {import("node:test").TestContext} t
  * @param {{home?: string, repo?: string, config?: object, processes?: boolean, main?: string}} [given] config: of the user;
- *   processes: the hosts are processes of their own; main: one of them, in place of js/host/host.mjs
+ *   processes: the hosts are processes of their own; main: one of them, in place of js/gateway-host/main.mjs
  */
 export async function plansRig(t, given = {}) {
   const made = given.repo ? { repo: given.repo, git: gitIn(given.repo) } : makeRepository(t);

@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fitted } from "../../../js/features/orchestrator/fitted.mjs";
-import { statusOf } from "../../../js/features/orchestrator/tools.mjs";
+import { truncateResult } from "../../../js/features/plans/views.mjs";
+import { getPlanStatus } from "../../../js/features/plans/tools.mjs";
 
 test("many overlaps leave room for the nodes", () => {
   const nodes = [...Array(40).keys()].map((n) => ({ id: `n${n}`, status: "succeeded" }));
@@ -15,7 +15,7 @@ test("many overlaps leave room for the nodes", () => {
     nodes: { nodes, places: [...nodes.keys()], rest: 40, total: 40 },
   };
   const plans = { view: (/** @type {{view: "plan" | "nodes"}} */ { view }) => views[view] };
-  const answer = fitted(statusOf(/** @type {any} */ (plans), "p"));
+  const answer = truncateResult(getPlanStatus(/** @type {any} */ (plans), "p"));
   assert.equal(answer.cut, undefined);
   assert.equal(answer.nodes.length, 40);
   assert.equal(answer.overlaps.length + answer.moreOverlaps, 40);

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
-import { openControl } from "../../../js/base/control.mjs";
+import { openControl } from "../../../js/link/control.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 import { Host } from "../../support/test-host.mjs";
 import { LocalHost } from "../../support/local-host.mjs";
@@ -154,8 +154,8 @@ test("only features may ask a session, for what is in the table, with what is ch
   const params = { session: session.id, request: "state.read" };
   const { code } = await control.request("sessions.request", params).catch((error) => error);
   assert.equal(code, "DENIED");
-  const { HostRequests } = await import("../../../js/host/requests.mjs");
-  const { serveSessionRequests } = await import("../../../js/host/session-requests.mjs");
+  const { HostRequests } = await import("../../../js/gateway-host/requests.mjs");
+  const { serveSessionRequests } = await import("../../../js/gateway-host/requests.mjs");
   const requests = new HostRequests();
   const passed = [];
   const gateway = {

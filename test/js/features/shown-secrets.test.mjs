@@ -5,11 +5,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { lineView } from "../../../js/features/emitters/views.mjs";
 import { note } from "../../../js/features/goals/ledger.mjs";
-import { readEvidence } from "../../../js/features/orchestrator/evidence.mjs";
-import { lastLinesOf } from "../../../js/features/orchestrator/phase-ends.mjs";
-import { HANDLERS } from "../../../js/features/orchestrator/tools.mjs";
+import { parseEvidence } from "../../../js/features/plans/phases.mjs";
+import { formatLastLines } from "../../../js/features/plans/errors.mjs";
+import { HANDLERS } from "../../../js/features/plans/tools.mjs";
 import { changeMode } from "../../../js/features/session/mode.mjs";
-import { Progress } from "../../../js/workers/progress.mjs";
+import { Progress } from "../../../js/agents/progress.mjs";
 
 const TOKEN = `ghp_${"a1b2c3d4".repeat(5)}`;
 const TEXT = `one\t${TOKEN}\ntwo\n\tpassword: hunter2hunter2\npassword: hunter2hunter2`;
@@ -53,7 +53,10 @@ async function ofLedger(text) {
 function ofAgent(content) {
   const progress = new Progress({}, 0);
   progress.begin();
-  return [progress.take({ type: "assistant.message", data: { content } }, 0), progress.summary];
+  return [
+    progress.handleEvent({ type: "assistant.message", data: { content } }, 0),
+    progress.summary,
+  ];
 }
 
 /** @type {Record<string, (text: string) => unknown>} */
@@ -62,10 +65,10 @@ const SHOWN = {
     lineView(/** @type {any} */ ({ number: 1, at: 1, run: 1, line: 1, outcome: "keep", text })),
   "the ledger of a goal": ofLedger,
   "the reason for a mode": ofMode,
-  "the last lines of a phase": lastLinesOf,
+  "the last lines of a phase": formatLastLines,
   "the logs of a node": ofLogs,
   "the evidence of a node": (text) =>
-    readEvidence(JSON.stringify({ summary: text, findings: [{ text }] })),
+    parseEvidence(JSON.stringify({ summary: text, findings: [{ text }] })),
   "what an agent says": ofAgent,
 };
 

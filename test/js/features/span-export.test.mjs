@@ -5,9 +5,9 @@ import { describe, test } from "node:test";
 import { post } from "../../../js/feature-host/network.mjs";
 import {
   exportSpans,
-  MOST_WAITING,
-  pauseAsked,
-  refusedOf,
+  MAX_PENDING_SPANS,
+  parseRetryAfter,
+  countRejectedSpans,
 } from "../../../js/features/records/span-export.mjs";
 import { OtlpReceiver } from "../../support/otlp-receiver.mjs";
 import { waitFor } from "../../support/wait.mjs";
@@ -310,14 +310,14 @@ describe("a receiver in trouble", () => {
     receiver.answer = () => 503;
     store.add(10);
     await waitFor(() => receiver.requests.length > 0, { what: "a request" });
-    store.add(MOST_WAITING + 90);
+    store.add(MAX_PENDING_SPANS + 90);
     await waitFor(() => said.some((text) => /100 spans not exported/.test(text)), {
       what: () => said.join("\n"),
     });
     receiver.answer = () => 200;
-    await got(MOST_WAITING);
+    await got(MAX_PENDING_SPANS);
     assert.equal(names()[0], "n101");
-    assert.equal(names().length, MOST_WAITING);
+    assert.equal(names().length, MAX_PENDING_SPANS);
   });
 
   test("gets what was recorded last before the end, once", async (t) => {
@@ -427,14 +427,16 @@ describe("an export", () => {
       soon: 0,
       ["9".repeat(400)]: 0,
     };
-    for (const [header, ms] of Object.entries(asked)) assert.equal(pauseAsked(header, now), ms);
-    assert.equal(pauseAsked(undefined, now), 0);
+    for (const [header, ms] of Object.entries(asked))
+      assert.equal(parseRetryAfter(header, now), ms);
+    assert.equal(parseRetryAfter(undefined, now), 0);
   });
 
   test("reads a partial success as anybody may have written it", () => {
     const answer = (text, cut = false) => ({ status: 200, headers: {}, text, cut });
     const texts = { "": 0, "{}": 0, null: 0, "[1]": 0, '{"partialSuccess":7}': 0, "{": 0 };
-    for (const [text, count] of Object.entries(texts)) assert.equal(refusedOf(answer(text)), count);
+    for (const [text, count] of Object.entries(texts))
+      assert.equal(countRejectedSpans(answer(text)), count);
     const of = (rejectedSpans) => answer(JSON.stringify({ partialSuccess: { rejectedSpans } }));
     const counts = [
       ["3", 3],
@@ -444,6 +446,6 @@ describe("an export", () => {
       [{}, 0],
       [1.5, 0],
     ];
-    for (const [given, count] of counts) assert.equal(refusedOf(of(given)), count);
+    for (const [given, count] of counts) assert.equal(countRejectedSpans(of(given)), count);
   });
 });

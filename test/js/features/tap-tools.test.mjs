@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { FEATURES } from "../../../js/features/list.mjs";
-import { STATUS_TOOL } from "../../../js/base/status-tool.mjs";
-import { tapTools } from "../../../js/features/status/tap-tools.mjs";
+import { STATUS_TOOL } from "../../../js/lib/status-tool.mjs";
+import { createTapTools } from "../../../js/features/status/tap-tools.mjs";
 
 const GROUPS = [
   { name: "records", description: "what happened in this and in earlier sessions" },
@@ -15,7 +15,7 @@ const GROUPS = [
 /** @param {object} [opened] what the gateway answers @param {typeof GROUPS} [groups] */
 function place(opened = {}, groups = GROUPS) {
   const asked = [];
-  const tool = tapTools({
+  const tool = createTapTools({
     groups: () => groups,
     openGroups: async (session, names) => {
       asked.push([session, ...names]);
@@ -91,7 +91,7 @@ test("where the tools are not in force it says why, and what to do", async () =>
     await place({ tools: [] }).call({ group: "records" }),
     /no tools yet\. Call tap_tools/,
   );
-  const broken = tapTools({
+  const broken = createTapTools({
     groups: () => GROUPS,
     openGroups: () => Promise.reject(new Error("the feature host does not start")),
   });

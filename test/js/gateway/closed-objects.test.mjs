@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import path from "node:path";
 import { test } from "node:test";
-import { addon } from "../../../js/base/addon.mjs";
+import { addon } from "../../../js/lib/addon.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 
 /** @typedef {[method: string, ...args: unknown[]]} Call */

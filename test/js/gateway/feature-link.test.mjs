@@ -9,7 +9,7 @@ import path from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { GatewayRequests } from "../../../js/feature-host/gateway-requests.mjs";
-import { FrameReader, frameOf, LinkTransport } from "../../../sdk/node/link.mjs";
+import { FrameReader, encodeFrame, LinkTransport } from "../../../sdk/node/link.mjs";
 import { provider } from "../../../sdk/node/provider.mjs";
 import { TestGateway } from "../../support/harness.mjs";
 import { waitFor } from "../../support/wait.mjs";
@@ -44,7 +44,7 @@ async function rawLink(t, link) {
   socket.on("close", () => (peer.ended = true));
   return {
     peer,
-    say: (message) => socket.write(frameOf(JSON.stringify(message))),
+    say: (message) => socket.write(encodeFrame(JSON.stringify(message))),
     next: (type) =>
       waitFor(() => peer.texts.map((text) => JSON.parse(text)).find((one) => one.type === type), {
         intervalMs: 2,
@@ -159,10 +159,10 @@ test("half a frame, and a frame of an impossible size, cost only their link", as
   const { gateway, where, session } = await place(t);
   const bystander = await gateway.echo(session);
   const slow = await rawLink(t, where.link);
-  const bytes = frameOf(JSON.stringify({ type: "provider.open", token: where.token }));
+  const bytes = encodeFrame(JSON.stringify({ type: "provider.open", token: where.token }));
   for (const byte of bytes) slow.peer.socket.write(Buffer.from([byte]));
   await slow.next("sessions");
-  slow.peer.socket.write(frameOf('{"type":"hello"').subarray(0, 9));
+  slow.peer.socket.write(encodeFrame('{"type":"hello"').subarray(0, 9));
   for (const header of [0, 0xffff_ffff]) {
     const broken = await rawLink(t, where.link);
     broken.say({ type: "provider.open", token: where.token });
@@ -181,7 +181,7 @@ test("what is not JSON is refused, and the link stays open", async (t) => {
   const raw = await rawLink(t, where.link);
   raw.say({ type: "provider.open", token: where.token });
   await raw.next("sessions");
-  raw.peer.socket.write(frameOf("{"));
+  raw.peer.socket.write(encodeFrame("{"));
   assert.equal((await raw.next("error")).code, "INVALID_JSON");
   raw.say({ type: "hello", protocolVersion: 2, name: "tap-x", session: "all" });
   await raw.next("hello.ack");
@@ -245,7 +245,7 @@ test("a gateway that ends says why", async (t) => {
 
 test("frames are read however they are cut", () => {
   const texts = ["{}", '{"a":"é"}', "x".repeat(300_000)];
-  const bytes = Buffer.concat(texts.map(frameOf));
+  const bytes = Buffer.concat(texts.map(encodeFrame));
   for (const size of [1, 3, 4, 5, 1000, bytes.length]) {
     const reader = new FrameReader();
     const read = [];

@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { addon } from "../../../js/base/addon.mjs";
+import { addon } from "../../../js/lib/addon.mjs";
 import { TestGateway } from "../../support/harness.mjs";
 
 /** Arguments are nested so deeply at most: a provider's message around them has one level more. */

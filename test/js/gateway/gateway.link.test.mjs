@@ -7,7 +7,7 @@ import path from "node:path";
 import test from "node:test";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { addon } from "../../../js/base/addon.mjs";
+import { addon } from "../../../js/lib/addon.mjs";
 import { registration, temporaryFolder, TestGateway, TestSession } from "../../support/harness.mjs";
 import { RawClient } from "../../support/raw-client.mjs";
 import { waitFor } from "../../support/wait.mjs";

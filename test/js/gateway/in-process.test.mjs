@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { inProcess } from "../../../js/host/in-process.mjs";
+import { inProcess } from "../../../js/gateway-host/in-process.mjs";
 import { provider as makeProvider, ToolError } from "../../../sdk/node/provider.mjs";
 import { deferred, waitFor } from "../../support/wait.mjs";
 import { TestGateway } from "../../support/harness.mjs";

@@ -7,7 +7,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import test from "node:test";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
-import { addon } from "../../../js/base/addon.mjs";
+import { addon } from "../../../js/lib/addon.mjs";
 import { TestProvider } from "../../support/provider.mjs";
 import { temporaryFolder, TestGateway, TestSession } from "../../support/harness.mjs";
 import { PATIENCE_MS } from "../../support/wait.mjs";

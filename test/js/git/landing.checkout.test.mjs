@@ -6,11 +6,9 @@ import { once } from "node:events";
 import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
-import { startOf } from "../../../js/base/process-identity.mjs";
-import { settleBegun } from "../../../js/git/begun-landing.mjs";
+import { readStartTime } from "../../../js/lib/process-identity.mjs";
+import { recoverLanding, land, rollBackCheckout } from "../../../js/git/landing.mjs";
 import { integrate } from "../../../js/git/integration.mjs";
-import { land } from "../../../js/git/landing.mjs";
-import { takeBack } from "../../../js/git/taken-back.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 import { waitFor } from "../../support/wait.mjs";
 import { commitOn, git, makeRepository, write } from "./rig.mjs";
@@ -87,9 +85,9 @@ test("a branch that is checked out while the landing looks at the checkout is no
   const made = await makeResult(t, { "new.txt": "x\n" });
   const { root, repository, base } = made;
   git(root, "branch", "mine");
-  const { ask } = repository;
-  repository.ask = async function (args, options) {
-    const ended = await ask.call(this, args, options);
+  const { query } = repository;
+  repository.query = async function (args, options) {
+    const ended = await query.call(this, args, options);
     if (args[0] === "status") git(root, "symbolic-ref", "HEAD", "refs/heads/mine");
     return ended;
   };
@@ -197,7 +195,7 @@ test("a new file that was there before the landing is the user's, whatever is in
   const { root, repository, base, read } = await makeResult(t, { "y.txt": "y\n", "z.txt": "z\n" });
   write(root, { "y.txt": "", "z.txt": "" });
   const to = git(root, "rev-parse", "refs/tap/p/result");
-  await takeBack(repository, { path: root, from: base, to, had: ["z.txt"] });
+  await rollBackCheckout(repository, { path: root, from: base, to, had: ["z.txt"] });
   assert.deepEqual([fs.existsSync(path.join(root, "y.txt")), read("z.txt")], [false, ""]);
 });
 
@@ -240,7 +238,7 @@ test("a file that a landing turns into a folder is there again", async (t) => {
   fs.rmSync(path.join(root, "one"));
   fs.rmSync(path.join(root, "three"), { recursive: true });
   write(root, { "one/two.txt": "tw", three: "3\n" });
-  await takeBack(repository, { path: root, from: base, to, had: [] });
+  await rollBackCheckout(repository, { path: root, from: base, to, had: [] });
   assert.deepEqual([read("one"), read("three/four.txt"), status()], ["1\n", "four\n", ""]);
 });
 
@@ -257,10 +255,10 @@ test("what a filter leaves out of a file is the user's, and stays", async (t) =>
   fs.writeFileSync(path.join(root, ".git", "info", "attributes"), "*.book filter=book\n");
   git(root, "config", "filter.book.clean", "sed /output/d");
   write(root, { "x.book": "book\noutput\n" });
-  await takeBack(repository, { path: root, from: base, to, had: [] });
+  await rollBackCheckout(repository, { path: root, from: base, to, had: [] });
   assert.equal(read("x.book"), "book\noutput\n");
   write(root, { "x.book": "book\n" });
-  await takeBack(repository, { path: root, from: base, to, had: [] });
+  await rollBackCheckout(repository, { path: root, from: base, to, had: [] });
   assert.equal(fs.existsSync(path.join(root, "x.book")), false);
 });
 
@@ -270,7 +268,7 @@ test("no file comes back where the user has put another since", async (t) => {
   const to = git(root, "rev-parse", "refs/tap/p/result");
   fs.rmSync(path.join(root, "three"), { recursive: true });
   write(root, { three: "mine\n", "a.txt": "mine, too\n" });
-  await takeBack(repository, { path: root, from: base, to, had: [] });
+  await rollBackCheckout(repository, { path: root, from: base, to, had: [] });
   assert.deepEqual([read("three"), read("a.txt")], ["mine\n", "mine, too\n"]);
 });
 
@@ -320,7 +318,7 @@ test(
       if (name.startsWith("link")) fs.symlinkSync("content\n", place(name));
       else fs.writeFileSync(place(name), name.startsWith("whole") ? "content\n" : "cont");
     }
-    await takeBack(repository, { path: root, from: first, to, had: ["had\xe9"] });
+    await rollBackCheckout(repository, { path: root, from: first, to, had: ["had\xe9"] });
     const left = git(root, "-c", "core.quotePath=true", "ls-files", "--others");
     assert.equal(left, '"had\\351"\nnot-committed.txt');
   },
@@ -334,10 +332,10 @@ test("a file that was cut off is taken back, however long it was to become", asy
   git(root, "config", "core.looseCompression", "0"); // which takes most of the time
   const to = commitObjects(root, [["big", git(root, "hash-object", "-w", big)]]);
   fs.writeFileSync(path.join(root, "big"), Buffer.alloc(1000));
-  await takeBack(repository, { path: root, from: first, to, had: [] });
+  await rollBackCheckout(repository, { path: root, from: first, to, had: [] });
   assert.equal(fs.existsSync(path.join(root, "big")), false);
   fs.writeFileSync(path.join(root, "big"), `${"\0".repeat(1000)}mine`);
-  await takeBack(repository, { path: root, from: first, to, had: [] });
+  await rollBackCheckout(repository, { path: root, from: first, to, had: [] });
   assert.equal(fs.existsSync(path.join(root, "big")), true);
 });
 
@@ -387,7 +385,7 @@ test("what is in the place of a checkout that is away is the user's", async (t) 
   fs.renameSync(other, `${other}-away`);
   git(root, "clone", "--quiet", "--shared", "--branch=feature", root, other);
   write(other, { "d/early.txt": "early\n" });
-  await settleBegun(made.repository, "feature");
+  await recoverLanding(made.repository, "feature");
   assert.equal(fs.readFileSync(path.join(other, "d/early.txt"), "utf8"), "early\n");
   fs.rmSync(other, { recursive: true });
   fs.mkdirSync(other); // where a disk is mounted
@@ -432,12 +430,13 @@ test("a wait for the git of a former host ends with its signal, also before it b
   t.after(() => former.kill());
   await once(former, "spawn");
   const pid = Number(former.pid);
-  fs.appendFileSync(record, `${pid} ${startOf(pid)}\n`);
-  const settle = (/** @type {AbortSignal} */ signal) => settleBegun(repository, "feature", signal);
+  fs.appendFileSync(record, `${pid} ${readStartTime(pid)}\n`);
+  const settle = (/** @type {AbortSignal} */ signal) =>
+    recoverLanding(repository, "feature", signal);
   const refusal = { code: "CANCELLED", message: /former landing in ".+" still goes on/ };
   await assert.rejects(settle(AbortSignal.abort()), refusal);
   await assert.rejects(settle(AbortSignal.timeout(100)), refusal);
-  const first = settleBegun(repository, "feature");
+  const first = recoverLanding(repository, "feature");
   const behind = { code: "CANCELLED", message: /Another landing on "feature" still goes on/ };
   await assert.rejects(settle(AbortSignal.timeout(100)), behind);
   await assert.rejects(made.land({ signal: AbortSignal.abort() }), behind);
@@ -477,7 +476,7 @@ test("what is whole is taken back by as many processes as there are of one file"
   repository.git.onRun = ([name]) => runs.push(name);
   const takenBack = async (/** @type {string[]} */ some) => {
     write(root, Object.fromEntries(some.map((name) => [name, files[name]])));
-    await takeBack(repository, { path: root, from: base, to, had: [] });
+    await rollBackCheckout(repository, { path: root, from: base, to, had: [] });
     assert.equal(status(), "");
     return runs.splice(0);
   };

@@ -3,8 +3,13 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { resultOf, takeOut } from "../../../js/git/held.mjs";
-import { candidate, integrate, landedOf } from "../../../js/git/integration.mjs";
+import {
+  checkResult,
+  removePendingLeaves,
+  previewIntegration,
+  integrate,
+  findLandedCommit,
+} from "../../../js/git/integration.mjs";
 import { createTarget, land } from "../../../js/git/landing.mjs";
 import { waitFor } from "../../support/wait.mjs";
 import { commitOn, git, makeRepository } from "./rig.mjs";
@@ -28,7 +33,7 @@ async function makePlan(t) {
     return tip;
   };
   const tested = async (/** @type {string} */ at) => {
-    const { tree, tip } = await candidate(repository, asked(at));
+    const { tree, tip } = await previewIntegration(repository, asked(at));
     return asked(at, { expect: { tree, tip } });
   };
   const landIt = async () => (await land(repository, { plan: "p", target })).status;
@@ -97,7 +102,7 @@ test("leaves that wait and were checked are not merged with a target that has mo
   const last = leaf("two");
   const two = asked(last, { apart });
   const result = git(root, "rev-parse", "refs/tap/p/result");
-  const { tree, tip } = await candidate(repository, two);
+  const { tree, tip } = await previewIntegration(repository, two);
   assert.equal(tip, result);
   const taken = await integrate(repository, { ...two, expect: { tree, tip } });
   assert.deepEqual([taken.status, taken.waits, await landIt()], ["integrated", true, "moved"]);
@@ -124,7 +129,7 @@ test("a leaf is taken back where it has not landed, and only there", async (t) =
   const { root, repository, first, asked, leaf, waits, landIt, files } = await makePlan(t);
   const refs = () => git(root, "for-each-ref", "refs/tap", "refs/heads/feature");
   const back = (/** @type {string} */ at) =>
-    takeOut(repository, { plan: "p", target: "feature", leaves: [at] });
+    removePendingLeaves(repository, { plan: "p", target: "feature", leaves: [at] });
   const [one, two, none] = [leaf("one"), leaf("two"), commitOn(root, [first], {}, "nothing")];
   await back(one);
   await integrate(repository, asked(one));
@@ -151,7 +156,7 @@ test("leaves that wait are taken out together, and what has landed before them s
   const { root, repository, first, asked, leaf, waits, move, landIt, files } = await makePlan(t);
   const [zero, one, two] = ["zero", "one", "two"].map(leaf);
   const out = (leaves, more = {}) =>
-    takeOut(repository, { plan: "p", target: "feature", leaves, ...more });
+    removePendingLeaves(repository, { plan: "p", target: "feature", leaves, ...more });
   assert.equal(await out([one]), false, "nothing is held");
   await integrate(repository, asked(zero));
   await landIt();
@@ -175,7 +180,7 @@ test("leaves that wait are taken out together, and what has landed before them s
   assert.equal(await out([one]), false, "the result is all that there is");
   assert.equal(await out([one], { create: true }), true);
   assert.equal(
-    await landedOf(repository, { target: "feature", base: first, node: "p/x" }),
+    await findLandedCommit(repository, { target: "feature", base: first, node: "p/x" }),
     undefined,
   );
 });
@@ -183,21 +188,21 @@ test("leaves that wait are taken out together, and what has landed before them s
 test("a result that is not the one that was checked does not land", async (t) => {
   const { root, repository, first, asked, leaf, waits, move } = await makePlan(t);
   const of = { plan: "p", target: "feature", waiting: () => waits };
-  assert.deepEqual(await resultOf(repository, of), { result: undefined, follows: false });
+  assert.deepEqual(await checkResult(repository, of), { result: undefined, follows: false });
   const one = leaf("one");
   const { commit } = await integrate(repository, asked(one));
   waits.push(one);
-  assert.deepEqual(await resultOf(repository, of), { result: commit, follows: true });
+  assert.deepEqual(await checkResult(repository, of), { result: commit, follows: true });
   const lost = await land(repository, { ...of, expect: first });
   assert.deepEqual([lost.status, git(root, "rev-parse", "feature")], ["lost", first]);
   move("other");
-  assert.equal((await resultOf(repository, of)).follows, true, "nothing of it is checked");
+  assert.equal((await checkResult(repository, of)).follows, true, "nothing of it is checked");
   const apart = () => true;
-  assert.equal((await resultOf(repository, { ...of, apart })).follows, false);
+  assert.equal((await checkResult(repository, { ...of, apart })).follows, false);
   for (const to of [commitOn(root, [], { "a.txt": "x\n" }), commitOn(root, [first], {}, "mine")]) {
     git(root, "update-ref", "refs/heads/feature", to);
     const follows = git(root, "rev-parse", `${to}^@`) !== "";
-    assert.equal((await resultOf(repository, of)).follows, follows);
+    assert.equal((await checkResult(repository, of)).follows, follows);
   }
 });
 
@@ -221,12 +226,12 @@ test("what the user takes back from the target comes back with no leaf", async (
   reset(first);
   waits.push(three);
   const of = { plan: "p", target: "feature", waiting: () => waits };
-  assert.equal((await resultOf(repository, of)).follows, false);
+  assert.equal((await checkResult(repository, of)).follows, false);
   const result = git(root, "rev-parse", "refs/tap/p/result");
   const last = leaf("next");
   const next = await integrate(repository, asked(last));
   assert.deepEqual([next.waits, next.tip], [true, result], "also where nothing is checked");
-  await takeOut(repository, { plan: "p", target: "feature", leaves: [last, three] });
+  await removePendingLeaves(repository, { plan: "p", target: "feature", leaves: [last, three] });
   waits.length = 0;
   await integrate(repository, await tested(three));
   assert.equal(await landIt(), "landed");
@@ -255,7 +260,7 @@ test("a leaf that waits no more, as others depend on it now, is in nothing that 
   waits.push(two);
   const taken = await integrate(repository, asked(three));
   assert.equal(taken.waits, true, "the other one was made on it");
-  await takeOut(repository, { plan: "p", target: "feature", leaves: [two, three] });
+  await removePendingLeaves(repository, { plan: "p", target: "feature", leaves: [two, three] });
   waits.length = 0;
   await integrate(repository, await tested(three));
   assert.equal(await landIt(), "landed");
@@ -265,13 +270,13 @@ test("a leaf that waits no more, as others depend on it now, is in nothing that 
 test("a node's commit is found on the target by its trailer, since the plan's base", async (t) => {
   const { root, repository, first, leaf, asked, landIt, move } = await makePlan(t);
   const of = { target: "feature", base: first, node: "p/one" };
-  assert.equal(await landedOf(repository, of), undefined);
+  assert.equal(await findLandedCommit(repository, of), undefined);
   const message = "one\n\nPlan-Node: p/one";
   await integrate(repository, { ...asked(leaf("one")), message });
   await landIt();
   const landed = git(root, "rev-parse", "feature");
   move("other");
-  assert.deepEqual(await landedOf(repository, of), [first, landed]);
-  assert.equal(await landedOf(repository, { ...of, node: "p/on" }), undefined);
-  assert.equal(await landedOf(repository, { ...of, base: landed }), undefined);
+  assert.deepEqual(await findLandedCommit(repository, of), [first, landed]);
+  assert.equal(await findLandedCommit(repository, { ...of, node: "p/on" }), undefined);
+  assert.equal(await findLandedCommit(repository, { ...of, base: landed }), undefined);
 });

@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
-import { candidate, integrate, squashOf } from "../../../js/git/integration.mjs";
+import { previewIntegration, integrate, findSquashCommit } from "../../../js/git/integration.mjs";
 import { createTarget, land } from "../../../js/git/landing.mjs";
-import { treeOf } from "../../../js/git/merges.mjs";
+import { resolveTree } from "../../../js/git/merge.mjs";
 import { openRepository } from "../../../js/git/repository.mjs";
 import { expireRefs, moveRefs, planRefs } from "../../../js/git/refs.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
@@ -60,9 +60,9 @@ test("a second call finds the leaf integrated and landed, after a crash at any p
   await deliver(leaf(20, "two"));
   const at = leaf(25, "next");
   const refs = () => git(root, "for-each-ref", "refs/tap", "refs/heads/feature");
-  const ready = await candidate(repository, asked(at));
+  const ready = await previewIntegration(repository, asked(at));
   const before = refs();
-  await candidate(repository, asked(at));
+  await previewIntegration(repository, asked(at));
   assert.equal(refs(), before, "a candidate moves nothing");
   const integrated = await integrate(repository, asked(at));
   assert.equal(integrated.tree, ready.tree);
@@ -84,8 +84,8 @@ test("a second call finds the leaf integrated and landed, after a crash at any p
 test("what was tested is what lands: a target that moved since is told, with the new tree", async (t) => {
   const { root, repository, leaf, asked } = await makePlan(t);
   const at = leaf(20);
-  const { tree, tip, merge } = await candidate(repository, asked(at));
-  assert.equal(await treeOf(repository, merge), tree);
+  const { tree, tip, merge } = await previewIntegration(repository, asked(at));
+  assert.equal(await resolveTree(repository, merge), tree);
   const users = commitOn(root, [tip], { "new.txt": "by the user\n" });
   git(root, "update-ref", "refs/heads/feature", users);
   const moved = await integrate(repository, asked(at, { expect: { tree, tip } }));
@@ -138,8 +138,8 @@ test("the squash commit of a node is found once it is in the result", async (t) 
   const one = await integrate(repository, asked(waits[0], message("one")));
   await deliver(leaf(28));
   const { commit: result } = await integrate(repository, asked(leaf(25), message("one-more")));
-  assert.deepEqual(await squashOf(repository, result, "p/one"), [first, one.commit]);
-  assert.deepEqual(await squashOf(repository, result, "p/two"), [result, result]);
+  assert.deepEqual(await findSquashCommit(repository, result, "p/one"), [first, one.commit]);
+  assert.deepEqual(await findSquashCommit(repository, result, "p/two"), [result, result]);
 });
 
 test("a leaf that changes nothing lands without a commit", async (t) => {

@@ -5,12 +5,10 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
-import { keepMade, lackingOn, missingCommits } from "../../../js/git/adopted.mjs";
-import { markDeleted } from "../../../js/git/deleted.mjs";
-import { cleanOrphan, searchOrphans } from "../../../js/git/orphan-search.mjs";
-import { removeWorktree } from "../../../js/git/removal.mjs";
+import { importRefs, missingOnTarget, missingCommits } from "../../../js/git/import-refs.mjs";
+import { markDeleted, restoreArchive } from "../../../js/git/archive.mjs";
+import { cleanOrphan, searchOrphans, removeWorktree } from "../../../js/git/cleanup.mjs";
 import { openRepository } from "../../../js/git/repository.mjs";
-import { bringBack } from "../../../js/git/restored.mjs";
 import { Worktrees } from "../../../js/git/worktrees.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 import { commitOn, git, makeRepository, NONCE, write } from "./rig.mjs";
@@ -83,20 +81,22 @@ test("a snapshot becomes a branch of its own, the same one the second time", asy
   const { kept } = await removeWorktree(worktrees, { ...made, known: [first] });
   git(root, "branch", "restored-p-n", first);
   const of = { plan: "p", node: "n" };
-  const back = await bringBack(repository, of);
+  const back = await restoreArchive(repository, of);
   assert.deepEqual(back, { branch: "restored-p-n-2", commit: kept?.commit });
-  assert.deepEqual(await bringBack(repository, of), back);
+  assert.deepEqual(await restoreArchive(repository, of), back);
   assert.equal(git(root, "show", "restored-p-n-2:new.txt"), "new");
   const folder = fs.realpathSync(temporaryFolder(t));
   const link = path.join(folder, "link");
   fs.symlinkSync(root, link);
   for (const to of [root, path.join(root, "x"), path.join(link, "x"), made.path]) {
-    await assert.rejects(bringBack(repository, of, { to }), { code: "INVALID" });
+    await assert.rejects(restoreArchive(repository, of, { to }), { code: "INVALID" });
   }
   const to = path.join(folder, "files");
-  assert.equal((await bringBack(repository, of, { to })).folder, to);
+  assert.equal((await restoreArchive(repository, of, { to })).folder, to);
   assert.equal(fs.readFileSync(path.join(to, "new.txt"), "utf8"), "new\n");
-  await assert.rejects(bringBack(repository, { plan: "p", node: "x" }), { code: "NOTHING_KEPT" });
+  await assert.rejects(restoreArchive(repository, { plan: "p", node: "x" }), {
+    code: "NOTHING_KEPT",
+  });
 });
 
 test("commits from elsewhere get their refs, or are missing", async (t) => {
@@ -110,16 +110,16 @@ test("commits from elsewhere get their refs, or are missing", async (t) => {
   ]);
   await assert.rejects(missingCommits(repository, ["--all"]), { code: "INVALID" });
   const made = [{ node: "a", attempt: 1, commit: other }];
-  await keepMade(repository, PLAN, made);
-  await keepMade(repository, PLAN, made);
+  await importRefs(repository, PLAN, made);
+  await importRefs(repository, PLAN, made);
   assert.equal(git(root, "rev-parse", `refs/tap/${PLAN}/a/1`), other);
   const moved = [{ node: "a", attempt: 1, commit: first }];
-  await assert.rejects(keepMade(repository, PLAN, moved), (/** @type {any} */ error) => {
+  await assert.rejects(importRefs(repository, PLAN, moved), (/** @type {any} */ error) => {
     assert.equal(error.code, "PLAN_ELSEWHERE");
     return /has refs\/tap\/p\w+\/a\/1 here, .* Delete it there first/.test(error.message);
   });
   await markDeleted(repository, PLAN);
-  await keepMade(repository, PLAN, moved);
+  await importRefs(repository, PLAN, moved);
   assert.equal(git(root, "rev-parse", `refs/tap/${PLAN}/a/1`), first);
   assert.equal(git(root, "rev-parse", `refs/tap/${PLAN}-1/a/1`), other);
 });
@@ -132,7 +132,7 @@ test("a plan that comes back takes nothing of its earlier run for its own, and a
   for (const name of ran) git(root, "update-ref", `refs/tap/${PLAN}/${name}`, other);
   const made = [{ node: "b", attempt: 1, commit: first }];
   await markDeleted(repository, PLAN);
-  const undo = await keepMade(repository, PLAN, made);
+  const undo = await importRefs(repository, PLAN, made);
   const own = refs()
     .split("\n")
     .filter((line) => line.startsWith(`refs/tap/${PLAN}/`));
@@ -148,7 +148,7 @@ test("a plan that comes back makes what is to land again, and a plan of another 
   const other = commitOn(root, [first], { "b.txt": "2\n" });
   const names = ["integration", "result"];
   for (const name of names) git(root, "update-ref", `refs/tap/${PLAN}/${name}`, other);
-  await keepMade(repository, PLAN, []);
+  await importRefs(repository, PLAN, []);
   assert.equal(git(root, "for-each-ref", `refs/tap/${PLAN}`), "");
   for (const name of names)
     assert.equal(git(root, "rev-parse", `refs/tap/${PLAN}-1/${name}`), other);
@@ -157,9 +157,9 @@ test("a plan that comes back makes what is to land again, and a plan of another 
   const theirs = await openRepository(root, { owner: records });
   await new Worktrees(theirs).add({ ...wanted("one"), plan: PLAN, commit: first });
   const elsewhere = { code: "PLAN_ELSEWHERE", message: /has the worktree p\w+-one-1 here/ };
-  await assert.rejects(keepMade(repository, PLAN, []), elsewhere);
+  await assert.rejects(importRefs(repository, PLAN, []), elsewhere);
   fs.rmSync(records);
-  await keepMade(repository, PLAN, []);
+  await importRefs(repository, PLAN, []);
 });
 
 test("which commits a branch does not have", async (t) => {
@@ -167,6 +167,6 @@ test("which commits a branch does not have", async (t) => {
   const [one, two] = ["1", "2"].map((text) => commitOn(root, [first], { "b.txt": text }));
   const unknown = "1".repeat(40);
   const all = [first, one, two, unknown];
-  assert.deepEqual(await lackingOn(repository, one, all), new Set([unknown, two]));
-  assert.deepEqual(await lackingOn(repository, undefined, all), new Set(all));
+  assert.deepEqual(await missingOnTarget(repository, one, all), new Set([unknown, two]));
+  assert.deepEqual(await missingOnTarget(repository, undefined, all), new Set(all));
 });

@@ -4,10 +4,19 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
-import { changedBetween, checkoutsWith, lookAtCheckout } from "../../../js/git/checkouts.mjs";
-import { stateOf, statusOf } from "../../../js/git/checkouts.mjs";
+import {
+  compareFingerprints,
+  findBranchCheckouts,
+  fingerprintCheckout,
+} from "../../../js/git/checkouts.mjs";
+import { inspectCheckout, readStatus } from "../../../js/git/checkouts.mjs";
 import { openRepository } from "../../../js/git/repository.mjs";
-import { checkoutBytes, checkSpace, checkUsable, isProtected } from "../../../js/git/usable.mjs";
+import {
+  checkoutBytes,
+  checkSpace,
+  checkRepositoryReady,
+  isProtected,
+} from "../../../js/git/preflight.mjs";
 import { Worktrees } from "../../../js/git/worktrees.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 import { commit, git, gitWorks, makeRepository, write } from "./rig.mjs";
@@ -146,20 +155,20 @@ test("a repository in the middle of something is refused, with how to end it", a
   ];
   for (const [what, begin, end] of cases) {
     gitWorks(root, ...begin);
-    await assert.rejects(checkUsable(repository), (error) => {
+    await assert.rejects(checkRepositoryReady(repository), (error) => {
       assert.equal(error.code, "BUSY");
       assert.match(error.message, new RegExp(`in the middle of ${what}\\b.*git ${end.join(" ")}`));
       return true;
     });
     git(root, ...end);
-    await checkUsable(repository);
+    await checkRepositoryReady(repository);
   }
 });
 
 test("what the user has not committed is named", async (t) => {
   const { root, repository } = await makeRepository(t, { untouched: false });
   write(root, { "a.txt": "changed\n", "new name\nwith a break.txt": "x" });
-  const { changed } = await checkUsable(repository);
+  const { changed } = await checkRepositoryReady(repository);
   assert.deepEqual(changed, ["a.txt", "new name\nwith a break.txt", "not-committed.txt"]);
 });
 
@@ -168,16 +177,19 @@ test("a dirty submodule is refused, a clean one is not", async (t) => {
   const { root, repository } = await makeRepository(t, { untouched: false });
   git(root, "submodule", "--quiet", "add", inner, "sub");
   git(root, "commit", "--quiet", "-m", "with a submodule");
-  await checkUsable(repository);
+  await checkRepositoryReady(repository);
   write(root, { "sub/a.txt": "changed\n" });
-  await assert.rejects(checkUsable(repository), { code: "DIRTY_SUBMODULE", message: /"sub"/ });
+  await assert.rejects(checkRepositoryReady(repository), {
+    code: "DIRTY_SUBMODULE",
+    message: /"sub"/,
+  });
 });
 
 test("a protected target is refused by name and by pattern", async (t) => {
   const { repository } = await makeRepository(t);
   const plan = { targetBranch: "release/1", protectedBranches: ["main", "release/*"] };
-  await assert.rejects(checkUsable(repository, plan), { code: "PROTECTED" });
-  await checkUsable(repository, { ...plan, targetBranch: "release/1/x" });
+  await assert.rejects(checkRepositoryReady(repository, plan), { code: "PROTECTED" });
+  await checkRepositoryReady(repository, { ...plan, targetBranch: "release/1/x" });
   assert.equal(isProtected("release/1/x", ["release/**"]), true);
   assert.equal(isProtected("main2", ["main"]), false);
   assert.equal(isProtected("mXin", ["m.in"]), false);
@@ -229,12 +241,12 @@ test("a checkout that would not fit on the disk is refused before it is made", a
 test("two looks at the user's checkout tell which files changed between them", async (t) => {
   const { root, repository } = await makeRepository(t, { untouched: false });
   write(root, { "a.txt": "dirty\n" });
-  const before = await lookAtCheckout(repository);
-  assert.deepEqual(changedBetween(before, await lookAtCheckout(repository)), []);
+  const before = await fingerprintCheckout(repository);
+  assert.deepEqual(compareFingerprints(before, await fingerprintCheckout(repository)), []);
   write(root, { "a.txt": "dirtier\n", "b.txt": "now, too\n", "new.txt": "" });
   fs.rmSync(path.join(root, "not-committed.txt"));
-  const after = await lookAtCheckout(repository);
-  assert.deepEqual(changedBetween(before, after), [
+  const after = await fingerprintCheckout(repository);
+  assert.deepEqual(compareFingerprints(before, after), [
     "a.txt",
     "b.txt",
     "new.txt",
@@ -247,13 +259,13 @@ test("a look at a checkout does not refresh its index", async (t) => {
   const index = fs.readFileSync(path.join(root, ".git", "index"));
   const file = path.join(root, "a.txt");
   fs.utimesSync(file, new Date(1e12), new Date(1e12));
-  assert.deepEqual((await statusOf(repository)).tracked, []);
+  assert.deepEqual((await readStatus(repository)).tracked, []);
   assert.deepEqual(fs.readFileSync(path.join(root, ".git", "index")), index);
 });
 
 const whereIs = async (repository, branch) => {
-  const [one] = await checkoutsWith(repository, branch);
-  return one && { path: one.path, ...(await stateOf(repository, one)) };
+  const [one] = await findBranchCheckouts(repository, branch);
+  return one && { path: one.path, ...(await inspectCheckout(repository, one)) };
 };
 
 test("a branch is found where it is checked out, with what is changed there", async (t) => {

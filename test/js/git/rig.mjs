@@ -7,7 +7,7 @@ import { createHash } from "node:crypto";
 import fs from "node:fs";
 import path from "node:path";
 import { openRepository } from "../../../js/git/repository.mjs";
-import { Git } from "../../../js/git/run-git.mjs";
+import { Git } from "../../../js/git/git.mjs";
 import { Worktrees } from "../../../js/git/worktrees.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 

@@ -5,7 +5,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import fs from "node:fs";
 import path from "node:path";
-import { removeWorktree } from "../../../js/git/removal.mjs";
+import { removeWorktree } from "../../../js/git/cleanup.mjs";
 import { Worktrees } from "../../../js/git/worktrees.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 import { makeRepository } from "./rig.mjs";

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
-import { removeWorktree } from "../../../js/git/removal.mjs";
+import { removeWorktree } from "../../../js/git/cleanup.mjs";
 import { git, makeRepository, NONCE } from "./rig.mjs";
 
 /**

@@ -4,10 +4,14 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
-import { bring } from "../../../js/git/bring.mjs";
-import { cleanOrphan, searchOrphans } from "../../../js/git/orphan-search.mjs";
-import { nonceOf } from "../../../js/git/ownership.mjs";
-import { remainsOf, removeWorktree } from "../../../js/git/removal.mjs";
+import { copyUntrackedFiles } from "../../../js/git/copy-untracked.mjs";
+import {
+  cleanOrphan,
+  searchOrphans,
+  findLeftovers,
+  removeWorktree,
+} from "../../../js/git/cleanup.mjs";
+import { readNonce } from "../../../js/git/worktree-admin.mjs";
 import { Worktrees } from "../../../js/git/worktrees.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 import { commit, git, makeRepository, NONCE, write } from "./rig.mjs";
@@ -22,7 +26,7 @@ test("a worktree has the commit's files, no branch, and a mark of ours; git's li
   assert.equal(fs.readFileSync(path.join(made.path, "a.txt"), "utf8"), "a\n");
   assert.equal(git(made.path, "rev-parse", "HEAD"), first);
   assert.equal(git(made.path, "branch", "--show-current"), "");
-  assert.equal(await nonceOf(made.admin), NONCE);
+  assert.equal(await readNonce(made.admin), NONCE);
   const exclude = fs.readFileSync(path.join(root, ".git", "info", "exclude"), "utf8");
   assert.equal(exclude.split("\n").filter((line) => line === "/.worktrees/").length, 1);
   await new Worktrees(worktrees.repository).folder();
@@ -162,7 +166,7 @@ test("a worktree that was on its way to its next attempt when everything was kil
     const one = await worktrees.add(wanted("one", index + 1));
     write(one.path, { "left.txt": "of the first", "a.txt": "changed" });
     move(one.path, path.join(folder, `p-two-${index + 1}`));
-    assert.deepEqual(await remainsOf(worktrees, { plan: "p", nonce: NONCE }, [one]), [], name);
+    assert.deepEqual(await findLeftovers(worktrees, { plan: "p", nonce: NONCE }, [one]), [], name);
     const two = await worktrees.add(wanted("two", index + 1));
     assert.equal(two.admin, one.admin, name);
     assert.equal(git(two.path, "status", "--porcelain", "--ignored"), "", name);
@@ -225,7 +229,7 @@ test("copies and links of untracked things come along; nothing from outside of t
   fs.symlinkSync("y", path.join(root, "deep", "cache", "near"));
   const made = await worktrees.add(wanted());
   const what = { copy: [".env", "deep/cache", "leak", "none", "a.txt"], link: ["node_modules/"] };
-  const { brought, skipped } = await bring(root, made, what);
+  const { brought, skipped } = await copyUntrackedFiles(root, made, what);
   assert.deepEqual(brought, [".env", "deep/cache", "node_modules"]);
   assert.deepEqual(skipped, [
     { path: "leak", why: "outside" },
@@ -239,14 +243,20 @@ test("copies and links of untracked things come along; nothing from outside of t
     path.join(root, "node_modules"),
   );
   write(made.path, { ".env": "KEY=2\n" });
-  assert.deepEqual((await bring(root, made, what)).brought, brought, "a second time: nothing");
+  assert.deepEqual(
+    (await copyUntrackedFiles(root, made, what)).brought,
+    brought,
+    "a second time: nothing",
+  );
   assert.equal(fs.readFileSync(path.join(root, ".env"), "utf8"), "KEY=1\n");
   for (const bad of ["../x", "/etc/passwd", ".git/config"]) {
-    await assert.rejects(bring(root, made, { copy: [bad] }), { code: "INVALID" });
+    await assert.rejects(copyUntrackedFiles(root, made, { copy: [bad] }), { code: "INVALID" });
   }
   fs.symlinkSync(outside, path.join(made.path, "way-out"));
   write(root, { "way-out/file": "x" });
-  await assert.rejects(bring(root, made, { copy: ["way-out/file"] }), { code: "OUTSIDE" });
+  await assert.rejects(copyUntrackedFiles(root, made, { copy: ["way-out/file"] }), {
+    code: "OUTSIDE",
+  });
   assert.deepEqual(fs.readdirSync(outside), ["secret"]);
 });
 
@@ -296,7 +306,7 @@ test("what comes from the user's checkout opens no other repository of this mach
     git(root, "commit", "--quiet", "--message=hostile");
     const at = git(root, "rev-parse", "HEAD");
     await assert.rejects(worktrees.add(wanted("n", number + 1, at)), /submodule|gitmodules/);
-    const folder = path.join(await worktrees.pathOf(wanted("n", number + 1)), "d", "evil");
+    const folder = path.join(await worktrees.worktreePath(wanted("n", number + 1)), "d", "evil");
     assert.deepEqual(fs.existsSync(folder) ? fs.readdirSync(folder) : [], []);
   }
 });

@@ -7,8 +7,8 @@ import fs from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { programFolder } from "../../../js/base/paths.mjs";
-import { locked } from "../../../js/install/lock.mjs";
+import { programFolder } from "../../../js/lib/paths.mjs";
+import { withLock } from "../../../js/install/lock.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 
 const LOCK = ".install-lock";
@@ -31,7 +31,7 @@ function living(t) {
 /** @param {string} folder */
 const works = (folder) => {
   assert.equal(
-    locked(folder, () => 42),
+    withLock(folder, () => 42),
     42,
   );
   assert.deepEqual(fs.readdirSync(folder), []);
@@ -40,13 +40,13 @@ const works = (folder) => {
 describe("the lock of an install", () => {
   test("names its process and is gone afterwards, also after an error", (t) => {
     const { folder, lock } = somewhere(t);
-    locked(folder, () => {
+    withLock(folder, () => {
       assert.deepEqual(fs.readdirSync(folder), [LOCK]);
       const record = fs.readFileSync(lock, "utf8");
       assert.match(record, new RegExp(`^${process.pid}( \\S+)?$`));
       assert.ok(record.length <= 64);
     });
-    const failing = () => locked(folder, () => assert.fail("as it is meant"));
+    const failing = () => withLock(folder, () => assert.fail("as it is meant"));
     assert.throws(failing, /as it is meant/);
     works(folder);
   });
@@ -54,7 +54,7 @@ describe("the lock of an install", () => {
   test("of a living process is waited for, and its file is named as a shell takes it", (t) => {
     const { folder, lock } = somewhere(t);
     fs.writeFileSync(lock, String(living(t).pid));
-    assert.throws(() => locked(folder, () => 42), {
+    assert.throws(() => withLock(folder, () => 42), {
       code: "BUSY",
       advice: new RegExp(`rm '${lock}'$`),
     });
@@ -77,7 +77,7 @@ describe("the lock of an install", () => {
     const { folder, lock } = somewhere(t);
     for (const content of ["", "no pid", "1".repeat(1 << 20)]) {
       fs.writeFileSync(lock, content);
-      assert.throws(() => locked(folder, () => 42), { code: "BUSY" });
+      assert.throws(() => withLock(folder, () => 42), { code: "BUSY" });
       fs.utimesSync(lock, new Date(), new Date(Date.now() - 60_000));
       works(folder);
     }
@@ -92,7 +92,7 @@ describe("the lock of an install", () => {
     for (const put of Object.values(puts)) {
       const { folder, lock } = somewhere(t);
       put(lock);
-      assert.throws(() => locked(folder, () => 42), {
+      assert.throws(() => withLock(folder, () => 42), {
         code: "FILE_IN_THE_WAY",
         advice: /move it away/,
       });
@@ -110,7 +110,7 @@ describe("the lock of an install", () => {
       if (to !== lock) fs.writeFileSync(lock, other);
       link(from, to);
     });
-    assert.throws(() => locked(folder, () => 42), { code: "BUSY" });
+    assert.throws(() => withLock(folder, () => 42), { code: "BUSY" });
     assert.equal(fs.readFileSync(lock, "utf8"), other);
     assert.deepEqual(fs.readdirSync(folder), [LOCK]);
   });

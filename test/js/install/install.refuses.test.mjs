@@ -6,10 +6,9 @@ import { once } from "node:events";
 import fs from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
-import { explained, install } from "../../../js/install/install.mjs";
-import { userTarget } from "../../../js/install/target.mjs";
+import { explainError, install } from "../../../js/install/install.mjs";
+import { userTarget, compareInstalled } from "../../../js/install/target.mjs";
 import { uninstall } from "../../../js/install/uninstall.mjs";
-import { relationOf } from "../../../js/install/update.mjs";
 import {
   failureIn,
   installed,
@@ -31,7 +30,7 @@ describe("install refuses, and leaves what was there:", () => {
     writeFiles(target.folder, checkout);
     const root = makePackage(t, "1.0.0");
     refuses(() => install(root, target), "NOT_OURS", /git pull && npm install/);
-    refuses(() => relationOf(target, "1.0.0"), "NOT_OURS", /git pull && npm install/);
+    refuses(() => compareInstalled(target, "1.0.0"), "NOT_OURS", /git pull && npm install/);
     refuses(() => uninstall(target), "NOT_OURS", /remove it yourself/);
     assert.equal(fs.readFileSync(path.join(target.folder, "extension.mjs"), "utf8"), "// mine\n");
 
@@ -122,7 +121,7 @@ describe("install refuses, and leaves what was there:", () => {
     assert.equal(runEntry(target), said("1.0.0"));
     assert.deepEqual(versionsOf(target), ["1.0.0"]);
     const full = Object.assign(new Error("write"), { code: "ENOSPC" });
-    assert.match(explained(full, "/home").message, /the disk is full/);
+    assert.match(explainError(full, "/home").message, /the disk is full/);
   });
 
   test("a home that the user may not write to", async (t) => {

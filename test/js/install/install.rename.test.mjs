@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
-import { renamePatiently } from "../../../js/install/rename.mjs";
+import { renameWithRetry } from "../../../js/install/copy.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 
 /** @param {import("node:test").TestContext} t @param {string} code @param {number} times it is refused */
@@ -24,7 +24,7 @@ function refused(t, code, times) {
 test("a rename that Windows refuses for a moment is tried again", (t) => {
   for (const code of ["EPERM", "EBUSY", "EACCES"]) {
     const { from, to, mock } = refused(t, code, 2);
-    renamePatiently(from, to, "win32");
+    renameWithRetry(from, to, "win32");
     assert.equal(fs.readFileSync(to, "utf8"), "new");
     assert.equal(mock.callCount(), 3);
     mock.restore();
@@ -34,7 +34,7 @@ test("a rename that Windows refuses for a moment is tried again", (t) => {
 test("one that it goes on refusing fails after two seconds", (t) => {
   const { from, to, mock } = refused(t, "EBUSY", Infinity);
   const start = performance.now();
-  assert.throws(() => renamePatiently(from, to, "win32"), { code: "EBUSY" });
+  assert.throws(() => renameWithRetry(from, to, "win32"), { code: "EBUSY" });
   assert.ok(performance.now() - start >= 2000);
   assert.ok(mock.callCount() > 1);
 });
@@ -45,7 +45,7 @@ test("other failures, and those of other systems, are no matter of time", (t) =>
     ["EPERM", "linux"],
   ]) {
     const { from, to, mock } = refused(t, code, 1);
-    assert.throws(() => renamePatiently(from, to, platform), { code });
+    assert.throws(() => renameWithRetry(from, to, platform), { code });
     assert.equal(mock.callCount(), 1);
     mock.restore();
   }

@@ -7,9 +7,13 @@ import fs from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
 import { install } from "../../../js/install/install.mjs";
-import { inspect, projectTarget, userTarget } from "../../../js/install/target.mjs";
+import {
+  inspect,
+  projectTarget,
+  userTarget,
+  compareInstalled,
+} from "../../../js/install/target.mjs";
 import { uninstall } from "../../../js/install/uninstall.mjs";
-import { relationOf } from "../../../js/install/update.mjs";
 import {
   installed,
   killedAt,
@@ -284,8 +288,8 @@ test("update tells whether what is installed is older, the same or newer", (t) =
     ["1.2.0", "same"],
     ["1.1.9", "newer"],
   ]) {
-    assert.deepEqual(relationOf(target, version), { installed: "1.2.0", relation });
+    assert.deepEqual(compareInstalled(target, version), { installed: "1.2.0", relation });
   }
   const nowhere = userTarget(makeHome(t));
-  refuses(() => relationOf(nowhere, "1.0.0"), "NOT_INSTALLED", /copilot-tap install/);
+  refuses(() => compareInstalled(nowhere, "1.0.0"), "NOT_INSTALLED", /copilot-tap install/);
 });

@@ -7,8 +7,8 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { test } from "node:test";
-import { unitOf } from "../../../js/install/addon-units.mjs";
-import { errorsIn } from "../../../js/install/compile.mjs";
+import { chooseUnit } from "../../../js/install/addon-units.mjs";
+import { findErrors } from "../../../js/install/node-gyp.mjs";
 import { nextSteps } from "../../../js/install/installer.mjs";
 import { REPO_ROOT } from "../../support/cli.mjs";
 
@@ -19,7 +19,7 @@ const hasApt = fs.existsSync("/usr/bin/apt-get");
 function clone(t, source = "") {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "tap-installer-"));
   t.after(() => fs.rmSync(folder, { recursive: true, force: true }));
-  for (const part of ["js/install", "js/base", "package.json", "binding.gyp"]) {
+  for (const part of ["js/install", "js/lib", "package.json", "binding.gyp"]) {
     fs.cpSync(path.join(REPO_ROOT, part), path.join(folder, part), { recursive: true });
   }
   fs.symlinkSync(path.join(REPO_ROOT, "node_modules"), path.join(folder, "node_modules"));
@@ -128,20 +128,20 @@ test("errors are found in what compilers, linkers and node-gyp say, each once", 
     "gyp ERR! find Python Python is not set",
     "gyp info ok",
   ].join("\n");
-  assert.equal(errorsIn(output).length, 5);
-  assert.deepEqual(errorsIn("only\nthis\n"), ["only", "this"]);
+  assert.equal(findErrors(output).length, 5);
+  assert.deepEqual(findErrors("only\nthis\n"), ["only", "this"]);
 });
 
 test("each source is in one unit, and what a call passes is compiled for speed", () => {
   const list = fs.readFileSync(path.join(REPO_ROOT, "native", "sources.gypi"), "utf8");
   const sources = [...list.matchAll(/'([^']+\.cc)'/g)].map(([, source]) => source);
-  const hot = sources.filter((source) => unitOf(source) === "hot");
+  const hot = sources.filter((source) => chooseUnit(source) === "hot");
   for (const source of ["gateway/calls/calls.cc", "ws/frame_parser.cc", "base/json_scanner.cc"]) {
     assert.ok(hot.includes(source), source);
   }
   for (const source of ["plan/engine.cc", "records/store.cc", "gateway/control/inspection.cc"]) {
     assert.ok(sources.includes(source), source);
-    assert.equal(unitOf(source), "cold");
+    assert.equal(chooseUnit(source), "cold");
   }
   const bytes = (/** @type {string[]} */ some) =>
     some.reduce((sum, one) => sum + fs.statSync(path.join(REPO_ROOT, "native", one)).size, 0);

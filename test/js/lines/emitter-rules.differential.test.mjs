@@ -1,19 +1,19 @@
-// The rules that a tool or a config may give are those that the native filter takes: js/base/emitter-rules.mjs and
+// The rules that a tool or a config may give are those that the native filter takes: js/config/emitter-rules.mjs and
 // native/lines/rules.h agree at each bound, and the older patterns decide alike.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { addon } from "../../../js/base/addon.mjs";
-import { durationText } from "../../../js/base/emitter-duration.mjs";
+import { addon } from "../../../js/lib/addon.mjs";
+import { formatDuration } from "../../../js/config/emitter-values.mjs";
 import {
-  MOST_COUNT,
-  MOST_PATTERN_BYTES,
-  MOST_RULE_TIME,
-  MOST_RULES,
-  MOST_WINDOW_LINES,
+  MAX_COUNT,
+  MAX_PATTERN_BYTES,
+  MAX_RULE_MS,
+  MAX_RULES,
+  MAX_WINDOW_LINES,
   OUTCOMES,
   readRules,
-} from "../../../js/base/emitter-rules.mjs";
+} from "../../../js/config/emitter-rules.mjs";
 
 /** @param {any[]} rules with times in ms @returns {boolean} */
 function nativeTakes(rules) {
@@ -29,21 +29,21 @@ function nativeTakes(rules) {
 /** The same rule as a tool gives it. @param {any} rule */
 const asGiven = ({ cooldown, window, ...rule }) => ({
   ...rule,
-  ...(cooldown !== undefined && { cooldown: durationText(cooldown) }),
-  ...(window && { window: { lines: window.lines, time: durationText(window.time) } }),
+  ...(cooldown !== undefined && { cooldown: formatDuration(cooldown) }),
+  ...(window && { window: { lines: window.lines, time: formatDuration(window.time) } }),
 });
 
 // The addon reads 0 as "not there", so -1 stands for too little.
-const COOLDOWNS = [undefined, -1, 1, MOST_RULE_TIME, MOST_RULE_TIME + 1];
-const COUNTS = [undefined, -1, 1, MOST_COUNT, MOST_COUNT + 1];
+const COOLDOWNS = [undefined, -1, 1, MAX_RULE_MS, MAX_RULE_MS + 1];
+const COUNTS = [undefined, -1, 1, MAX_COUNT, MAX_COUNT + 1];
 const WINDOWS = [
   undefined,
   { lines: 1, time: 1 },
   { lines: 0, time: 1 },
-  { lines: MOST_WINDOW_LINES, time: MOST_RULE_TIME },
-  { lines: MOST_WINDOW_LINES + 1, time: 1 },
+  { lines: MAX_WINDOW_LINES, time: MAX_RULE_MS },
+  { lines: MAX_WINDOW_LINES + 1, time: 1 },
   { lines: 1, time: 0 },
-  { lines: 1, time: MOST_RULE_TIME + 1 },
+  { lines: 1, time: MAX_RULE_MS + 1 },
 ];
 
 /** Every combination, without what is undefined. */
@@ -71,17 +71,17 @@ test("at each bound both take a rule, or neither does", () => {
 });
 
 test("as many rules, and as long patterns", () => {
-  for (const count of [MOST_RULES, MOST_RULES + 1]) {
+  for (const count of [MAX_RULES, MAX_RULES + 1]) {
     const rules = Array(count).fill({ match: "x", outcome: "drop" });
     assert.equal(readRules({ eventFilter: rules }).ok, nativeTakes(rules), `${count} rules`);
   }
-  for (const match of ["x".repeat(MOST_PATTERN_BYTES), "x".repeat(MOST_PATTERN_BYTES + 1)]) {
+  for (const match of ["x".repeat(MAX_PATTERN_BYTES), "x".repeat(MAX_PATTERN_BYTES + 1)]) {
     const rules = [{ match, outcome: "drop" }];
     assert.equal(readRules({ eventFilter: rules }).ok, nativeTakes(rules), `${match.length} bytes`);
   }
-  const longest = readRules({ notifyPattern: "x".repeat(MOST_PATTERN_BYTES - 4) });
+  const longest = readRules({ notifyPattern: "x".repeat(MAX_PATTERN_BYTES - 4) });
   assert.ok(longest.ok && nativeTakes([...longest.rules]));
-  assert.equal(readRules({ notifyPattern: "x".repeat(MOST_PATTERN_BYTES - 3) }).ok, false);
+  assert.equal(readRules({ notifyPattern: "x".repeat(MAX_PATTERN_BYTES - 3) }).ok, false);
 });
 
 test("the older patterns ignore case and decide in their order", () => {

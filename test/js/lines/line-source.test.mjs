@@ -2,14 +2,14 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { addon } from "../../../js/base/addon.mjs";
+import { addon } from "../../../js/lib/addon.mjs";
 import { signalGroup } from "../../../js/process/group.mjs";
 
 const PATH = `PATH=${process.env.PATH}`;
 
 /**
  * A source, and what it has said. Its run ends when its program and its output have.
- * @param {Partial<import("../../../js/base/addon.js").LineSourceOptions>} [options]
+ * @param {Partial<import("../../../js/lib/addon.js").LineSourceOptions>} [options]
  */
 function makeSource(options = {}) {
   const seen = { surfaced: /** @type {any[]} */ ([]), injects: /** @type {any[]} */ ([]) };

@@ -5,7 +5,7 @@ import { execFileSync, spawn } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { discharge, entrust } from "../../../js/process/reaper.mjs";
+import { unregisterGroup, registerGroup } from "../../../js/process/reaper.mjs";
 import { isAlive } from "../../support/processes.mjs";
 import { PATIENCE_MS, waitFor } from "../../support/wait.mjs";
 
@@ -42,10 +42,10 @@ const gone = (pid) => waitFor(async () => !(await isAlive(pid)), { what: `the en
 /** With one group. @param {import("node:test").TestContext} t */
 async function trusted(t) {
   const group = leader(t);
-  entrust(group);
+  registerGroup(group);
   const shell = await waitFor(() => shells()[0], { what: "the shell" });
   t.after(async () => {
-    discharge(group);
+    unregisterGroup(group);
     await gone(shell);
   });
   return { shell, group };
@@ -54,13 +54,13 @@ async function trusted(t) {
 test("it runs while there is a group, and no longer", linux, async (t) => {
   assert.deepEqual(shells(), []);
   const [one, other] = [leader(t), leader(t)];
-  entrust(one);
-  entrust(other);
+  registerGroup(one);
+  registerGroup(other);
   await waitFor(() => shells().length === 1, { what: "one shell for both" });
-  discharge(one);
+  unregisterGroup(one);
   const [shell] = shells();
   assert.equal(await isAlive(shell), true);
-  discharge(other);
+  unregisterGroup(other);
   await gone(shell);
   assert.equal(await isAlive(one), true, "it is no business of the shell's any more");
   assert.equal(await isAlive(other), true);
@@ -71,8 +71,8 @@ test(
   linux,
   async (t) => {
     const one = leader(t);
-    entrust(one);
-    t.after(() => discharge(one));
+    registerGroup(one);
+    t.after(() => unregisterGroup(one));
     const shell = await waitFor(() => shells()[0], { what: "the shell" });
     const environment = procText(String(shell), "environ").split("\0").filter(Boolean);
     assert.deepEqual(
@@ -90,7 +90,7 @@ test("one that is killed is replaced", linux, async (t) => {
   const next = await waitFor(() => shells().find((pid) => pid !== shell), {
     what: "another shell",
   });
-  discharge(group);
+  unregisterGroup(group);
   await gone(next);
 });
 

@@ -6,7 +6,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { PassThrough } from "node:stream";
 import { describe, test } from "node:test";
-import { encodedName, OutputLog, providerLogFile } from "../../../js/process/log.mjs";
+import { encodeName, OutputLog, providerLogFile } from "../../../js/process/log.mjs";
 import { delayBefore, Supervisor } from "../../../js/process/supervisor.mjs";
 import { FakeSystem, settled } from "./fake-system.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
@@ -360,8 +360,8 @@ describe("the log", () => {
       é: "%C3%A9",
       "a%": "a%25",
     };
-    for (const [name, encoded] of Object.entries(names)) assert.equal(encodedName(name), encoded);
-    const long = [encodedName("é".repeat(64)), encodedName(`${"é".repeat(63)}è`)];
+    for (const [name, encoded] of Object.entries(names)) assert.equal(encodeName(name), encoded);
+    const long = [encodeName("é".repeat(64)), encodeName(`${"é".repeat(63)}è`)];
     assert.ok(long.every((name) => name.length <= 200));
     assert.notEqual(long[0], long[1]);
   });

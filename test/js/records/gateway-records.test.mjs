@@ -1,13 +1,13 @@
-// What the gateway records, in a real store (js/base/addon.d.ts, `setRecords`).
+// What the gateway records, in a real store (js/lib/addon.d.ts, `setRecords`).
 
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { after, test } from "node:test";
-import { addon } from "../../../js/base/addon.mjs";
-import { installRules } from "../../../js/host/declarative.mjs";
-import { inProcess } from "../../../js/host/in-process.mjs";
+import { addon } from "../../../js/lib/addon.mjs";
+import { installRules } from "../../../js/gateway-host/config-rules.mjs";
+import { inProcess } from "../../../js/gateway-host/in-process.mjs";
 import { LinkTransport } from "../../../sdk/node/link.mjs";
 import { provider } from "../../../sdk/node/provider.mjs";
 import { TestGateway } from "../../support/harness.mjs";

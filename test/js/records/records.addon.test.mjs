@@ -1,4 +1,4 @@
-// The record store as JavaScript sees it (js/base/addon.d.ts).
+// The record store as JavaScript sees it (js/lib/addon.d.ts).
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -7,7 +7,7 @@ import os from "node:os";
 import path from "node:path";
 import { after, describe, test } from "node:test";
 import { Worker } from "node:worker_threads";
-import { addon } from "../../../js/base/addon.mjs";
+import { addon } from "../../../js/lib/addon.mjs";
 import { PATIENCE_MS } from "../../support/wait.mjs";
 
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "tap-records-"));
@@ -15,7 +15,7 @@ after(() => fs.rmSync(folder, { recursive: true, force: true }));
 
 let files = 0;
 const newFile = () => path.join(folder, `records-${++files}.sqlite`);
-const module = new URL("../../../js/base/addon.mjs", import.meta.url);
+const module = new URL("../../../js/lib/addon.mjs", import.meta.url);
 
 /** @param {string} code what a process of its own runs, with `records` and `file` */
 function runApart(code, file = newFile()) {

@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
-import { addon } from "../../../js/base/addon.mjs";
+import { addon } from "../../../js/lib/addon.mjs";
 import { root } from "../../../tools/commands.mjs";
 import {
   conformanceRules,
@@ -19,7 +19,7 @@ import {
   readRules,
   securityRules,
   shownByTests,
-  shownIn,
+  findShown,
   unshown,
 } from "../../../tools/conformance.mjs";
 import { conformancePage } from "../../../tools/conformance-page.mjs";
@@ -193,15 +193,15 @@ describe("docs/conformance.md", () => {
     );
     const shows = "// shows: ";
     assert.deepEqual(
-      shownIn("test/native/a_test.cc", `${shows}P-X-1,\n${shows}P-X-2\nTEST(A, B) {}\n`),
+      findShown("test/native/a_test.cc", `${shows}P-X-1,\n${shows}P-X-2\nTEST(A, B) {}\n`),
       [{ name: "A.B", ids: ["P-X-1", "P-X-2"] }],
     );
     assert.deepEqual(
-      shownIn("test/js/a/b.test.mjs", `  ${shows}P-X-1\n  test(\n    \`is \${x} there\`, f);\n`),
+      findShown("test/js/a/b.test.mjs", `  ${shows}P-X-1\n  test(\n    \`is \${x} there\`, f);\n`),
       [{ name: "js/a/b: is … there", ids: ["P-X-1"] }],
     );
     assert.throws(
-      () => shownIn("test/native/a_test.cc", `${shows}P-X-1\n\nTEST(A, B) {}\n`),
+      () => findShown("test/native/a_test.cc", `${shows}P-X-1\n\nTEST(A, B) {}\n`),
       /not directly above a test/,
     );
   });

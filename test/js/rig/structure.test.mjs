@@ -38,27 +38,26 @@ const LIBRARIES = {
 
 /** What a folder of js/ may import at run time, besides itself; a type may come from anywhere. */
 const ROOMS = {
-  base: [],
-  install: ["base"],
-  process: ["base"],
-  git: ["base", "process"],
-  workers: ["base", "process"],
-  projects: ["base", "process"],
-  views: ["base"],
-  registry: ["base"],
-  features: ["base", "process", "sdk"],
-  host: ["base", "process", "projects", "views", "registry", "features", "sdk"],
-  "feature-host": ["base", "process", "registry", "features", "git", "workers", "sdk"],
-  session: ["base"],
-  extension: ["base", "session", "host"],
-  embedded: ["base", "host", "session"],
-  develop: ["base", "process", "host"],
-  doctor: ["base", "process", "projects", "views", "install"],
-  evals: ["base", "process"],
-  command: ["base", "process", "projects", "views", "develop", "install", "doctor", "evals", "sdk"],
+  lib: [],
+  link: ["lib"],
+  process: ["lib"],
+  config: ["lib"],
+  views: ["lib"],
+  install: ["lib"],
+  git: ["lib", "process"],
+  agents: ["lib", "process"],
+  features: ["lib", "config", "sdk"],
+  "feature-host": ["lib", "link", "process", "git", "agents", "features", "sdk"],
+  "gateway-host": ["lib", "process", "config", "views", "features", "feature-host", "sdk"],
+  extension: ["lib", "link", "gateway-host"],
+  embedded: ["lib", "link", "gateway-host", "extension"],
+  develop: ["lib", "link", "process"],
+  doctor: ["lib", "link", "process", "config", "views", "install"],
+  evals: ["lib", "link", "process"],
+  cli: ["lib", "link", "config", "views", "develop", "install", "doctor", "evals", "sdk"],
 };
 
-const LONG_FILE = 400;
+const LONG_FILE = 800;
 const LONG_SUITE = 500;
 
 const layers = Object.keys(LAYERS);
@@ -176,14 +175,12 @@ test("a feature reaches files, programs and the network by its services only, an
   assert.deepEqual([...wrong, ...reached], []);
 });
 
-test("the gateway host and the registry know no feature by name", () => {
+test("the gateway host and the feature host know no feature by name", () => {
   const names = tracked().flatMap(
     (file) => /^js\/features\/([^/]+)\/feature\.mjs$/.exec(file)?.[1] ?? [],
   );
   assert.ok(names.includes("status") && names.includes("records"));
-  const files = tracked().filter((file) =>
-    /^js\/(host|registry|feature-host)\/.*\.mjs$/.test(file),
-  );
+  const files = tracked().filter((file) => /^js\/(gateway-host|feature-host)\/.*\.mjs$/.test(file));
   const wrong = files.filter(
     (file) =>
       importedBy(file).some((one) => /features\/(?!list\.mjs$)/.test(one)) ||
@@ -204,8 +201,8 @@ function importsOf(file, seen = new Set()) {
 }
 
 test("a host without project providers does not load what runs them", () => {
-  const loaded = importsOf("js/host/host.mjs");
-  assert.ok(loaded.has("js/projects/sessions.mjs"), "imports are found at all");
+  const loaded = importsOf("js/gateway-host/main.mjs");
+  assert.ok(loaded.has("js/gateway-host/project-sessions.mjs"), "imports are found at all");
   const heavy = ["node:http", "node:child_process", "jsonc-parser", "js/process/supervisor.mjs"]
     .concat(["ws", "@cfworker/json-schema", "sdk/node/arguments.mjs", "sdk/node/files.mjs"])
     .concat(["js/features/records/span-export.mjs", "js/feature-host/network.mjs"]);

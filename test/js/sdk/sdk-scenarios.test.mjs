@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
-import { inProcess } from "../../../js/host/in-process.mjs";
+import { inProcess } from "../../../js/gateway-host/in-process.mjs";
 import { startTap } from "../../../js/develop/testing.mjs";
 import { provider, ToolError } from "../../../sdk/node/provider.mjs";
 import { TestGateway } from "../../support/harness.mjs";

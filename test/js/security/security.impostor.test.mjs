@@ -6,11 +6,11 @@ import fs from "node:fs";
 import net from "node:net";
 import path from "node:path";
 import { test } from "node:test";
-import { GatewayLink } from "../../../js/session/gateway-link.mjs";
-import { makePrivateFolder, readDescriptor, writePrivate } from "../../../js/base/host-files.mjs";
-import { openControl } from "../../../js/base/control.mjs";
-import { gatewayFiles } from "../../../js/base/paths.mjs";
-import { freePort } from "../../support/cli.mjs";
+import { GatewayLink } from "../../../js/extension/gateway-link.mjs";
+import { makePrivateFolder, readDescriptor, writePrivate } from "../../../js/lib/host-files.mjs";
+import { openControl } from "../../../js/link/control.mjs";
+import { gatewayFiles } from "../../../js/lib/paths.mjs";
+import { findFreePort } from "../../support/cli.mjs";
 import { waitFor } from "../../support/wait.mjs";
 import { withEnvironment } from "../../support/harness.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
@@ -60,7 +60,7 @@ function linking(t, env) {
 
 /** A home with the remains of a gateway: a token, and perhaps a descriptor. @param {import("node:test").TestContext} t */
 async function remains(t) {
-  const env = { COPILOT_HOME: temporaryFolder(t), TAP_GATEWAY_PORT: String(await freePort()) };
+  const env = { COPILOT_HOME: temporaryFolder(t), TAP_GATEWAY_PORT: String(await findFreePort()) };
   const files = gatewayFiles(env);
   writePrivate(files.token, `ptk-${"7".repeat(64)}`);
   return { env, files };
@@ -142,7 +142,7 @@ test("a folder of another user at the link's place is used by neither host nor s
   const env = {
     COPILOT_HOME: deep,
     XDG_RUNTIME_DIR: runtime,
-    TAP_GATEWAY_PORT: String(await freePort()),
+    TAP_GATEWAY_PORT: String(await findFreePort()),
   };
   const files = gatewayFiles(env);
   const folder = path.dirname(files.link);

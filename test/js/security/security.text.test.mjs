@@ -5,7 +5,7 @@ import { spawn } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
-import { addon } from "../../../js/base/addon.mjs";
+import { addon } from "../../../js/lib/addon.mjs";
 import { placeOf, tap } from "../../support/cli-process.mjs";
 import { TestProvider } from "../../support/provider.mjs";
 import { waitFor } from "../../support/wait.mjs";

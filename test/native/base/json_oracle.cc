@@ -1,4 +1,4 @@
-// What the scanner makes of texts, for test/js/base/json.differential.test.mjs to compare with
+// What the scanner makes of texts, for test/js/lib/json.differential.test.mjs to compare with
 // JSON.parse.
 //
 // stdin:  texts, each as its size (4 bytes, little endian) and its bytes.

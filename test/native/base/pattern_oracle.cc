@@ -1,4 +1,4 @@
-// What Pattern makes of patterns, for test/js/base/pattern.differential.test.mjs to compare with
+// What Pattern makes of patterns, for test/js/lib/pattern.differential.test.mjs to compare with
 // RegExp.
 //
 // stdin:  texts, each as its size (4 bytes, little endian) and its bytes: in turn a pattern and a

@@ -1,4 +1,4 @@
-// What C++ makes of texts, for test/js/base/visible.differential.test.mjs to compare with
+// What C++ makes of texts, for test/js/lib/visible.differential.test.mjs to compare with
 // JavaScript.
 //
 // stdin:  texts of UTF-8, a line each.

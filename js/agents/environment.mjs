@@ -1,0 +1,88 @@
+// The environment of workers, made new: what programs need, and what the user's config names.
+
+import path from "node:path";
+
+/**
+ * `workers` of the user's config. `model`: where a job names none.
+ * @typedef {{env?: string[], provider?: Record<string, any>, model?: string}} WorkersConfig
+ */
+/** @typedef {{variables: Record<string, string>, home: string, ownHome: boolean, token?: string}} AgentEnvironment */
+
+const REQUIRED_VARIABLES =
+  /^(PATH|HOME|USER|LOGNAME|USERPROFILE|APPDATA|LOCALAPPDATA|SystemRoot|ComSpec|PATHEXT|SHELL|LANG|LC_\w+|TZ|TMPDIR|TEMP|TMP|XDG_\w+|(HTTPS?|NO)_PROXY|NODE_EXTRA_CA_CERTS|SSL_CERT_FILE|COPILOT_CACHE_HOME)$/i;
+/** Of the session that started us, or what would change what its shells do. */
+const BLOCKED_VARIABLES =
+  /^(EXTENSION_PATH|SESSION_ID|COPILOT_EXTENSION_PARENT_PID|COPILOT_ALLOW_ALL|COPILOT_HOME|GIT_CONFIG_\w+|TAP_\w+)$/;
+/** In the CLI's order. They go to the CLI and not to the shells of its agents. */
+const TOKENS = ["COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN"];
+const PROVIDER_TYPES = ["openai", "azure", "anthropic"];
+
+/** @param {WorkersConfig} config @returns {string} what is wrong with it; "": nothing */
+export function findConfigProblem({ env = [], provider }) {
+  const bad = env.find((name) => !/^[A-Za-z_]\w*$/.test(name) || BLOCKED_VARIABLES.test(name));
+  if (bad !== undefined) return `workers.env: ${JSON.stringify(bad)} is not passed to workers`;
+  if (provider === undefined) return "";
+  if (typeof provider.baseUrl !== "string" || !/^https?:\/\//.test(provider.baseUrl)) {
+    return "workers.provider.baseUrl: expected a URL that begins with http:// or https://";
+  }
+  if (!PROVIDER_TYPES.includes(provider.type ?? "openai")) {
+    return `workers.provider.type: expected one of ${PROVIDER_TYPES.join(", ")}`;
+  }
+  return "";
+}
+
+/**
+ * @param {WorkersConfig} config @param {string} userHome COPILOT_HOME of the user
+ * @param {NodeJS.ProcessEnv} env from which the variables come
+ * @param {string} owner names this process: what outlives it is found by it
+ * @returns {AgentEnvironment} with a home of its own where workers do not need the user's login
+ */
+export function createEnvironment(config, userHome, env, owner) {
+  const names = new Set(config.env ?? []);
+  const passed = Object.entries(env).filter(
+    ([name, value]) =>
+      value !== undefined &&
+      !TOKENS.includes(name) &&
+      !BLOCKED_VARIABLES.test(name) &&
+      (REQUIRED_VARIABLES.test(name) || names.has(name)),
+  );
+  const token = TOKENS.filter((name) => names.has(name))
+    .map((name) => env[name])
+    .find(Boolean);
+  const ownHome = config.provider !== undefined || token !== undefined;
+  const home = ownHome ? path.join(userHome, "tap", "workers") : userHome;
+  const variables = /** @type {Record<string, string>} */ ({
+    ...Object.fromEntries(passed),
+    COPILOT_HOME: home,
+    COPILOT_AUTO_UPDATE: "false",
+    TAP_WORKER: "1",
+    TAP_WORKER_OWNER: owner,
+  });
+  return { variables, home, ownHome, token };
+}
+
+const PROVIDER_NAMES = /** @type {const} */ ({
+  type: "COPILOT_PROVIDER_TYPE",
+  baseUrl: "COPILOT_PROVIDER_BASE_URL",
+  apiKey: "COPILOT_PROVIDER_API_KEY",
+  bearerToken: "COPILOT_PROVIDER_BEARER_TOKEN",
+  wireApi: "COPILOT_PROVIDER_WIRE_API",
+});
+
+const LOOPBACK = /^https?:\/\/(localhost|127(\.\d+){3}|\[::1\])(:|\/|$)/i;
+
+/**
+ * For `copilot -p`, whose shells do not get them. Offline with a model on this machine: it does not wait for others.
+ * @param {AgentEnvironment} place @param {WorkersConfig} config @param {boolean} web whether the job may reach hosts
+ */
+export function promptVariables({ variables, token }, { provider }, web) {
+  const named = Object.entries(PROVIDER_NAMES).flatMap(([field, name]) =>
+    provider?.[field] === undefined ? [] : [[name, String(provider[field])]],
+  );
+  return {
+    ...variables,
+    ...(token !== undefined && { COPILOT_GITHUB_TOKEN: token }),
+    ...(provider && !web && LOOPBACK.test(provider.baseUrl) && { COPILOT_OFFLINE: "true" }),
+    ...Object.fromEntries(named),
+  };
+}

@@ -1,0 +1,154 @@
+// What both ways of running a job share: its bounds, its events, its reasons to stop, and its result.
+
+import fs from "node:fs";
+import os from "node:os";
+import { toOutcome } from "./job.mjs";
+import { resolved } from "./shell/paths.mjs";
+import { refusal } from "./permissions.mjs";
+import { Progress } from "./progress.mjs";
+import { noTotals } from "./usage.mjs";
+
+/** @typedef {import("./job.mjs").Job} Job */
+/** @typedef {import("./job.mjs").Result} Result */
+/** @typedef {import("./job.mjs").WorkerEvent} WorkerEvent */
+
+const TICK_MS = 250;
+
+/** A folder of the root, as a shell reads its name: with * and the like. @param {string} folder */
+function existsInRoot(folder) {
+  if (!/[*?[{]/.test(folder)) return fs.existsSync(folder);
+  const pattern = folder
+    .slice(1)
+    .replace(/[.+^$()|\\]/g, "\\$&")
+    .replace(/(\{[^}]*\}?|\[[^\]]*\]?|\*)+/g, ".*")
+    .replaceAll("?", ".");
+  return fs.readdirSync("/").some((name) => new RegExp(`^${pattern}$`).test(name));
+}
+
+/** @param {Job} job @param {string[]} more folders of the CLI's own for this session */
+export function createBounds(job, more = []) {
+  return {
+    cwd: resolved(job.cwd),
+    checkout: job.checkout === undefined ? undefined : resolved(job.checkout),
+    folders: [...(job.allowedFolders ?? []), ...more].map(resolved),
+    hosts: job.allowedUrls ?? [],
+    tools: (job.tools ?? []).map(({ name }) => name),
+    home: os.homedir(),
+    resolve: resolved,
+    exists: existsInRoot,
+  };
+}
+
+/** @param {any} request @param {import("./permissions.mjs").Bounds} bounds @returns {string} why not; "": it may */
+export function decidePermission(request, bounds) {
+  try {
+    return refusal(request, bounds);
+  } catch {
+    return "tap: the request could not be read.";
+  }
+}
+
+/** @param {Job} job @param {string} tool @param {unknown} args @returns {Promise<string>} why not; "": it may */
+export async function checkSessionRules(job, tool, args) {
+  try {
+    return String((await job.mayUse(tool, args)) ?? "");
+  } catch {
+    return "tap: the rules of the session that started this job could not be asked.";
+  }
+}
+
+/** A job in its run: what is known of it, and the wait for a reason to go on. */
+export class JobRun {
+  progress;
+  #job;
+  #onEvent;
+  #startedAt = performance.now();
+  #timer;
+  #wake = () => {};
+  /** @type {string | undefined} */
+  #lossReason;
+
+  /** @param {Job} job @param {(event: WorkerEvent) => void} onEvent */
+  constructor(job, onEvent) {
+    this.#job = job;
+    this.#onEvent = onEvent;
+    this.progress = new Progress(job, this.#startedAt);
+    this.#timer = setInterval(() => {
+      this.progress.tick(performance.now());
+      this.#checkSettled();
+    }, TICK_MS);
+    job.signal?.addEventListener("abort", this.#onAbort);
+    if (job.signal?.aborted) this.#onAbort();
+  }
+
+  #onAbort = () => {
+    this.progress.stop(toOutcome("ABORTED", "the job was cancelled"));
+    this.#checkSettled();
+  };
+
+  #checkSettled() {
+    const { over, stopping } = this.progress;
+    if (over || stopping || this.#lossReason !== undefined) this.#wake();
+  }
+
+  /** @param {any} event of the CLI */
+  handleEvent(event) {
+    for (const one of this.progress.handleEvent(event, performance.now())) this.#show(one);
+    this.#checkSettled();
+  }
+
+  /** @param {WorkerEvent} event */
+  #show(event) {
+    try {
+      this.#onEvent(event);
+    } catch {
+      // the caller's own
+    }
+  }
+
+  /** Nothing more comes. @param {string} why */
+  markLost(why) {
+    this.#lossReason ??= why;
+    this.#checkSettled();
+  }
+
+  /** Until the job is over, is to stop, or is lost. */
+  async waitUntilSettled() {
+    const settled = new Promise((resolve) => (this.#wake = () => resolve(undefined)));
+    this.#checkSettled();
+    await settled;
+  }
+
+  get isLost() {
+    return this.#lossReason !== undefined && !this.progress.over;
+  }
+
+  /** @param {Partial<Result>} more @returns {Result} */
+  result(more = {}) {
+    clearInterval(this.#timer);
+    this.#job.signal?.removeEventListener("abort", this.#onAbort);
+    const { turns, summary, used } = this.progress;
+    const sessionMs = Math.round(performance.now() - this.#startedAt);
+    return {
+      ...this.progress.outcome(this.#lossReason),
+      sessionId: this.#job.sessionId,
+      turns,
+      summary,
+      session: "kept",
+      totals: used,
+      ...more,
+      usage: { ...(more.usage ?? used), sessionMs },
+    };
+  }
+}
+
+/** Of a job that has not begun. @param {Job} job @param {import("./job.mjs").Outcome} outcome @returns {Result} */
+export const createUnstartedResult = (job, outcome) => ({
+  ...outcome,
+  sessionId: String(job.sessionId),
+  turns: 0,
+  summary: "",
+  session: "kept",
+  totals: job.totals ?? noTotals(),
+  usage: { ...noTotals(), sessionMs: 0 },
+});

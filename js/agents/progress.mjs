@@ -1,0 +1,213 @@
+// What is known of a running job: the CLI's events go in, with the time; what people are shown and whether the job
+// must stop come out. It does nothing itself. The events of a server's session and of `copilot -p` are the same.
+
+import { redactLine, redactLines } from "../lib/redact.mjs";
+import { shortenText } from "../lib/visible.mjs";
+import { DEFAULT_TIMEOUT_MS, DEFAULT_TURNS, classifyFailure, toOutcome } from "./job.mjs";
+import { noTotals, requestTotals, sum } from "./usage.mjs";
+
+/** @typedef {import("./job.mjs").Outcome} Outcome */
+/** @typedef {import("./job.mjs").WorkerEvent} WorkerEvent */
+
+const MAX_LINE = 300;
+const MAX_SUMMARY = 8 * 1024;
+const MAX_SCANNED = 4096;
+/** Between two lines of output that are shown. */
+const LINE_MS = 200;
+/** The CLI repeats a request that was refused for its rate. Longer than this is a pause for the caller. */
+const RATE_LIMIT_MS = 30_000;
+const MAX_RETRY_S = 3600;
+const DEFAULT_RETRY_S = 60;
+const REFUSAL_CODES = new Set(["denied", "rejected"]);
+
+/** @param {unknown} text @returns {string} one line */
+const oneLine = (text) => shortenText(redactLine(String(text ?? "").trim()), MAX_LINE);
+
+/** @param {unknown} text @returns {string} its last line that is not blank */
+function lastLine(text) {
+  const end = String(text ?? "").slice(-MAX_SCANNED);
+  return oneLine(
+    end
+      .trimEnd()
+      .split(/[\r\n]/)
+      .at(-1),
+  );
+}
+
+/** Several lines. @param {string} text */
+const formatSummary = (text) =>
+  shortenText(redactLines(text.replaceAll("\r\n", "\n")), MAX_SUMMARY);
+
+/** @param {any} args of a tool @returns {string} the part that says most */
+function argumentWords(args) {
+  const first = args?.command ?? args?.path ?? args?.url ?? args?.query ?? args?.pattern;
+  return oneLine(first ?? JSON.stringify(args ?? {})?.slice(0, MAX_SCANNED));
+}
+
+/** @param {any} data of `session.error` */
+const isRateLimit = ({ statusCode, errorType }) =>
+  statusCode === 429 || /rate.?limit/i.test(String(errorType));
+
+export class Progress {
+  turns = 0;
+  /** Of requests seen so far; the CLI's totals are better where it can be asked. */
+  used = noTotals();
+  /** The job's turn is over: there is nothing to wait for. */
+  over = false;
+  #maxTurns;
+  #deadline;
+  #started = false;
+  #lastMessage = "";
+  #aborted = false;
+  /** @type {any} */
+  #error;
+  /** @type {Outcome | undefined} */
+  #stopOutcome;
+  #lineAt = -Infinity;
+  #line = "";
+  /** A line that came too soon after the one before. */
+  #pendingLine = "";
+  /** Since the first refusal for the rate in a row. @type {number | undefined} */
+  #limitedAt;
+
+  /** @param {{maxTurns?: number, timeout?: number}} job @param {number} now ms */
+  constructor({ maxTurns = DEFAULT_TURNS, timeout = DEFAULT_TIMEOUT_MS }, now) {
+    this.#maxTurns = maxTurns;
+    this.#deadline = { at: now + timeout, ms: timeout };
+  }
+
+  /** The last message of the agent. */
+  get summary() {
+    return formatSummary(this.#lastMessage);
+  }
+
+  /** Whether the job must stop. */
+  get stopping() {
+    return this.#stopOutcome !== undefined;
+  }
+
+  /** The job's message is sent: what comes is about it. */
+  begin() {
+    this.#started = true;
+  }
+
+  /** The first reason counts, and none after the end. @param {Outcome} outcome */
+  stop(outcome) {
+    if (!this.over) this.#stopOutcome ??= outcome;
+  }
+
+  /** @param {number} now */
+  tick(now) {
+    const { at, ms } = this.#deadline;
+    if (now >= at) this.stop(toOutcome("TIMEOUT", `not done after ${ms / 1000} s`));
+    if (this.#limitedAt !== undefined && now - this.#limitedAt >= RATE_LIMIT_MS)
+      this.#stopForRateLimit();
+  }
+
+  /** @param {any} event of the CLI @param {number} now @returns {WorkerEvent[]} */
+  handleEvent({ type, data = {}, agentId }, now) {
+    if (type === "assistant.usage") {
+      this.used = sum(this.used, requestTotals(data));
+      this.#limitedAt = undefined;
+    }
+    if (!agentId) this.#state(type, data, now);
+    if (type === "assistant.message" && !agentId) return this.#message(data);
+    if (type === "tool.execution_partial_result") return this.#output(data.partialOutput, now);
+    if (type === "tool.execution_start") {
+      return [{ kind: "tool", tool: oneLine(data.toolName), text: argumentWords(data.arguments) }];
+    }
+    if (type !== "tool.execution_complete") return [];
+    const refused = REFUSAL_CODES.has(data.error?.code);
+    return refused
+      ? [{ kind: "refused", text: oneLine(data.error.message) }]
+      : this.#flushLine(now);
+  }
+
+  /** @param {string} type @param {any} data @param {number} now */
+  #state(type, data, now) {
+    if (!this.#started) return; // of an earlier run of the session
+    if (type === "assistant.turn_start") this.#turn();
+    if (type === "abort") this.#aborted = true;
+    if (type === "session.error") this.#error ??= data;
+    if (type === "model.call_failure" && data.statusCode === 429) this.#handleRateLimit(now);
+    if (type !== "session.idle") return;
+    this.#aborted ||= data.aborted === true;
+    this.over = true;
+  }
+
+  /** The last line of `copilot -p`, once its process has ended. @param {number} exitCode of that line */
+  end(exitCode) {
+    this.over = true;
+    if (exitCode !== 0) this.#error ??= { message: `the CLI's result is exit code ${exitCode}` };
+  }
+
+  #turn() {
+    if (this.turns < this.#maxTurns) this.turns += 1;
+    else this.stop(toOutcome("MAX_TURNS", `not done after ${this.#maxTurns} turns`));
+  }
+
+  /** @param {any} data @returns {WorkerEvent[]} */
+  #message({ content }) {
+    if (typeof content !== "string" || content.trim() === "") return [];
+    this.#lastMessage = content.slice(0, MAX_SUMMARY * 2);
+    return [{ kind: "message", text: oneLine(content) }];
+  }
+
+  /** @param {unknown} text @param {number} now @returns {WorkerEvent[]} */
+  #output(text, now) {
+    const line = lastLine(text);
+    if (line === "" || line === this.#line) return [];
+    this.#pendingLine = line;
+    return now - this.#lineAt < LINE_MS ? [] : this.#flushLine(now);
+  }
+
+  /** The last line of a tool is shown in any case. @param {number} now @returns {WorkerEvent[]} */
+  #flushLine(now) {
+    const line = this.#pendingLine;
+    this.#pendingLine = "";
+    if (line === "") return [];
+    this.#line = line;
+    this.#lineAt = now;
+    return [{ kind: "line", text: line }];
+  }
+
+  /** By the model's server, for the rate: once may pass. @param {number} now */
+  #handleRateLimit(now) {
+    if (this.#limitedAt === undefined) this.#limitedAt = now;
+    else this.#stopForRateLimit(Math.ceil((now - this.#limitedAt) / 1000));
+  }
+
+  /** @param {number} [seconds] that the CLI has waited between two requests */
+  #stopForRateLimit(seconds = DEFAULT_RETRY_S) {
+    const retryAfter = Math.min(MAX_RETRY_S, Math.max(1, seconds));
+    this.stop({
+      ...toOutcome("RATE_LIMITED", "the model's server refuses requests for their rate"),
+      retryAfter,
+    });
+  }
+
+  /**
+   * "Done" is never an exit code: a turn that came to its end, with a message, without an error or an abort.
+   * @param {string} [lost] why nothing more can come, where the job did not end
+   * @returns {Outcome}
+   */
+  outcome(lost) {
+    if (this.#stopOutcome) return this.#stopOutcome;
+    if (lost !== undefined && (!this.over || this.#aborted)) {
+      return toOutcome("SERVER_LOST", lost);
+    }
+    if (this.#error) return this.#failure(this.#error);
+    if (this.#aborted) return toOutcome("ABORTED", "the run was aborted");
+    if (!this.over) return toOutcome("SERVER_LOST", "the run did not come to an end");
+    if (this.#lastMessage === "")
+      return toOutcome("NO_RESULT", "the agent ended without a message");
+    return { status: "succeeded" };
+  }
+
+  /** @param {any} data of `session.error` @returns {Outcome} */
+  #failure(data) {
+    const message = oneLine(data.message) || "the model gave an error";
+    if (!isRateLimit(data)) return classifyFailure("MODEL", message);
+    return { ...toOutcome("RATE_LIMITED", message), retryAfter: DEFAULT_RETRY_S };
+  }
+}

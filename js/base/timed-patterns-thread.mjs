@@ -1,9 +1,0 @@
-// The thread of timed-patterns.mjs.
-
-import { parentPort, workerData } from "node:worker_threads";
-import { compiled } from "./timed-patterns.mjs";
-
-parentPort?.postMessage("ready");
-for (const { pattern, text } of workerData) {
-  parentPort?.postMessage(compiled(pattern).test(text) ? "yes" : "no");
-}

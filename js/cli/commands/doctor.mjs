@@ -1,0 +1,47 @@
+// `doctor`: why a tool is missing (docs/troubleshooting.md).
+
+import { EXIT } from "../exit.mjs";
+import { getEnvironment } from "../options.mjs";
+import { Output } from "../../views/output.mjs";
+
+/** @param {string | undefined} text */
+const parseColumns = (text) => (/^\d{1,4}$/.test(text ?? "") ? Number(text) : undefined);
+
+/** @param {import("../options.mjs").CommandOptions & {tool?: string, verbose: boolean, columns?: string}} given */
+async function run(given) {
+  const output = new Output(given, { columns: parseColumns(given.columns) });
+  const { tool } = given;
+  const { examine } = await import("../../doctor/checks.mjs");
+  const { gatherFacts } = await import("../../doctor/facts.mjs");
+  const { show } = await import("../../doctor/report.mjs");
+  const place = await gatherFacts({ env: getEnvironment(given), cwd: process.cwd(), tool });
+  const checks = examine(place);
+  const well = checks.every(({ status }) => status !== "failed");
+  output.result({ well, ...(tool !== undefined && { tool }), checks }, () =>
+    show(output, checks, { tool, verbose: given.verbose }),
+  );
+  return well ? EXIT.done : EXIT.notDone;
+}
+
+/** @type {import("../options.mjs").Command} */
+export default {
+  command: "doctor [tool]",
+  describe: "find out why a tool is missing",
+  about:
+    "Checks everything between a provider and the model, in the order in which a call depends " +
+    "on it, and shows the first problem with its fix. With a tool, it says why the model does " +
+    "not have that tool. The doctor changes no setting, and installs and ends nothing. It " +
+    "runs node and copilot --version for at most 5 s (that may unpack the CLI), connects once " +
+    "as a provider would, and writes a small temporary file if the disk is nearly full.",
+  positionals: { tool: { describe: "the name of a tool that should be there" } },
+  options: {
+    verbose: { short: "v", describe: "also show the checks that passed", type: "boolean" },
+    columns: { hidden: true },
+  },
+  examples: [
+    ["$0 doctor", "is all well?"],
+    ["$0 doctor get_weather", "why does the model not have it?"],
+  ],
+  handler: run,
+  farewellMs: 500, // what hung while it was examined may hang on
+};

@@ -1,0 +1,217 @@
+// `emit`: background commands and prompts of a session and its folder, as the tools of the group `emitters` see them.
+
+import fs from "node:fs";
+import { bySessionUse } from "../../lib/inspection.mjs";
+import { inLine } from "../../lib/visible.mjs";
+import { faint, Output } from "../../views/output.mjs";
+import { clock, localTime } from "../../views/wording.mjs";
+import { Failure, usage, pause, runInterruptible } from "../exit.mjs";
+import { withGateway } from "../gateway.mjs";
+import { getGatewayFiles, FOLLOW, isRunByAgent } from "../options.mjs";
+import { findSession } from "../reference.mjs";
+
+/** @typedef {import("../../link/control.mjs").Control} Control */
+/** @typedef {import("../../link/control.mjs").InspectedSession} InspectedSession */
+/**
+ * @typedef {import("../options.mjs").CommandOptions & {action: string, name?: string, session?: string,
+ *   prompt?: string, every?: string, cron?: string, inject?: string[], surface?: string[], drop?: string[],
+ *   stderr: boolean, last: string, follow: boolean, rest: string[]}} EmitOptions
+ * @typedef {{at: string, outcome: string, text: string, emitter: string, number: number}} Line
+ */
+
+const POLL_MS = 500;
+const OUTCOMES = /** @type {const} */ (["drop", "inject", "surface"]);
+
+/** The one that is named, that of this folder, or the one last used. @param {InspectedSession[]} sessions @param {string} [wanted] */
+function resolveSession(sessions, wanted) {
+  const open = sessions.filter(({ ending }) => !ending).toSorted(bySessionUse);
+  if (wanted !== undefined) return findSession(open, wanted);
+  const here = fs.realpathSync(process.cwd());
+  const found = open.find(({ cwd }) => cwd === here) ?? open[0];
+  if (found) return found;
+  throw new Failure("there is no session", {
+    advice: "one starts with the Copilot CLI",
+    code: "INVALID_SESSION",
+  });
+}
+
+/** @param {Control} control @param {InspectedSession} session @param {object} what @returns {Promise<any>} */
+async function requestEmitters(control, session, what) {
+  const asked = { name: "tap-emit", arguments: JSON.stringify(what), session: session.id };
+  const { text } = await control.request("features.command", asked);
+  if (!text.startsWith("{")) throw new Failure(text.replace(/^tap: /, ""));
+  const { answer, error } = JSON.parse(text);
+  if (error !== undefined) throw new Failure(error, { code: "REFUSED" });
+  return answer;
+}
+
+/** Rules in the order drop, inject, surface: what is dropped is not told. @param {EmitOptions} given */
+const listRules = (given) =>
+  OUTCOMES.flatMap((outcome) => (given[outcome] ?? []).map((match) => ({ match, outcome })));
+
+/** @param {EmitOptions} given */
+function createStartRequest(given) {
+  const { name, prompt, every, cron, stderr, rest: argv } = given;
+  if (!name) {
+    throw usage("say a name, and after -- a command", "copilot-tap emit start build -- make watch");
+  }
+  const rules = listRules(given);
+  return {
+    do: "start",
+    name,
+    ...(argv.length === 1 && { command: argv[0] }),
+    ...(argv.length > 1 && { argv }),
+    ...(prompt !== undefined && { prompt }),
+    ...(every !== undefined && { every }),
+    ...(cron !== undefined && { cron }),
+    ...(stderr && { includeStderr: true }),
+    ...(rules.length > 0 && { eventFilter: rules }),
+  };
+}
+
+/** @param {EmitOptions} given */
+function parseCount({ last }) {
+  if (/^[1-9]\d{0,2}$/.test(last) && Number(last) <= 200) return Number(last);
+  throw usage(`--last must be 1 to 200 (got "${last}")`);
+}
+
+/** @param {Output} output @param {Line} line */
+function showLine(output, line) {
+  // A text of several lines is one entry: no line of it looks like an entry of its own.
+  const [first, ...more] = line.text.split("\n");
+  output.item(line, () => {
+    output.print(faint(`${localTime(line.at).slice(11)} ${line.outcome.padEnd(7)}`), ` ${first}`);
+    for (const each of more) output.print(faint(`${" ".repeat(20)} │ ${each}`));
+  });
+}
+
+/** @param {Control} control @param {InspectedSession} session @param {Output} output @param {EmitOptions} given */
+async function history(control, session, output, given) {
+  const what = { do: "history", channel: given.name, limit: parseCount(given) };
+  const first = await requestEmitters(control, session, what);
+  if (!given.follow) {
+    return output.result(first, () =>
+      first.lines.forEach((/** @type {Line} */ line) => showLine(output, line)),
+    );
+  }
+  /** The newest that was shown of each emitter of the stream. @type {Map<string, number>} */
+  const last = new Map();
+  const show = (/** @type {Line[]} */ lines) => {
+    // After a restart the numbers begin again.
+    for (const { emitter, number } of lines.slice(-1)) {
+      if (number < (last.get(emitter) ?? 0)) last.delete(emitter);
+    }
+    for (const line of lines) {
+      if (line.number <= (last.get(line.emitter) ?? 0)) continue;
+      last.set(line.emitter, line.number);
+      showLine(output, line);
+    }
+  };
+  show(first.lines);
+  await runInterruptible(async (ending) => {
+    for (; !ending.aborted; await pause(POLL_MS, ending)) {
+      show((await requestEmitters(control, session, { ...what, limit: 200 })).lines);
+    }
+  });
+}
+
+/** @param {Output} output @param {Record<string, any>} view perhaps in short: many are */
+function showEmitter(output, { name, state, does, runs, what, lines, next }) {
+  if (lines === undefined) return output.print(`${inLine(name)}  ${state}`);
+  output.print(`${inLine(name)}  ${state}, ${does}, ${runs} ${runs === 1 ? "run" : "runs"}`);
+  output.print(faint(`  ${what}`));
+  const { kept, dropped, surfaced, injected } = lines;
+  const counts = `${kept} kept, ${dropped} dropped, ${surfaced} shown, ${injected} for the model`;
+  output.print(faint(`  lines: ${counts}`));
+  if (next) output.print(faint(`  next: ${clock(Date.parse(next[0]))}`));
+}
+
+/** @param {Output} output @param {any} answer */
+function showTest(output, { tried }) {
+  const { lines, outcomes, told } = tried;
+  const counts = Object.entries(outcomes).map(([outcome, count]) => `${count} ${outcome}`);
+  output.print(`Of the last ${lines} lines: ${counts.join(", ") || "none"}`);
+  told.forEach((/** @type {Line} */ line) =>
+    output.print(faint(`${line.outcome.padEnd(7)}`), ` ${line.text}`),
+  );
+}
+
+/** @param {EmitOptions} given */
+async function run(given) {
+  const output = new Output(given);
+  const { action, name } = given;
+  if (action !== "list" && !name) throw usage(`say which: copilot-tap emit ${action} <name>`);
+  if (isRunByAgent() && (action === "start" || action === "stop")) {
+    throw new Failure("the agent starts and stops emitters with its own tools", {
+      advice: "call tap_tools with the group emitters",
+      code: "NOT_FOR_THE_AGENT",
+    });
+  }
+  const what = { start: () => createStartRequest(given), list: () => ({ do: "list" }) }[action];
+  await withGateway(getGatewayFiles(given), async (control) => {
+    const session = resolveSession((await control.inspect()).sessions, given.session);
+    if (action === "history") return history(control, session, output, given);
+    const rules = { eventFilter: listRules(given) };
+    const asked = what?.() ?? { do: action, name, ...(action === "test" && rules) };
+    const answer = await requestEmitters(control, session, asked);
+    output.result(answer, () => {
+      if (action === "test") return showTest(output, answer);
+      const all = action === "list" ? answer.emitters : [answer];
+      const { configured = [] } = answer;
+      if (all.length + configured.length === 0) {
+        output.print("No emitter is here. copilot-tap emit start begins one.");
+      }
+      all.forEach((/** @type {any} */ one) => showEmitter(output, one));
+      for (const { name: label, file, allowed } of configured) {
+        const how = allowed ? "not started: copilot-tap emit start and its name" : "not allowed";
+        output.print(`${inLine(label)}  ${how}`);
+        output.print(faint(`  in the ${file === "user" ? "user" : "project"}'s config`));
+      }
+      if (answer.more) output.print(`and ${answer.more} more`);
+    });
+  });
+}
+
+/** @param {string} describe */
+const patterns = (describe) => /** @type {const} */ ({ describe, multiple: true });
+
+/** @type {import("../options.mjs").Command} */
+export default {
+  command: "emit [action] [name]",
+  takesRest: true,
+  describe: "run commands and prompts in the background of a session",
+  usages: ["emit [list|start|stop|test|history] [name] [-- command]"],
+  about:
+    "`start` runs, for the session of this folder, a command, a prompt (--prompt), or the " +
+    "emitter of that name in a config. A stream keeps what the command writes, and " +
+    "--inject puts matching lines before the model. " +
+    "`test` says what the given rules would have done to the last 200 lines. `history` shows a stream; " +
+    "-f follows it.",
+  positionals: {
+    action: {
+      describe: "what to do",
+      choices: ["list", "start", "stop", "test", "history"],
+      default: "list",
+    },
+    name: { describe: "of the emitter, or of the stream" },
+  },
+  options: {
+    session: { describe: "its id, the beginning of one, or its label" },
+    prompt: { describe: "a prompt for the agent" },
+    every: { describe: "how often: 30s, 5m, 2h, 1d or idle" },
+    cron: { describe: "a cron expression of five fields" },
+    inject: patterns("put lines that match this pattern before the model"),
+    surface: patterns("show lines that match it in the timeline"),
+    drop: patterns("drop lines that match it"),
+    stderr: { describe: "also read stderr", type: "boolean" },
+    last: { short: "n", describe: "at most this many lines; default: 20", default: "20" },
+    follow: FOLLOW,
+  },
+  examples: [
+    ["$0 emit", "what runs"],
+    ["$0 emit start build --inject 'error' -- npm run watch", "tell the agent of errors"],
+    ["$0 emit test build --inject 'warning'", "what that rule would have done"],
+    ["$0 emit history build -f", "its lines, as they come"],
+  ],
+  handler: run,
+};

@@ -1,0 +1,303 @@
+// `plan`: plans of agents and commands (docs/plans.md), for people and for CI.
+
+import { randomBytes } from "node:crypto";
+import { openControl } from "../../link/control.mjs";
+import { inLine } from "../../lib/visible.mjs";
+import { Output } from "../../views/output.mjs";
+import { EXIT, Failure, usage, runInterruptible } from "../exit.mjs";
+import { openOrStartGateway } from "../gateway.mjs";
+import { getEnvironment, getGatewayFiles, isRunByAgent } from "../options.mjs";
+import {
+  createPlanClient,
+  cliFor,
+  parseReference,
+  parseBudget,
+  withOptions,
+} from "../plan/client.mjs";
+import {
+  createChangePrinter,
+  followLog,
+  followPlan,
+  followToEnd,
+  showLog,
+} from "../plan/follow.mjs";
+import { formatMermaid } from "../plan/graph.mjs";
+import { land } from "../plan/land.mjs";
+import { clean, importPlan, restore } from "../plan/restore.mjs";
+import { readPlan } from "../plan/plan-file.mjs";
+import { showDiff, showList, showNode, showPlan } from "../plan/show.mjs";
+import { requireConfirmation } from "../confirm.mjs";
+
+/** @typedef {import("../plan/client.mjs").SendRequest} SendRequest */
+/**
+ * @typedef {import("../options.mjs").CommandOptions & {action: string, target?: string, phase?: string,
+ *   follow: boolean, detach: boolean, yes: boolean, fromStart: boolean, instructions?: string,
+ *   budget?: string, tokens?: string, format: string, to?: string}} PlanOptions
+ * @typedef {{given: PlanOptions, target: string, output: Output, ask: SendRequest}} ActionContext
+ * @typedef {object} Action
+ * @property {"file" | "plan" | "node" | "either" | "none"} target
+ * @property {string} [tool] what the agent has instead; "": nothing
+ * @property {(asked: ActionContext) => Promise<import("../options.mjs").Exit>} run
+ */
+
+/** Of a plan. */
+const newId = () => `p${randomBytes(4).toString("hex")}`;
+
+/** @param {Output} output @param {string[]} notes */
+const printNotes = (output, notes) => notes.forEach((note) => output.print(`note: ${note}`));
+
+/** @param {ActionContext} asked */
+async function runFile({ given, target, output, ask }) {
+  const plan = await readPlan(target);
+  const { planId, notes } = await ask({ do: "create", as: newId(), plan, ...(await cliFor(plan)) });
+  if (given.detach) {
+    return output.result({ planId, notes }, () => {
+      printNotes(output, notes);
+      output.print(`plan ${planId} runs: copilot-tap plan watch ${planId}`);
+    });
+  }
+  output.item({ planId, notes }, () => {
+    printNotes(output, notes);
+    output.print(`plan ${planId} runs`);
+  });
+  return runInterruptible((ending) => followToEnd(ask, planId, output, ending));
+}
+
+/** @param {ActionContext} asked */
+async function validate({ target, output, ask }) {
+  const { notes } = await ask({ do: "validate", plan: await readPlan(target) });
+  output.result({ valid: true, notes }, () => {
+    printNotes(output, notes);
+    output.print(`${target} can be run`);
+  });
+}
+
+/** @param {ActionContext} asked */
+async function list({ output, ask }) {
+  /** @type {any[]} */
+  const plans = [];
+  let cursor;
+  do {
+    const page = await ask({ do: "list_copilot_plans", args: { cursor } });
+    plans.push(...page.plans);
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+  output.result({ plans }, () => showList(output, plans));
+}
+
+/** @param {ActionContext} asked */
+async function show({ target, output, ask }) {
+  const of = parseReference(target, { node: "may" });
+  const answer = await ask({ do: of.nodeId ? "node" : "show", ...of });
+  output.result(answer, () => (of.nodeId ? showNode : showPlan)(output, answer));
+}
+
+/** @param {ActionContext} asked */
+async function logs({ given, target, output, ask }) {
+  const of = { ...parseReference(target, { node: "must" }), phase: given.phase };
+  if (!given.follow) return showLog(ask, of, output);
+  await runInterruptible((ending) => followLog(ask, of, output, ending));
+}
+
+/** @param {ActionContext} asked */
+async function watch({ target, output, ask }) {
+  const { planId } = parseReference(target, { node: "no" });
+  if (output.json) {
+    await runInterruptible((ending) =>
+      followPlan(ask, planId, createChangePrinter(output), ending),
+    );
+    return;
+  }
+  if (!process.stdin.isTTY || !process.stdout.isTTY || process.env.TERM === "dumb") {
+    const advice = "copilot-tap plan show shows the same once, watch --json each change";
+    throw usage("plan watch needs a terminal that can move its cursor", advice);
+  }
+  await ask({ do: "show", planId }); // that there is one is known before the screen is taken
+  const { watch: watchOnScreen } = await import("../plan/watch.mjs");
+  await watchOnScreen(ask, planId);
+}
+
+/** @param {Output} output @param {any} plan */
+const printState = (output, plan) =>
+  output.result(plan, () => output.print(`plan ${plan.planId}: ${plan.summary}`));
+
+/** @param {string} tool @returns {(asked: ActionContext) => Promise<void>} what takes nothing but the plan */
+const createToolAction =
+  (tool) =>
+  async ({ target, output, ask }) => {
+    const { planId } = parseReference(target, { node: "no" });
+    printState(output, await ask({ do: tool, args: { planId } }));
+  };
+
+/** @param {ActionContext} asked */
+async function cancel({ given, target, output, ask }) {
+  const { planId, name, counts, endedAt } = await ask({
+    do: "show",
+    ...parseReference(target, { node: "no" }),
+  });
+  const running = counts.running ? `, ${counts.running} running` : "";
+  const isOver = endedAt !== undefined; // which the answer says
+  if (!isOver)
+    await requireConfirmation(output, given, `Cancel plan ${planId} (${inLine(name)}${running})?`);
+  printState(output, await ask({ do: "cancel_copilot_plan", args: { planId } }));
+}
+
+/** @param {ActionContext} asked */
+async function remove({ given, target, output, ask }) {
+  const { planId, name } = await ask({ do: "show", ...parseReference(target, { node: "no" }) });
+  await requireConfirmation(
+    output,
+    given,
+    `Delete plan ${planId} (${inLine(name)}) and its worktrees?`,
+  );
+  const answer = await ask({ do: "delete_copilot_plan", args: { planId } });
+  output.result(answer, () => {
+    output.print(`plan ${planId} is deleted`);
+    for (const why of answer.stay) output.print(why);
+    if (answer.next) output.print(answer.next);
+  });
+  return answer.stay.length > 0 ? EXIT.notDone : EXIT.done;
+}
+
+/** @param {ActionContext} asked */
+async function retry({ given, target, output, ask }) {
+  const of = parseReference(target, { node: "may" });
+  const { instructions } = given;
+  const from = given.fromStart ? "start" : "failed-phase";
+  const args = { ...of, from, ...(instructions && { instructions }) };
+  const answer = await ask({ do: `retry_copilot_${of.nodeId ? "node" : "plan"}`, args });
+  output.result(answer, () =>
+    output.print(
+      of.nodeId
+        ? `${inLine(answer.id)}: ${answer.status}`
+        : `retried: ${answer.retried.join(", ")}`,
+    ),
+  );
+}
+
+/** @param {ActionContext} asked */
+async function resume({ given, target, output, ask }) {
+  const { planId } = parseReference(target, { node: "no" });
+  const budget = parseBudget(given);
+  const args = { planId, ...(budget && { budget }) };
+  const plan = await ask({ do: "resume_copilot_plan", args }).catch((error) => {
+    throw withOptions(error);
+  });
+  printState(output, plan);
+  return plan.status === "paused" ? EXIT.notDone : EXIT.done;
+}
+
+/** @param {ActionContext} asked */
+async function diff({ target, output, ask }) {
+  const answer = await ask({ do: "diff", ...parseReference(target, { node: "may" }) });
+  output.result(answer, () => showDiff(output, answer));
+}
+
+/** @param {ActionContext} asked */
+async function exportPlan({ given, target, output, ask }) {
+  const plan = await ask({ do: "export", ...parseReference(target, { node: "no" }) });
+  if (given.format === "json") return new Output({ json: true }).result(plan);
+  const mermaid = formatMermaid(plan.graph.nodes);
+  output.result({ mermaid }, () => output.printText(mermaid.trimEnd()));
+}
+
+/** @type {Record<string, Action>} */
+const ACTIONS = {
+  list: { target: "none", run: list },
+  run: { target: "file", tool: "create_copilot_plan", run: runFile },
+  validate: { target: "file", run: validate },
+  show: { target: "either", run: show },
+  watch: { target: "plan", run: watch },
+  logs: { target: "node", run: logs },
+  diff: { target: "either", run: diff },
+  retry: { target: "either", tool: "retry_copilot_node", run: retry },
+  pause: {
+    ...{ target: "plan", tool: "pause_copilot_plan" },
+    run: createToolAction("pause_copilot_plan"),
+  },
+  resume: { target: "plan", tool: "resume_copilot_plan", run: resume },
+  cancel: { target: "plan", tool: "cancel_copilot_plan", run: cancel },
+  land: { target: "plan", tool: "", run: land },
+  delete: { target: "plan", tool: "delete_copilot_plan", run: remove },
+  restore: { target: "either", tool: "", run: restore },
+  clean: { target: "none", tool: "", run: clean },
+  export: { target: "plan", run: exportPlan },
+  import: { target: "file", tool: "", run: importPlan },
+};
+const TARGETS = { file: "<file>", plan: "<id>", node: "<id>/<node>", either: "<id>[/<node>]" };
+
+/** @param {PlanOptions} given */
+async function run(given) {
+  const output = new Output(given);
+  const { target: wanted, tool, run: act } = ACTIONS[given.action];
+  const { target = "" } = given;
+  if (wanted === "none" && target !== "") throw usage(`plan ${given.action} takes no "${target}"`);
+  if (wanted !== "none" && target === "") {
+    throw usage(`say which: copilot-tap plan ${given.action} ${TARGETS[wanted]}`);
+  }
+  if (tool !== undefined && isRunByAgent()) {
+    throw new Failure(`plan ${given.action} is not for the agent`, {
+      advice: tool
+        ? `call tap_tools with the group plans, then ${tool}`
+        : "ask the user to run it in a terminal",
+      code: "NOT_FOR_THE_AGENT",
+    });
+  }
+  const files = getGatewayFiles(given);
+  const { ask, close } = createPlanClient(
+    () => openOrStartGateway(files, getEnvironment(given)),
+    () => openControl(files),
+  );
+  try {
+    return await act({ given, target, output, ask });
+  } finally {
+    close();
+  }
+}
+
+/** @param {string} describe */
+const flag = (describe) => /** @type {const} */ ({ describe, type: "boolean" });
+
+/** @type {import("../options.mjs").Command} */
+export default {
+  command: "plan [action] [target]",
+  describe: "run plans of agents and commands in git worktrees",
+  about:
+    "`run` starts a plan from a file (YAML or JSON) and follows it; its exit code is 0 only " +
+    "if all nodes succeeded. `validate` only checks the file. `show`, `watch`, `logs`, `diff` " +
+    "and `export` only read; `retry`, `pause`, `resume`, `cancel`, `land` and `delete` change " +
+    "a plan. `restore` brings back what was in a worktree, `clean` removes folders that " +
+    "belong to no plan, and `import` reads what `export` has written. The target is a file, the " +
+    "id of a plan or the beginning of one, or <id>/<node>. If no gateway runs, one is started.",
+  positionals: {
+    action: {
+      describe: "what to do",
+      choices: Object.keys(ACTIONS),
+      default: "list",
+    },
+    target: { describe: "a file, an id, or <id>/<node>" },
+  },
+  options: {
+    detach: flag("run: do not follow it"),
+    follow: { ...flag("logs: keep showing what comes"), short: "f" },
+    phase: { describe: "logs: of this phase, such as work or postchecks" },
+    "from-start": flag("retry: from the start, not from the phase that failed"),
+    instructions: { describe: "retry: more instructions for the agent" },
+    budget: { describe: "resume: how many AI credits the whole plan may use" },
+    tokens: { describe: "resume: how many tokens the whole plan may use" },
+    to: { describe: "restore: also copy the files into this folder" },
+    yes: { ...flag("cancel, delete, clean: do not ask"), short: "y" },
+    format: {
+      describe: "export: json for the whole plan, mermaid for its graph",
+      choices: ["json", "mermaid"],
+      default: "json",
+    },
+  },
+  examples: [
+    ["$0 plan run plan.yaml", "run it, and follow it to its end"],
+    ["$0 plan watch p7", "the plan whose id begins with p7, live"],
+    ["$0 plan logs p7/tests -f", "what a node prints, as it comes"],
+    ["$0 plan retry p7/tests", "from the phase that failed"],
+  ],
+  handler: run,
+};

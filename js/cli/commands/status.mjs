@@ -1,0 +1,104 @@
+// `status`: whether a gateway runs, and what it is doing.
+
+import { requestHostParts } from "../../lib/inspection.mjs";
+import { probePort } from "../../lib/host-process.mjs";
+import { listAllowedConfigs } from "../../config/entries.mjs";
+import { inspectionForPrograms } from "../../views/access.mjs";
+import { toFailure, pause, runInterruptible } from "../exit.mjs";
+import { exitFor, HOLDERS, withGateway } from "../gateway.mjs";
+import { getGatewayFiles } from "../options.mjs";
+import { Output, strong, warning } from "../../views/output.mjs";
+import { showHost } from "../../views/features-view.mjs";
+import { showStore } from "../../views/records-view.mjs";
+import { showInspection, showPlace } from "../../views/status-view.mjs";
+
+/** @typedef {import("../options.mjs").CommandOptions & {watch: boolean, limits: boolean}} StatusOptions */
+/** @typedef {import("../../lib/paths.mjs").GatewayFiles} GatewayFiles */
+/** @typedef {Awaited<ReturnType<typeof readStatus>>} StatusSnapshot */
+
+const POLL_MS = 1000;
+
+/** @param {GatewayFiles} files */
+async function readStatus(files) {
+  const { port, home, logs } = files;
+  const allowed = listAllowedConfigs(files);
+  const about = { port, home, logs, allowed };
+  try {
+    const seen = await withGateway(files, async (control) => {
+      const gateway = await control.inspect();
+      const { features: _, ...parts } = (await requestHostParts(control)) ?? {};
+      return { gateway, ...parts };
+    });
+    return { ...about, holder: /** @type {const} */ ("ours"), ...seen };
+  } catch (error) {
+    const { code, message, advice, exit } = toFailure(error);
+    const holder = await probePort(port, files.homeHash);
+    return { ...about, holder, error: { code, message, advice }, exit };
+  }
+}
+
+/** @param {Output} output @param {StatusSnapshot} seen */
+function show(output, { port, holder, home, logs, allowed, ...found }) {
+  if ("gateway" in found) {
+    showInspection(output, found.gateway);
+    if (found.featureHost) showHost(output, found.featureHost, found.holds ?? []);
+    if (found.records) showStore(output, found.records);
+  } else if (holder === "ours") {
+    output.print(warning(found.error.message));
+    output.print(`  ${found.error.advice}`);
+  } else {
+    const { text, advice } = HOLDERS[holder];
+    output.print(`port ${port}: `, strong(text));
+    output.print(`  ${advice}`);
+  }
+  showPlace(output, { home, logs, allowed });
+}
+
+/** @param {StatusSnapshot} seen */
+const getExitCode = (seen) =>
+  "gateway" in seen || seen.holder !== "ours" ? exitFor(seen.holder) : seen.exit;
+
+/** The output for programs; with the limits only on request. @param {StatusSnapshot} seen @param {boolean} limits */
+function toJson(seen, limits) {
+  if ("exit" in seen) return { ...seen, exit: undefined };
+  const gateway = inspectionForPrograms(seen.gateway);
+  return { ...seen, gateway: limits ? gateway : { ...gateway, limits: undefined } };
+}
+
+/** @param {StatusOptions} given */
+async function run(given) {
+  const output = new Output(given);
+  const files = getGatewayFiles(given);
+  if (!given.watch) {
+    const seen = await readStatus(files);
+    output.result(toJson(seen, given.limits), () => show(output, seen));
+    return getExitCode(seen);
+  }
+  await runInterruptible(async (ending) => {
+    for (; !ending.aborted; await pause(POLL_MS, ending)) {
+      const seen = await readStatus(files);
+      output.item(toJson(seen, given.limits), () => output.screen(() => show(output, seen)));
+    }
+  });
+}
+
+/** @type {import("../options.mjs").Command} */
+export default {
+  command: "status",
+  describe: "show what runs, and what is allowed",
+  about:
+    "Shows the gateway with its sessions and providers, their rules, the tools that were called, how " +
+    "often and how fast, recent failures, the feature host, holds, the record store, and which configs are " +
+    "allowed. If no gateway runs, it says which program " +
+    "has the port.",
+  options: {
+    watch: { short: "w", describe: "look again every second, until Ctrl-C", type: "boolean" },
+    limits: { describe: "with --json: the limits in force, too", type: "boolean" },
+  },
+  examples: [
+    ["$0 status", "at a glance"],
+    ["$0 status --watch", "while something is going on"],
+    ["$0 status --json", "for a script"],
+  ],
+  handler: run,
+};

@@ -1,0 +1,35 @@
+// A question at the terminal.
+
+import readline from "node:readline";
+import { Failure } from "./exit.mjs";
+
+/**
+ * Anything but a clear yes is a no, the end of the input included.
+ * @param {string} question @returns {Promise<boolean>}
+ */
+export function confirm(question) {
+  const terminal = readline.createInterface({ input: process.stdin, output: process.stdout });
+  return new Promise((resolve) => {
+    terminal.on("close", () => resolve(false));
+    terminal.question(question, (answer) => {
+      resolve(/^\s*y(es)?\s*$/i.test(answer));
+      terminal.close();
+    });
+  });
+}
+
+// What is asked before something is ended or removed.
+
+/** @typedef {import("../views/output.mjs").Output} Output */
+
+/** @param {Output} output @param {{yes: boolean, action: string}} given @param {string} question */
+export async function requireConfirmation(output, { yes, action }, question) {
+  if (yes) return;
+  if (output.json || !(process.stdin.isTTY && process.stdout.isTTY)) {
+    const advice = "or run it in a terminal, without --json";
+    const code = "CONSENT_NEEDED";
+    throw new Failure(`plan ${action} asks, and nobody is here: use --yes`, { advice, code });
+  }
+  if (await confirm(`${question} [y/N] `)) return;
+  throw new Failure("Nothing was changed.", { code: "REFUSED" });
+}

@@ -1,0 +1,100 @@
+// The files that `copilot-tap plan` reads: plans, in YAML or JSON, and what `plan export` has written.
+
+import fs from "node:fs";
+import path from "node:path";
+import { errorMessage, isDeeperThan, MAX_JSON_LEVELS } from "../../lib/values.mjs";
+import { Failure } from "../exit.mjs";
+
+const MB = 1024 * 1024;
+/** As native/plan/spec.h has it. */
+const MAX_PLAN = 16 * MB;
+const MAX_EXPORT = 32 * MB;
+/** The parser of YAML takes two seconds for 1 MB. */
+const MAX_YAML = 2 * MB;
+/** Of JSON that is read as YAML, which finds a name that is there twice. */
+const MAX_CHECKED = MB / 4;
+
+/** @param {string} file @param {number} most bytes @returns {string} what is in it; @throws a text says why not */
+function readText(file, most) {
+  const stat = fs.statSync(file, { throwIfNoEntry: false });
+  if (!stat) throw new Error("there is no such file");
+  // Reading a pipe waits for somebody who writes.
+  if (!stat.isFile()) throw new Error("it is not a regular file");
+  if (stat.size > most) throw new Error(`it is larger than ${most / MB} MB`);
+  return fs.readFileSync(file, "utf8");
+}
+
+/** Newer versions of Node.js say the line, too. @param {string} text @param {string} why of JSON.parse */
+const withLine = (text, why) =>
+  why.replace(/ in JSON at position (\d+)$/, (_, position) => {
+    const before = text.slice(0, Number(position)).split("\n");
+    return ` at line ${before.length}, column ${String(before.at(-1)).length + 1}`;
+  });
+
+/** @param {string} text @returns {any} @throws a text says what is wrong */
+function parseJson(text) {
+  try {
+    return JSON.parse(text.replace(/^\ufeff/, ""));
+  } catch (error) {
+    throw new Error(`it is not JSON: ${withLine(text, errorMessage(error))}`, { cause: error });
+  }
+}
+
+/** @param {string} text @returns {unknown} undefined: it is small, or not JSON */
+function parseLarge(text) {
+  if (text.length <= MAX_CHECKED) return undefined;
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    if (text.length <= MAX_YAML) return undefined;
+    const most = `and as YAML it may have ${MAX_YAML / MB} MB`;
+    throw new Error(`it is not JSON (${errorMessage(error)}), ${most}`, { cause: error });
+  }
+}
+
+/** @param {string} text YAML or JSON @param {boolean} isJson by its name @returns {Promise<unknown>} */
+async function parsePlan(text, isJson) {
+  const large = parseLarge(text);
+  if (large !== undefined) return large;
+  const { parseDocument } = await import("yaml");
+  const document = parseDocument(text, { prettyErrors: true });
+  const [wrong] = document.errors;
+  // It may be valid JSON with a name that is there twice.
+  if (wrong && isJson) parseJson(text);
+  if (wrong) throw new Error(wrong.message.split("\n")[0].replace(/:$/, ""));
+  return document.toJS(); // throws where there are more aliases than it follows
+}
+
+/** @param {unknown} value */
+const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** @param {string} file YAML or JSON @returns {Promise<object>} */
+export async function readPlan(file) {
+  const invalid = (/** @type {string} */ why) =>
+    new Failure(`${path.resolve(file)}: ${why}`, { code: "INVALID_PLAN" });
+  /** @type {unknown} */
+  let plan;
+  try {
+    plan = await parsePlan(readText(file, MAX_PLAN), /\.json$/i.test(file));
+  } catch (error) {
+    throw invalid(errorMessage(error));
+  }
+  if (isObject(plan)) return /** @type {object} */ (plan);
+  throw invalid("expected a plan, an object with `name` and `nodes`");
+}
+
+/** @param {string} file that `plan export` has written @returns {Record<string, any>} */
+export function readExport(file) {
+  try {
+    const value = parseJson(readText(file, MAX_EXPORT));
+    if (isDeeperThan(value, MAX_JSON_LEVELS))
+      throw new Error(`it has more than ${MAX_JSON_LEVELS} levels`);
+    if (!isObject(value)) throw new Error("expected an object");
+    return value;
+  } catch (error) {
+    throw new Failure(`${path.resolve(file)}: ${errorMessage(error)}`, {
+      advice: "copilot-tap plan export writes such a file",
+      code: "INVALID_EXPORT",
+    });
+  }
+}

@@ -1,0 +1,193 @@
+// All facts that the checks use, gathered once: the installation, the running processes, and which session
+// and which tool are meant. Nothing here takes longer than its part of ten seconds.
+
+import fs from "node:fs";
+import path from "node:path";
+import { consentFile, isAllowed, listEntries } from "../config/consent.mjs";
+import { userConfigFile } from "../config/file.mjs";
+import { loadProjectConfig } from "../config/load.mjs";
+import { readUserConfig } from "../config/user-config.mjs";
+import { isOurFile } from "../lib/host-files.mjs";
+import { bySessionUse } from "../lib/inspection.mjs";
+import { copilotHome, gatewayFiles } from "../lib/paths.mjs";
+import { errorMessage } from "../lib/values.mjs";
+import { providerLogFile } from "../process/log.mjs";
+import { GOOD_RUN_MS } from "../process/run.mjs";
+import { readTail, runProgram, withTimeout } from "./bounded-io.mjs";
+import { gatewayFacts } from "./gateway-facts.mjs";
+import * as installed from "./installation-facts.mjs";
+
+// How plans stand: git, and what the feature host says where it runs. Facts only; the checks judge them.
+
+const GIT_MS = 3000;
+const ASK_MS = 3000;
+
+/**
+ * @typedef {object} PlanHealth
+ * @property {number} plans
+ * @property {string} trouble why none goes on; ""
+ * @property {{planId: string, name: string, why: "landing" | "budget" | "pause" | "limit", waitsUntil?: number}[]} waiting
+ * @property {{repo: string, worktrees: number, bytes: number, complete?: boolean, orphans: number, trouble?: string}[]} repositories
+ * @property {{cli: string, sdk: string}} [cli] of which a session has told
+ */
+
+/** @param {NodeJS.ProcessEnv} env */
+export async function gitFacts(env) {
+  const { out, error, late } = await runProgram("git", ["--version"], { env, ms: GIT_MS });
+  const [, version] = /git version (\d+\.\d+(?:\.\d+)?)/.exec(out) ?? [];
+  return { version, late, error };
+}
+
+/** @param {import("../lib/paths.mjs").GatewayFiles} files @returns {Promise<PlanHealth | undefined>} */
+async function requestPlanHealth(files) {
+  const { openControl } = await import("../link/control.mjs"); // with the addon, which may be missing
+  const control = await openControl(files);
+  try {
+    const asked = { name: "tap-plan", arguments: '{"do":"health"}', cwd: path.resolve(files.home) };
+    const limits = { ...asked, patienceMs: ASK_MS };
+    const { text } = await control.request("features.command", limits, { timeoutMs: ASK_MS });
+    return JSON.parse(text).answer;
+  } finally {
+    control.close();
+  }
+}
+
+/**
+ * Nothing is started for it: where no feature host runs, or no plan was ever made, there is nothing to tell.
+ * @param {import("../lib/paths.mjs").GatewayFiles} files @param {import("../lib/inspection.mjs").HostParts | undefined} parts
+ * @returns {Promise<PlanHealth | undefined>}
+ */
+export async function planFacts(files, parts) {
+  if (parts?.featureHost.pid === undefined) return undefined;
+  if (!fs.existsSync(path.join(files.home, "tap", "plans.sqlite"))) return undefined;
+  return withTimeout(
+    requestPlanHealth(files).catch(() => undefined),
+    ASK_MS,
+    undefined,
+  );
+}
+
+/** @typedef {import("../link/control.mjs").Inspection} Inspection */
+/** @typedef {import("../link/control.mjs").InspectedSession} InspectedSession */
+/** @typedef {Awaited<ReturnType<typeof gatherFacts>>} Facts */
+
+const LOG_BYTES = 32 * 1024;
+
+/** @param {NodeJS.ProcessEnv} env */
+function resolveFiles(env) {
+  try {
+    return { files: gatewayFiles(env), portTrouble: "" };
+  } catch (error) {
+    const files = gatewayFiles({ ...env, TAP_GATEWAY_PORT: undefined });
+    return { files, portTrouble: errorMessage(error) };
+  }
+}
+
+/** Whether `folder` is `inner` or has it. @param {string} folder @param {string} inner */
+function contains(folder, inner) {
+  const way = path.relative(folder, inner);
+  return way !== ".." && !way.startsWith(`..${path.sep}`) && !path.isAbsolute(way);
+}
+
+/**
+ * The session that is meant: the agent's own, else the one in this folder, else the one last in use.
+ * @param {InspectedSession[]} sessions @param {NodeJS.ProcessEnv} env @param {string} cwd
+ */
+function chooseSession(sessions, env, cwd) {
+  const lastUsed = (/** @type {InspectedSession[]} */ some) => [...some].sort(bySessionUse)[0];
+  const own = sessions.find(({ id }) => id === env.COPILOT_AGENT_SESSION_ID);
+  const here = sessions.filter((session) => contains(session.cwd, cwd));
+  return own ?? lastUsed(here) ?? lastUsed(sessions);
+}
+
+/**
+ * The fate of a provider that a config names, from its log. A provider that was restarted recently does not
+ * count as well yet.
+ * @param {string} logs @param {string} name
+ */
+function readLastNote(logs, name) {
+  const file = providerLogFile(logs, name);
+  const notes = [...readTail(file, LOG_BYTES).matchAll(/^(\S+) tap (.*)$/gm)];
+  const [, at, note] = notes.at(-1) ?? ["", "", ""];
+  const before = notes.at(-2)?.[2] ?? "";
+  const young = note.startsWith("started") && Date.now() - Date.parse(at) < GOOD_RUN_MS;
+  return { name, file, note: young && before.startsWith("restart ") ? before : note };
+}
+
+/** @param {import("../lib/paths.mjs").GatewayFiles} files @param {string} cwd */
+function projectFacts(files, cwd) {
+  const config = loadProjectConfig(cwd);
+  if (!config) return undefined;
+  const { file, result } = config;
+  return {
+    file,
+    problems: result.ok ? [] : result.problems.map(({ text }) => text),
+    providers: result.ok ? result.providers.map(({ name }) => readLastNote(files.logs, name)) : [],
+    allowed:
+      result.ok &&
+      listEntries(result).every((entry) => isAllowed(consentFile(files), config, entry)),
+  };
+}
+
+/** @param {import("../lib/paths.mjs").GatewayFiles} files */
+async function userConfigFacts(files) {
+  const file = userConfigFile(files);
+  const { problems } = await readUserConfig(files);
+  return { file, problems, unsafe: problems.length > 0 && !isOurFile(file) };
+}
+
+/** @param {installed.Copy[]} copies @param {NodeJS.ProcessEnv} env */
+async function programFacts(copies, env) {
+  const node = await installed.nodeFacts(env);
+  const usable = node.version ? node.file : undefined;
+  return { node, addon: await installed.addonFacts(copies, usable, env) };
+}
+
+/** Limits whose variables say no number that can be meant. @param {NodeJS.ProcessEnv} env */
+async function ignoredLimits(env) {
+  const limits = await import("../lib/limits.mjs").then(
+    ({ readLimits: limitsIn }) => limitsIn(env),
+    () => [], // which is found by another check
+  );
+  return limits.flatMap(({ wrong, ...limit }) =>
+    wrong === undefined ? [] : [{ ...limit, wrong }],
+  );
+}
+
+/** @param {{env: NodeJS.ProcessEnv, cwd: string, tool?: string}} where */
+export async function gatherFacts({ env, cwd, tool }) {
+  const { files, portTrouble } = resolveFiles(env);
+  const home = copilotHome(env);
+  const extension = installed.extensionFacts(home, cwd);
+  const { copies } = extension;
+  const [{ node, addon }, cli, gateway, ignored, git] = await Promise.all([
+    programFacts(copies, env),
+    installed.cliFacts(env),
+    gatewayFacts(files, env),
+    ignoredLimits(env),
+    gitFacts(env),
+  ]);
+  const session = chooseSession(gateway.inspection?.sessions ?? [], env, cwd);
+  return {
+    env,
+    tool,
+    files,
+    portTrouble,
+    home: installed.homeFacts(files),
+    node,
+    extension,
+    addon,
+    ignored,
+    cli,
+    settings: installed.settingsFacts(home),
+    start: installed.startFacts(home, copies),
+    ...gateway,
+    git,
+    plans: await planFacts(files, gateway.parts),
+    userConfig: await userConfigFacts(files),
+    session,
+    /** Whether an extension process speaks for it: all that comes before must be well. */
+    linked: session?.linked ?? false,
+    project: projectFacts(files, session?.cwd || cwd),
+  };
+}

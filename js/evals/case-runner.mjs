@@ -1,0 +1,212 @@
+// Runs one case: furnishes a scratch workspace, runs the CLI in it, collects what the judge needs.
+
+import { createHash } from "node:crypto";
+import fs from "node:fs";
+import path from "node:path";
+import { openControl } from "../link/control.mjs";
+import { errorMessage } from "../lib/values.mjs";
+import { createInterruption, RunFailed, runPrompt } from "./copilot.mjs";
+import { examplesTrouble, judge } from "./judge.mjs";
+import { Program } from "./program.mjs";
+import { queryJudge } from "./rubric.mjs";
+import { Scratch } from "./scratch.mjs";
+import { isInside } from "./workspace-path.mjs";
+
+/** @typedef {import("./cases.mjs").Case} Case */
+/** @typedef {import("./cases.mjs").Assertion} Assertion */
+/** @typedef {import("./judge.mjs").Check} Check */
+/** @typedef {import("./judge.mjs").AssertionFacts} AssertionFacts */
+/** @typedef {import("./transcript.mjs").Transcript} Transcript */
+/**
+ * `broken`: its examples say that the case itself is wrong; it was not run. `error`: the run got to no end.
+ * @typedef {object} CaseResult
+ * @property {string} name
+ * @property {"passed" | "failed" | "error" | "broken"} status
+ * @property {string[]} problems
+ * @property {Check[]} checks
+ * @property {number} ms
+ * @property {{tool: string, failed: boolean}[]} calls
+ * @property {string} answer the last that the model said
+ * @property {unknown} [usage] as the CLI says it
+ */
+/**
+ * @typedef {object} RunOptions
+ * @property {string} cli
+ * @property {NodeJS.ProcessEnv} env of the user
+ * @property {string} [model]
+ * @property {{model?: string, cache: string}} [judge] without it rubrics are left out
+ * @property {AbortSignal} ending
+ */
+
+const MAX_FILE = 64 * 1024 * 1024;
+const MAX_RECORDS = 10_000;
+const PAGE = 1000;
+const MAX_ANSWER = 4096;
+const MAX_CALLS = 200;
+const GIT_MS = 30_000;
+
+/** An agent that may use every tool; what reaches others is denied. */
+const RUN_ARGS = ["--experimental", "--allow-all-tools", "--deny-tool=shell(git push)"];
+
+// ---- before ---------------------------------------------------------------------------------------
+
+/** @param {Scratch} scratch @param {Record<string, string>} files */
+function writeFiles({ workspace }, files) {
+  for (const [name, text] of Object.entries(files)) {
+    const file = path.join(workspace, name);
+    fs.mkdirSync(path.dirname(file), { recursive: true });
+    fs.writeFileSync(file, text);
+  }
+}
+
+/**
+ * @param {Scratch} scratch @param {string} command for a shell @param {number} ms @param {AbortSignal} ending
+ * @param {Program[]} programs gets it: what a command leaves in the background ends with the case
+ */
+async function runCommand(scratch, command, ms, ending, programs) {
+  const { workspace: cwd, env, log } = scratch;
+  const program = new Program(command, [], { cwd, env, log, shell: true });
+  programs.push(program);
+  const end = await program.waitFor(ms, ending);
+  if (end !== "late" && end !== "interrupted" && end.code === 0) return;
+  if (end === "interrupted") throw createInterruption();
+  const how =
+    end === "late" ? `took longer than ${ms / 1000} s` : `ended with ${end.code ?? end.signal}`;
+  throw new RunFailed(`the setup's command "${command}" ${how}: ${scratch.logTail}`);
+}
+
+const GIT_COMMIT =
+  "git init -q -b main && git add -A && " +
+  "git -c user.name=tap -c user.email=tap@localhost -c commit.gpgsign=false commit -q --no-verify --allow-empty -m setup";
+
+/** @param {Scratch} scratch @param {Case["setup"]} setup @param {AbortSignal} ending @param {Program[]} programs */
+async function furnish(scratch, { files, git, commands, timeout }, ending, programs) {
+  scratch.installTap();
+  writeFiles(scratch, files);
+  if (git) await runCommand(scratch, GIT_COMMIT, GIT_MS, ending, programs);
+  for (const command of commands) await runCommand(scratch, command, timeout, ending, programs);
+}
+
+// ---- after ----------------------------------------------------------------------------------------
+
+/** @param {import("../link/control.mjs").Control} control @param {NonNullable<Assertion["record"]>} record */
+async function countRecords(control, { collection, where }) {
+  let count = 0;
+  /** @type {string | undefined} */
+  let cursor;
+  do {
+    const query = { collection, where, limit: PAGE, ...(cursor && { cursor }) };
+    const page = await control.request("records.query", query);
+    count += page.records.length;
+    cursor = page.records.length > 0 ? page.cursor : undefined;
+  } while (cursor && count < MAX_RECORDS);
+  return count;
+}
+
+/** Asks the run's gateway, which alone has the store open. @param {Scratch} scratch @param {Case} wanted @returns {Promise<AssertionFacts[]>} */
+async function queryRecords(scratch, { assertions }) {
+  if (!assertions.some(({ record }) => record)) return assertions.map(() => ({}));
+  const control = await openControl(scratch.files).catch((error) => {
+    throw new RunFailed(`tap did not run in this session: ${errorMessage(error)}`);
+  });
+  try {
+    return await Promise.all(
+      assertions.map(async ({ record }) => {
+        if (!record) return {};
+        return countRecords(control, record).then(
+          (count) => ({ count }),
+          (error) => ({ problem: errorMessage(error) }),
+        );
+      }),
+    );
+  } finally {
+    control.close();
+  }
+}
+
+/** @param {string} workspace @param {string} name @returns {AssertionFacts} */
+function readFileFacts(workspace, name) {
+  const missing = { file: { exists: false, text: "", sha256: "" } };
+  let file;
+  try {
+    file = fs.realpathSync(path.join(workspace, name));
+  } catch {
+    return missing;
+  }
+  if (!isInside(workspace, file)) return { problem: "a link leads outside the workspace" };
+  const stat = fs.statSync(file);
+  if (!stat.isFile()) return { problem: "it is not a regular file" };
+  if (stat.size > MAX_FILE) return { problem: `it has more than ${MAX_FILE} bytes` };
+  const bytes = fs.readFileSync(file);
+  const sha256 = createHash("sha256").update(bytes).digest("hex");
+  return { file: { exists: true, text: bytes.toString("utf8"), sha256 } };
+}
+
+// ---- the case -------------------------------------------------------------------------------------
+
+/** @param {Case} wanted @param {RunOptions} options @param {Scratch} scratch */
+async function observe(wanted, { cli, model, ending }, scratch) {
+  /** @type {Program[]} */
+  const programs = [];
+  try {
+    await furnish(scratch, wanted.setup, ending, programs);
+    const args = [...RUN_ARGS, ...(model ? ["--model", model] : [])];
+    const { prompt, timeout } = wanted;
+    const transcript = await runPrompt({ cli, args, prompt, scratch, timeout, ending });
+    const found = await queryRecords(scratch, wanted);
+    return { transcript, found };
+  } finally {
+    await Promise.all(programs.map((program) => program.end()));
+    await scratch.endProcesses();
+  }
+}
+
+/** @param {Case} wanted @param {RunOptions} options @param {Scratch} scratch */
+async function judgeRun(wanted, options, scratch) {
+  const { transcript, found } = await observe(wanted, options, scratch);
+  for (const [at, { file }] of wanted.assertions.entries()) {
+    if (file) found[at] = readFileFacts(scratch.workspace, file.path);
+  }
+  const checks = judge(wanted, { transcript, found });
+  const { rubric } = wanted;
+  if (rubric && options.judge && checks.every(({ passed }) => passed)) {
+    checks.push(await queryJudge({ ...options, ...options.judge, rubric, transcript }));
+  }
+  return {
+    checks,
+    status: /** @type {CaseResult["status"]} */ (
+      checks.every(({ passed }) => passed) ? "passed" : "failed"
+    ),
+    calls: transcript.calls.slice(0, MAX_CALLS).map(({ tool, failed }) => ({ tool, failed })),
+    answer: (transcript.said.at(-1) ?? "").slice(0, MAX_ANSWER),
+    usage: transcript.usage,
+  };
+}
+
+/** @param {Case} wanted @param {RunOptions} options */
+async function attempt(wanted, options) {
+  const scratch = await Scratch.create(options.env);
+  /** @type {string[]} */
+  const problems = [];
+  try {
+    return { ...(await judgeRun(wanted, options, scratch)), problems };
+  } finally {
+    problems.push(...[await scratch.dispose()].filter(Boolean));
+  }
+}
+
+/**
+ * @param {Case} wanted @param {RunOptions} options @returns {Promise<CaseResult>}
+ * @throws {RunFailed} where the user interrupts; nothing is left then, either
+ */
+export async function runCase(wanted, options) {
+  const begun = performance.now();
+  const nothing = { name: wanted.name, checks: [], calls: [], answer: "" };
+  const problems = examplesTrouble(wanted);
+  if (problems.length > 0) return { ...nothing, status: "broken", problems, ms: 0 };
+  const done = await attempt(wanted, options).catch((error) => {
+    if (error instanceof RunFailed && error.interrupted) throw error;
+    return { status: /** @type {const} */ ("error"), problems: [errorMessage(error)] };
+  });
+  return { ...nothing, ...done, ms: Math.round(performance.now() - begun) };
+}

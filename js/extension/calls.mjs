@@ -1,0 +1,81 @@
+// What a tool's handler returns to the SDK for an outcome of a call.
+
+import { addon } from "../lib/addon.mjs";
+import { errorMessage } from "../lib/values.mjs";
+
+/**
+ * @typedef {object} ToolResult
+ * @property {string} textResultForLlm
+ * @property {"success" | "failure"} resultType
+ * @property {string} [error]
+ * @property {{data: string, mimeType: string, type: "image" | "resource"}[]} [binaryResultsForLlm]
+ */
+
+/** @param {import("../lib/addon.js").CallOutcome} outcome @returns {ToolResult} */
+export function toToolResult(outcome) {
+  if (typeof outcome === "string") return { textResultForLlm: outcome, resultType: "success" };
+  if ("code" in outcome) {
+    return { textResultForLlm: outcome.text, resultType: "failure", error: outcome.text };
+  }
+  const { text, data, mimeType } = outcome;
+  const type = mimeType.startsWith("image/") ? "image" : "resource";
+  return {
+    textResultForLlm: text || `The result is attached: ${mimeType}.`,
+    resultType: "success",
+    binaryResultsForLlm: [{ data, mimeType, type }],
+  };
+}
+
+// One session's calls: from the handlers that the CLI has to the gateway, and back.
+
+/** @typedef {import("./copilot-session.mjs").SessionTool} SessionTool */
+/** @typedef {import("./copilot-session.mjs").Invocation} Invocation */
+/** @typedef {import("./tools.mjs").ToolDefinition} ToolDefinition */
+
+export class SessionCalls {
+  #link;
+  #inFlight = 0;
+
+  /** @param {Pick<import("./session-runner.mjs").Link, "call" | "cancel">} link */
+  constructor(link) {
+    this.#link = link;
+  }
+
+  /** Those that wait for their outcome. */
+  get inFlight() {
+    return this.#inFlight;
+  }
+
+  /** As the CLI is given it. @param {ToolDefinition} tool @returns {SessionTool} */
+  toTool(tool) {
+    return { ...tool, handler: (args, invocation) => this.#call(tool, args, invocation) };
+  }
+
+  /**
+   * One call: to the gateway and back. Never throws, since the CLI would lose the message.
+   * @param {ToolDefinition} tool @param {unknown} args @param {Invocation} invocation
+   * @returns {Promise<ToolResult>}
+   */
+  #call(tool, args, invocation) {
+    return new Promise((resolve) => {
+      const signal = invocation?.signal;
+      let id = 0;
+      const abort = () => this.#link.cancel(id, "aborted by the user");
+      signal?.addEventListener("abort", abort, { once: true });
+      /** @param {import("../lib/addon.js").CallOutcome} outcome */
+      const settle = (outcome) => {
+        --this.#inFlight;
+        signal?.removeEventListener("abort", abort);
+        resolve(toToolResult(outcome));
+      };
+      ++this.#inFlight;
+      try {
+        id = this.#link.call(tool.name, args, tool.timeout, settle, invocation);
+      } catch (error) {
+        // What no JSON can be made of never reaches the gateway.
+        return settle(addon.refuseArguments(tool.name, `are not JSON: ${errorMessage(error)}`));
+      }
+      if (signal?.aborted) abort();
+    });
+  }
+}

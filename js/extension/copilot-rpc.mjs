@@ -1,0 +1,62 @@
+// The methods of the CLI that a request of a feature can lead to (docs/session-control.md). Each is written out, so
+// that a test can list them: none changes permissions or trust, answers for the user, or runs anything. All of them are
+// experimental in the CLI, and may be missing.
+
+/** For one answer of the CLI. */
+const DEFAULT_ANSWER_MS = 3000;
+
+/** Why the CLI has not said something. */
+export class AnswerUnavailable extends Error {}
+
+/** @typedef {any} Session what joinSession() resolves to */
+
+/** @satisfies {Record<string, (session: Session) => unknown>} */
+export const READS = {
+  mode: ({ rpc }) => rpc?.mode?.get?.(),
+  model: ({ rpc }) => rpc?.model?.getCurrent?.(),
+  plan: ({ rpc }) => rpc?.plan?.read?.(),
+  todos: ({ rpc }) => rpc?.plan?.readSqlTodosWithDependencies?.(),
+  context: ({ rpc }) => rpc?.metadata?.contextInfo?.({}),
+  usage: ({ rpc }) => rpc?.usage?.getMetrics?.(),
+  quota: ({ rpc }) => rpc?.quota?.get?.(),
+  tasks: ({ rpc }) => rpc?.tasks?.list?.(),
+  schedules: ({ rpc }) => rpc?.schedule?.list?.(),
+  canvases: ({ rpc }) => rpc?.canvas?.listOpen?.(),
+  permissions: ({ rpc }) => rpc?.permissions?.getMode?.(),
+};
+
+/** Of the user's account and config. @param {Session} session */
+export const listModels = ({ rpc }) => rpc?.model?.list?.();
+
+/** @param {Session} session @param {string} mode */
+export const setMode = ({ rpc }, mode) => rpc?.mode?.set?.({ mode });
+
+/**
+ * Stays pending until the user has answered, perhaps indefinitely.
+ * @param {Session} session @param {object} question message and requestedSchema
+ */
+export const showDialog = ({ rpc }, question) => rpc?.ui?.elicitation?.(question);
+
+/**
+ * The answer of one method, within a few seconds.
+ * @template T @param {() => T | undefined} call undefined: the CLI does not have the method
+ * @param {number} [mostMs]
+ * @returns {Promise<Awaited<NonNullable<T>>>}
+ * @throws {AnswerUnavailable}
+ */
+export async function awaitAnswer(call, mostMs = DEFAULT_ANSWER_MS) {
+  /** @type {NodeJS.Timeout | undefined} */
+  let timer;
+  const late = new Promise((_, reject) => {
+    const why = `the CLI did not answer within ${mostMs / 1000} s`;
+    timer = setTimeout(() => reject(new AnswerUnavailable(why)), mostMs);
+  });
+  try {
+    const answer = await Promise.race([call(), late]);
+    if (answer === undefined)
+      throw new AnswerUnavailable("this version of the CLI does not say it");
+    return /** @type {any} */ (answer);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,222 @@
+// A change of a session's join while it runs: the join's request once more on its connection. A field
+// that is left out keeps its value in the CLI, so tools, hooks and the system message can be changed
+// apart from each other, also while another such request waits for the user.
+
+/** @param {any} session what joinSession() resolves to; its connection is there, but not documented */
+export function canResume(session) {
+  return typeof session.connection?.sendRequest === "function";
+}
+
+/**
+ * Rejects with the CLI's words; what was in force then stays so.
+ * @param {any} session @param {{tools?: object[], hooks?: true, systemMessage?: object}} fields
+ * @returns {Promise<unknown>}
+ */
+export function resume(session, fields) {
+  return session.connection.sendRequest("session.resume", {
+    sessionId: session.sessionId,
+    requestPermission: false,
+    disableResume: true,
+    toolFilterPrecedence: "excluded",
+    envValueMode: "direct",
+    ...fields,
+  });
+}
+
+// Notices that the session is idle although no event says so. The CLI may lose `session.idle`: where a swap of tools
+// ended together with a turn, `assistant.idle` was the last that came. The CLI knows, if it is asked.
+
+/** `session.idle` follows `assistant.idle` within milliseconds, if nothing is queued. */
+const FIRST_CHECK_MS = 250;
+/** Subagents and queued prompts may take long: it is asked again, twice as late each time. */
+const MAX_CHECK_MS = 8000;
+
+/** An end of work is near. */
+const ENDING = ["assistant.idle", "abort"];
+/** The session is idle, or works, and more events will come. */
+const CERTAIN = ["session.idle", "session.shutdown", "user.message", "assistant.turn_start"];
+
+export class IdleDetector {
+  #isProcessing;
+  #onIdle;
+  /** @type {NodeJS.Timeout | undefined} */
+  #timer;
+
+  /** @param {() => Promise<boolean>} isProcessing asks the CLI @param {() => void} onIdle no event has said it */
+  constructor(isProcessing, onIdle) {
+    this.#isProcessing = isProcessing;
+    this.#onIdle = onIdle;
+  }
+
+  /** @param {string} type of an event */
+  observe(type) {
+    if (CERTAIN.includes(type)) this.stop();
+    else if (ENDING.includes(type)) this.#scheduleCheck(FIRST_CHECK_MS);
+  }
+
+  stop() {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+
+  /** @param {number} ms */
+  #scheduleCheck(ms) {
+    clearTimeout(this.#timer);
+    const timer = setTimeout(async () => {
+      const processing = await this.#isProcessing().catch(() => true);
+      if (this.#timer !== timer) return; // an event has come meanwhile
+      if (processing) return this.#scheduleCheck(Math.min(2 * ms, MAX_CHECK_MS));
+      this.stop();
+      this.#onIdle();
+    }, ms);
+    this.#timer = timer;
+  }
+}
+
+// The Copilot side of a session: joining it, changing its tools, its timeline and its events. All
+// that is known about the SDK, documented or not, is in this file.
+
+/** @typedef {import("./tools.mjs").ToolDefinition} ToolDefinition */
+/** @typedef {ToolDefinition & {handler: (args: unknown, invocation: Invocation) => Promise<unknown>}} SessionTool */
+/** @typedef {{signal?: AbortSignal, toolCallId?: string, traceparent?: string}} Invocation */
+
+/** Longer than any swap that was seen (150 ms; 420 ms under load); a consent dialog is not waited
+ * for here, since a join with tools only asks for none. */
+const SWAP_MS = 15_000;
+
+/** This CLI does not support a live swap; reload instead. */
+export class LiveSyncUnavailable extends Error {}
+
+/**
+ * The tools that the CLI's refusal is about. It quotes them, or names them after "clash:".
+ * @param {string} message
+ */
+export function findToolNames(message) {
+  return [...message.matchAll(/"([\w-]+)"|clash: ([\w-]+)/g)].map(([, quoted, clashing]) =>
+    String(quoted ?? clashing),
+  );
+}
+
+/** @param {SessionTool} tool */
+function wire({ name, description, parameters }) {
+  return { name, description, parameters };
+}
+
+/** @template T @param {Promise<T>} promise @param {number} ms @returns {Promise<T>} */
+function withTimeout(promise, ms) {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(
+      () => reject(new LiveSyncUnavailable(`no answer to session.resume within ${ms} ms`)),
+      ms,
+    );
+    promise.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}
+
+export class CopilotSessionAdapter {
+  #session;
+  /** @type {Set<string>} messages that we sent ourselves */
+  #sent = new Set();
+
+  /** @param {any} session what joinSession() resolves to */
+  constructor(session) {
+    this.#session = session;
+  }
+
+  get id() {
+    return this.#session.sessionId;
+  }
+
+  /** Handlers only; the CLI keeps the list that it has. @param {SessionTool[]} tools */
+  setHandlers(tools) {
+    this.#session.registerTools(tools);
+  }
+
+  /**
+   * Replaces the tools in the same process and the same turn, by sending the join's request once
+   * more on its connection. Rejects with the CLI's words if it does not take one of them; the former
+   * tools are then still in force.
+   * @param {SessionTool[]} tools
+   * @param {SessionTool[]} handlersOnly removed tools that may still be called in this turn
+   * @throws {LiveSyncUnavailable} where the CLI has no way to do it
+   */
+  async swapTools(tools, handlersOnly) {
+    if (!canResume(this.#session)) {
+      throw new LiveSyncUnavailable("this CLI's session has no connection.sendRequest");
+    }
+    this.setHandlers([...handlersOnly, ...tools]);
+    await withTimeout(resume(this.#session, { tools: tools.map(wire) }), SWAP_MS);
+  }
+
+  /** The specified way: the process ends, another one joins. Settles only if it fails. */
+  async reload() {
+    await this.#session.rpc.extensions.reload();
+  }
+
+  /** @param {string} text @param {"info" | "warning" | "error"} level */
+  async log(text, level) {
+    await this.#session.log(text, { level });
+  }
+
+  /** Starts a turn, or queues one. @param {string} prompt */
+  async send(prompt) {
+    const id = await this.#session.send({ prompt });
+    if (typeof id === "string") this.#sent.add(id);
+  }
+
+  /** Names of the CLI's own tools. @returns {Promise<string[]>} */
+  async builtinNames() {
+    const answer = await this.#session.rpc.tools.getBuiltinDescriptors({});
+    return answer.tools.map((/** @type {{name: string}} */ tool) => tool.name);
+  }
+
+  /** @returns {Promise<boolean>} */
+  async isProcessing() {
+    const answer = await this.#session.rpc.metadata.isProcessing();
+    return answer?.processing ?? answer?.isProcessing ?? false;
+  }
+
+  /**
+   * What the gateway needs to know of the session's events.
+   * @param {object} on
+   * @param {(activity: "idle" | "busy" | "user-prompt", unsaid?: true) => void} on.activity unsaid: the CLI was asked
+   * @param {(title: string) => void} on.title
+   * @param {(mode: unknown) => void} on.mode
+   * @param {() => void} on.shutdown
+   * @param {(event: {type: string, data: any}) => void} on.any every one of them, before the others
+   * @returns {() => void} stops listening
+   */
+  watch(on) {
+    const idle = new IdleDetector(
+      () => this.isProcessing(),
+      () => on.activity("idle", true),
+    );
+    const unsubscribe = this.#session.on((/** @type {{type: string, data: any}} */ event) => {
+      on.any(event);
+      idle.observe(event.type);
+      switch (event.type) {
+        case "session.idle":
+          return on.activity("idle");
+        case "assistant.turn_start":
+          return on.activity("busy");
+        case "user.message":
+          return on.activity(this.#isOurs(event.data) ? "busy" : "user-prompt");
+        case "session.title_changed":
+          return on.title(String(event.data?.title ?? ""));
+        case "session.mode_changed":
+          return on.mode(event.data?.newMode);
+        case "session.shutdown":
+          return on.shutdown();
+      }
+    });
+    return () => {
+      idle.stop();
+      unsubscribe();
+    };
+  }
+
+  /** @param {{source?: string, messageId?: string}} message */
+  #isOurs({ source, messageId }) {
+    return source !== undefined || (messageId !== undefined && this.#sent.delete(messageId));
+  }
+}

@@ -1,0 +1,382 @@
+// A session's link to the detached gateway: finds it, starts it, notices when it is gone or hung,
+// and comes back. The runtime handles the messages on it.
+
+import { errorMessage } from "../lib/values.mjs";
+import { sleep } from "../lib/timers.mjs";
+import { readDescriptor } from "../lib/host-files.mjs";
+import { probePort, startHost } from "../lib/host-process.mjs";
+import { LinkConnection, LinkEnded } from "../link/client.mjs";
+import { findNode } from "../lib/node.mjs";
+import { MIN_NODE } from "../lib/node-version.mjs";
+import { version } from "../lib/paths.mjs";
+import { isNewer } from "../lib/versions.mjs";
+import { GatewayWatchdog } from "./gateway-watchdog.mjs";
+
+const RETRY_MS = [20, 40, 80, 150, 250];
+/** A host that has been started is given so long to answer, before another is. */
+const HOST_START_MS = 5000;
+/** A gateway that is starting or about to leave holds the port so long without a link to it. */
+const PASSING_MS = 10_000;
+/** @type {import("../lib/host-process.mjs").PortHolder[]} */
+const PASSING = ["ours", "busy"];
+/** Where only the user can help, we look again this often. */
+const PATIENT_RETRY_MS = 5000;
+/** For `drain` to leave. */
+const DRAIN_SENT_MS = 6000;
+/** The port and files of a killed process are usually free at once. */
+const FREEING_MS = 5000;
+/** A gateway listens before its descriptor has replaced that of the one before it. */
+const DESCRIPTOR_MS = 2000;
+/** Another session starts the newer gateway for which this one's makes room: its turn. */
+const YIELD_MS = 3000;
+
+/** @typedef {import("../link/client.mjs").GatewayEvent} GatewayEvent */
+
+/** @typedef {{gateway: import("../lib/addon.js").Gateway, close: (restarting: boolean) => Promise<void>}} FallbackGateway */
+
+/**
+ * @typedef {object} LinkOptions
+ * @property {import("../lib/paths.mjs").GatewayFiles} files
+ * @property {() => object} register the fields of the `register` message
+ * @property {(event: GatewayEvent) => void} onEvent every message but `welcome`
+ * @property {(welcome: GatewayEvent) => void} onWelcome a gateway serves the session now
+ * @property {() => void} onLost it does not any more
+ * @property {() => Promise<FallbackGateway>} startFallback starts a gateway in this process, for a machine without
+ *   Node.js; throws with code EADDRINUSE where another gateway has the port
+ * @property {(text: string) => void} onTrouble a line for the user, once per kind of trouble
+ * @property {import("../lib/log.mjs").Log} log
+ */
+
+const ANOTHER_PORT = "set TAP_GATEWAY_PORT to a free port and restart the CLI";
+/**
+ * What the user reads about the program that holds the port.
+ * @type {Record<Exclude<import("../lib/host-process.mjs").PortHolder, "nobody">, (files: import("../lib/paths.mjs").GatewayFiles) => string>}
+ */
+const OBSTACLES = {
+  ours: ({ port, descriptor }) =>
+    `port ${port} answers as the tap gateway of this COPILOT_HOME, but ${descriptor} leads to none; stop the program that has the port, or ${ANOTHER_PORT}`,
+  busy: ({ port }) =>
+    `port ${port} is that of a tap gateway which takes no more connections; end providers that are not needed, or ${ANOTHER_PORT}`,
+  "other-home": ({ port }) =>
+    `port ${port} is taken by the tap gateway of another COPILOT_HOME; set TAP_GATEWAY_PORT to another port for one of them`,
+  // A hung host of ours has been looked for, and killed or named: this is another program.
+  silent: ({ port }) =>
+    `port ${port} is taken by a program that does not answer; stop it, or ${ANOTHER_PORT}`,
+  foreign: ({ port }) =>
+    `port ${port} is taken by another program, so no provider can connect; stop it, or ${ANOTHER_PORT}`,
+};
+
+export class GatewayLink {
+  #options;
+  /** @type {LinkConnection | undefined} the one that serves the session */
+  #link;
+  /** @type {FallbackGateway | undefined} a gateway in this process, where no Node was found */
+  #embedded;
+  #stopped = false;
+  #connecting = false;
+  /** @type {Set<string>} */
+  #reported = new Set();
+  /** Why there can be no gateway, where only the user can help. */
+  #obstacle = "";
+  /** Why the last one that was started could not. */
+  #failure = "";
+  #hasRequestedDrain = false;
+  #yieldUntil = 0;
+  /**
+   * How many times the usual silence a gateway is given, but never more than `link-busy-ms`: where gateways
+   * are hung one after another, it may be the machine.
+   */
+  #silenceFactor = 1;
+  /** A gateway has been killed: until then its port may still answer. */
+  #freeingUntil = 0;
+  /** Why a gateway that does not answer was not killed. */
+  #killRefusal = "";
+  /** The program that held the port at the last request, and since when. @type {{by?: string, since: number}} */
+  #holder = { since: 0 };
+  /** The secret that was refused last, and since when it is. */
+  #refusedSecret = { secret: "", since: 0 };
+
+  /** @param {LinkOptions} options */
+  constructor(options) {
+    this.#options = options;
+  }
+
+  get connected() {
+    return this.#link !== undefined;
+  }
+
+  /** Why there can be no gateway, where only the user can help; else "". */
+  get obstacle() {
+    return this.#obstacle;
+  }
+
+  start() {
+    if (!this.#connecting && !this.#link) void this.#connect();
+  }
+
+  /**
+   * Ends the link for good. Calls that wait are settled.
+   * @param {string} why
+   * @returns {Promise<void>} once nothing is left of a gateway in this process
+   */
+  async stop(why) {
+    this.#stopped = true;
+    this.#link?.close(why);
+    this.#link = undefined;
+    await this.#embedded?.close(false);
+  }
+
+  /** Sends a message, if there is a link. @param {object} message */
+  send(message) {
+    this.#link?.send(message);
+  }
+
+  /**
+   * @param {string} tool @param {unknown} args @param {number | undefined} timeoutMs
+   * @param {(outcome: import("../lib/addon.js").CallOutcome) => void} settle is called once
+   * @param {import("../link/pending-calls.mjs").CallOrigin} [origin]
+   * @returns {number} the call's id; 0 where it has failed already
+   */
+  call(tool, args, timeoutMs, settle, origin) {
+    if (this.#link) return this.#link.call(tool, args, timeoutMs, settle, origin);
+    settle(this.#noGateway());
+    return 0;
+  }
+
+  /** @returns {import("../lib/addon.js").CallFailure} with what only the user can help, where it is that */
+  #noGateway() {
+    const text = this.#obstacle
+      ? `The call failed with DISCONNECTED: ${this.#obstacle}. Tell the user.`
+      : "The call failed with DISCONNECTED: the tap gateway is not running at the moment; it is being started again. Try again in a few seconds.";
+    return { code: "DISCONNECTED", text };
+  }
+
+  /** @param {number} id @param {string} reason */
+  cancel(id, reason) {
+    this.#link?.cancel(id, reason);
+  }
+
+  async #connect() {
+    this.#connecting = true;
+    /** @type {number | undefined} when we last started one */
+    let startedAt;
+    for (let round = 0; !this.#stopped; ++round) {
+      const welcome = await this.#tryLink();
+      if (welcome) break;
+      const patience = await this.#makeHost(startedAt);
+      if (patience === "started") startedAt = performance.now();
+      await sleep(patience === "wait" ? PATIENT_RETRY_MS : (RETRY_MS[round] ?? 250));
+    }
+    this.#connecting = false;
+  }
+
+  /** One attempt. @returns {Promise<boolean>} whether the link is up */
+  async #tryLink() {
+    const descriptor = readDescriptor(this.#options.files.descriptor);
+    const gateway = this.#embedded?.gateway ?? descriptor?.link;
+    if (gateway === undefined) return false;
+    const secret = descriptor?.secret ?? "";
+    let pid = descriptor?.pid;
+    const watch = new GatewayWatchdog(this.#silenceFactor, (busy, ms) => this.#onBusy(busy, ms));
+    const link = new LinkConnection({
+      onQuiet: (silentMs, mostMs) => watch.shouldWait(silentMs, mostMs),
+      onEvent: (event) => {
+        if (event.type !== "welcome") return this.#onEvent(event, descriptor);
+        pid = event.pid;
+        this.#link = link;
+        this.#onWelcome(event, secret);
+      },
+      onClosed: (reason, silent) => {
+        if (silent) this.#killHung(watch, pid);
+        this.#onClosed(link, reason);
+      },
+    });
+    try {
+      await link.connect(gateway);
+      watch.attach(link.peerPid());
+      await link.register(this.#options.register(), secret);
+      return true;
+    } catch (error) {
+      if (error instanceof LinkEnded) return false;
+      throw error;
+    }
+  }
+
+  /** @param {GatewayEvent} welcome @param {string} secret */
+  #onWelcome(welcome, secret) {
+    this.#options.log("info", `linked to gateway ${welcome.version}, pid ${welcome.pid}`);
+    this.#reported.clear();
+    this.#obstacle = "";
+    this.#killRefusal = "";
+    this.#failure = "";
+    this.#silenceFactor = 1;
+    this.#holder = { since: 0 };
+    this.#options.onWelcome(welcome);
+    if (isNewer(version, welcome.version)) {
+      this.#options.log("info", `asking gateway ${welcome.version} to make room for ${version}`);
+      this.#hasRequestedDrain = true;
+      this.send({ type: "drain", secret, version });
+    } else if (isNewer(welcome.version, version)) {
+      this.#report(
+        `the gateway is tap ${welcome.version}, this session still runs ${version}; /clear or restart the CLI to bring it up to date`,
+      );
+    }
+  }
+
+  /**
+   * @param {GatewayEvent} event
+   * @param {import("../lib/host-files.mjs").Descriptor | undefined} descriptor
+   */
+  #onEvent(event, descriptor) {
+    // The link will end, and #onClosed sees to the rest.
+    if (event.type === "draining") {
+      if (!this.#hasRequestedDrain) this.#yieldUntil = performance.now() + YIELD_MS;
+      this.#hasRequestedDrain = false;
+      return;
+    }
+    if (event.type !== "refused") return this.#options.onEvent(event);
+    this.#options.log("warning", `refused by the gateway: ${event.code} ${event.message}`);
+    if (event.code === "REPLACED") {
+      this.#stopped = true; // another process speaks for this session now
+    } else if (
+      event.code === "LINK_VERSION" &&
+      descriptor &&
+      isNewer(version, descriptor.version)
+    ) {
+      this.#requestDrain(descriptor);
+    } else if (event.code !== "SECRET" || this.#isWrong(descriptor?.secret ?? "")) {
+      this.#report(event.message);
+    }
+  }
+
+  /** Whether a refused secret is more than the former gateway's. @param {string} secret */
+  #isWrong(secret) {
+    const now = performance.now();
+    if (this.#refusedSecret.secret !== secret) this.#refusedSecret = { secret, since: now };
+    return now - this.#refusedSecret.since >= DESCRIPTOR_MS;
+  }
+
+  /**
+   * A gateway that speaks an older link version has closed the link: `drain` is the one message that
+   * every version reads, and here the only one of a link of its own.
+   * @param {import("../lib/host-files.mjs").Descriptor} descriptor
+   */
+  #requestDrain(descriptor) {
+    const { secret, link } = descriptor;
+    const asking = new LinkConnection({});
+    asking.connect(link).then(
+      () => asking.send({ type: "drain", secret, version }),
+      () => {}, // it has ended already
+    );
+    setTimeout(() => asking.close("asked to drain"), DRAIN_SENT_MS).unref();
+  }
+
+  /** @param {LinkConnection} link @param {string} reason */
+  #onClosed(link, reason) {
+    if (this.#link !== link) return;
+    this.#link = undefined;
+    this.#options.log("warning", `the link ended: ${reason}`);
+    this.#options.onLost();
+    this.start();
+  }
+
+  /** @param {number} pid @param {number} silentMs */
+  #onBusy(pid, silentMs) {
+    const text = `the gateway, pid ${pid}, is busy: it has not answered for ${Math.round(silentMs / 1000)} s, and uses processor time`;
+    this.#options.log("warning", text);
+    this.#report(`${text}; if it stays so, it is replaced`);
+  }
+
+  /**
+   * A hung host keeps the port: nobody can take its place while it lives.
+   * @param {GatewayWatchdog} watch @param {number | undefined} claimed the pid that it says it has
+   */
+  #killHung(watch, claimed) {
+    const { pid, why } = watch.kill();
+    if (why === "") {
+      this.#options.log("warning", `the gateway, pid ${pid}, does not answer: killing it`);
+      this.#killRefusal = "";
+      this.#freeingUntil = performance.now() + FREEING_MS;
+      this.#silenceFactor *= 2;
+      return;
+    }
+    this.#killRefusal = `the gateway does not answer, and was not killed: ${why}. It says that it is pid ${claimed}; end that process where it runs, or ${ANOTHER_PORT}`;
+    this.#options.log("warning", this.#killRefusal);
+  }
+
+  /**
+   * Sees to it that a host is there, or will be.
+   * @param {number | undefined} startedAt when we last started one
+   * @returns {Promise<"started" | "soon" | "wait">}
+   */
+  async #makeHost(startedAt) {
+    const { files } = this.#options;
+    const now = performance.now();
+    if (startedAt !== undefined && now - startedAt < HOST_START_MS) return "soon";
+    if (now < this.#yieldUntil) return "soon";
+    const holder = await probePort(files.port, files.homeHash);
+    if (holder !== this.#holder.by) this.#holder = { by: holder, since: now };
+    if (holder === "nobody") {
+      if (startedAt === undefined) this.#obstacle = "";
+      else this.#reportStartFailure(this.#failure);
+      return this.#startHost();
+    }
+    if (now < this.#freeingUntil) return "soon";
+    if (holder === "silent" && this.#killRefusal) return this.#reportObstacle(this.#killRefusal);
+    if (PASSING.includes(holder) && performance.now() - this.#holder.since < PASSING_MS)
+      return "soon";
+    return this.#reportObstacle(OBSTACLES[holder](files));
+  }
+
+  /** @param {string} why "": nobody knows */
+  #reportStartFailure(why) {
+    this.#failure = why;
+    const reason = why && `: ${why.replace(/\.$/, "")}`;
+    this.#reportObstacle(
+      `the gateway does not start${reason}; ${this.#options.files.logs} has its logs`,
+    );
+  }
+
+  /** @param {string} text @returns {"wait"} */
+  #reportObstacle(text) {
+    this.#obstacle = text;
+    this.#report(text);
+    return "wait";
+  }
+
+  /** @returns {Promise<"started" | "soon" | "wait">} */
+  async #startHost() {
+    const { files, log } = this.#options;
+    const node = findNode();
+    if (node) {
+      log("info", `starting a gateway on ${node}`);
+      const startedAt = performance.now();
+      startHost(node, files, (reason) => {
+        const late = performance.now() - startedAt >= HOST_START_MS;
+        if (!late && !this.connected && !this.#stopped) this.#reportStartFailure(reason);
+      });
+      return "started";
+    }
+    if (this.#embedded) return "soon";
+    try {
+      this.#embedded = await this.#options.startFallback();
+    } catch (error) {
+      const why = errorMessage(error);
+      log("warning", `no gateway in this process: ${why}`);
+      if (/** @type {NodeJS.ErrnoException} */ (error).code !== "EADDRINUSE")
+        this.#reportStartFailure(why);
+      return "soon";
+    }
+    this.#report(
+      `no Node.js of at least ${MIN_NODE} was found, so the gateway runs inside this session and ends with it; install one or set TAP_NODE`,
+    );
+    return "soon";
+  }
+
+  /** Once until the next good link. @param {string} text */
+  #report(text) {
+    if (this.#reported.has(text)) return;
+    this.#reported.add(text);
+    this.#options.onTrouble(`tap: ${text}`);
+  }
+}

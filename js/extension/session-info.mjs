@@ -1,0 +1,96 @@
+// What tap tells the gateway of the CLI's environment, for programs that it starts for this session.
+
+import fs from "node:fs";
+import path from "node:path";
+
+const MAX_PATH_BYTES = 32_768;
+const MAX_TEXT_BYTES = 4096;
+const CONTROL = /[\u0000-\u001f\u007f]/; // eslint-disable-line no-control-regex
+
+/** Of the CLI, by what the registration calls it. */
+const RUNTIME = {
+  sdkPath: "COPILOT_SDK_PATH",
+  cliVersion: "COPILOT_CLI_BINARY_VERSION",
+  copilotHome: "COPILOT_HOME",
+  distDir: "COPILOT_CLI_DIST_DIR",
+};
+
+/** The gateway refuses a registration with other texts. @param {string | undefined} text @param {number} most bytes */
+const isGood = (text, most) =>
+  text !== undefined && text !== "" && Buffer.byteLength(text) <= most && !CONTROL.test(text);
+
+/**
+ * @param {Record<string, string | undefined>} env @param {string} execPath the CLI's own binary, which also runs as Node.js
+ * @returns {{path?: string, runtime?: Record<string, string>}} fields of `register`
+ */
+export function sessionEnvironment(env, execPath) {
+  const known = Object.entries(RUNTIME).map(([field, name]) => [field, env[name]]);
+  const all = [["execPath", execPath], ...known].filter(([, text]) => isGood(text, MAX_TEXT_BYTES));
+  return {
+    ...(isGood(env.PATH, MAX_PATH_BYTES) && { path: env.PATH }),
+    ...(all.length > 0 && { runtime: Object.fromEntries(all) }),
+  };
+}
+
+// What a session is called wherever it is listed: its folder and git branch, which one thinks in, and
+// the beginning of what it is about.
+
+const MAX_TITLE_LENGTH = 20;
+const MAX_GIT_FILE_BYTES = 4096;
+const FLAGS = fs.constants.O_RDONLY | (fs.constants.O_NONBLOCK ?? 0);
+
+/** The folder may be anybody's: no pipe is waited for, and no device is read. @param {string} file @returns {string | undefined} */
+function readContent(file) {
+  let handle;
+  try {
+    handle = fs.openSync(file, FLAGS);
+    if (!fs.fstatSync(handle).isFile()) return undefined;
+    const buffer = Buffer.alloc(MAX_GIT_FILE_BYTES);
+    return buffer.toString("utf8", 0, fs.readSync(handle, buffer, 0, MAX_GIT_FILE_BYTES, 0)).trim();
+  } catch {
+    return undefined;
+  } finally {
+    if (handle !== undefined) fs.closeSync(handle);
+  }
+}
+
+/** Where git keeps what belongs to this work tree; of a linked one `.git` is a file. @param {string} cwd */
+function gitFolder(cwd) {
+  for (let folder = path.resolve(cwd); ; folder = path.dirname(folder)) {
+    const git = path.join(folder, ".git");
+    const stat = fs.statSync(git, { throwIfNoEntry: false });
+    if (stat?.isDirectory()) return git;
+    const [, elsewhere] = /^gitdir: (.+)$/m.exec((stat?.isFile() && readContent(git)) || "") ?? [];
+    if (elsewhere) return path.resolve(folder, elsewhere);
+    if (folder === path.dirname(folder)) return undefined;
+  }
+}
+
+/** The git branch of a folder, without starting git: every label needs it. @param {string} cwd */
+function readBranch(cwd) {
+  try {
+    const folder = gitFolder(cwd);
+    const head = folder === undefined ? undefined : readContent(path.join(folder, "HEAD"));
+    return /^ref: refs\/heads\/(.+)$/.exec(head ?? "")?.[1] ?? "";
+  } catch {
+    return "";
+  }
+}
+
+/** @param {string} title @returns {string} */
+function truncateTitle(title) {
+  const characters = [...title.replace(/\s+/g, " ").trim()];
+  if (characters.length <= MAX_TITLE_LENGTH) return characters.join("");
+  return `${characters.slice(0, MAX_TITLE_LENGTH).join("").trimEnd()}…`;
+}
+
+/**
+ * @param {{cwd: string, name?: string, title?: string}} session `name`: what it is called in place of its
+ *   folder; `title`: what the CLI calls it, as a rule the first prompt
+ */
+export function formatLabel({ cwd, name, title = "" }) {
+  const branch = name === undefined ? readBranch(cwd) : "";
+  const place = (name ?? (path.basename(cwd) || cwd)) + (branch && ` (${branch})`);
+  const about = truncateTitle(title);
+  return about ? `${place} · "${about}"` : place;
+}

@@ -1,0 +1,186 @@
+// Edits of the system message, for a session that has joined without them. They do not wait for a
+// change of tools, and no change of tools waits for them.
+
+import { canResume, resume } from "./copilot-session.mjs";
+
+/**
+ * The CLI puts any other section at the end of the message, without an error. The gateway has the same
+ * list (native/protocol/hook_rules.cc).
+ */
+export const SECTIONS = new Set([
+  "preamble",
+  "identity",
+  "tone",
+  "tool_efficiency",
+  "environment_context",
+  "code_change_rules",
+  "guidelines",
+  "safety",
+  "tool_instructions",
+  "custom_instructions",
+  "runtime_instructions",
+  "last_instructions",
+]);
+
+/** Who the agent is and what it must not do: nothing may be put before it or in its place. */
+const APPEND_ONLY = new Set(["identity", "preamble", "safety"]);
+
+/**
+ * With `callback` the section's text is asked for whenever the CLI builds the system message.
+ * @typedef {{prepend?: string, append?: string, replace?: string, callback?: boolean}} SectionEdit
+ * @typedef {{action: "prepend" | "append" | "replace" | "transform", content?: string}} WireSection
+ * @typedef {(content: string) => Promise<string>} SectionTransform
+ * @typedef {(section: string, text: string) => Promise<string | undefined>} SectionBuilder
+ * @typedef {"in-force" | "unavailable"} EditOutcome
+ */
+
+/** @param {(string | undefined)[]} parts */
+const lines = (...parts) => parts.filter(Boolean).join("\n");
+
+/**
+ * What SystemMessageFlight leaves out of these edits, in words.
+ * @param {Record<string, SectionEdit>} edits
+ * @returns {string[]}
+ */
+export function findRefusedEdits(edits) {
+  return Object.entries(edits).flatMap(([section, edit]) => {
+    if (!SECTIONS.has(section)) return [`there is no section ${section}`];
+    const fixed = APPEND_ONLY.has(section) && (edit.prepend || edit.replace !== undefined);
+    return fixed ? [`section ${section} can only be appended to`] : [];
+  });
+}
+
+/** @param {string} section @param {SectionEdit} edit @returns {SectionEdit} */
+function restrictEdit(section, edit) {
+  if (!SECTIONS.has(section)) return {};
+  return APPEND_ONLY.has(section) ? { append: edit.append } : edit;
+}
+
+/**
+ * Only what the CLI knows: it takes an unknown action without a word, and then no turn starts any
+ * more. It puts nothing between an addition and the section's own text.
+ * @param {SectionEdit} edit @returns {WireSection | undefined}
+ */
+function wireSection({ prepend, append, replace, callback }) {
+  if (callback) return { action: "transform" };
+  if (replace !== undefined) return { action: "replace", content: lines(prepend, replace, append) };
+  if (prepend && append) return { action: "transform" };
+  if (prepend) return { action: "prepend", content: `${prepend}\n` };
+  return append ? { action: "append", content: `\n${append}` } : undefined;
+}
+
+/**
+ * @param {Record<string, SectionEdit>} edits
+ * @param {SectionBuilder} build
+ * @returns {{sections: Record<string, WireSection>, transforms: Map<string, SectionTransform>, built: boolean, key: string}}
+ *   two edits with the same key say the same; `built`: some of it is asked for each time
+ */
+function planEdits(edits, build) {
+  /** @type {Record<string, WireSection>} */
+  const sections = {};
+  /** @type {Map<string, SectionTransform>} what is added on both sides, which one action cannot */
+  const transforms = new Map();
+  const parts = [];
+  for (const section of Object.keys(edits).sort()) {
+    const edit = restrictEdit(section, edits[section]);
+    const wire = wireSection(edit);
+    if (!wire) continue;
+    sections[section] = wire;
+    parts.push([section, edit.prepend, edit.append, edit.replace, edit.callback]);
+    if (wire.action !== "transform") continue;
+    transforms.set(section, async (content) => {
+      const base = edit.replace ?? content;
+      const built = edit.callback ? await build(section, base) : undefined;
+      return lines(edit.prepend, built ?? base, edit.append);
+    });
+  }
+  const built = Object.values(edits).some(({ callback }) => callback);
+  return { sections, transforms, built, key: JSON.stringify(parts) };
+}
+
+/**
+ * The edits of one session's system message. The model sees a change from the next turn on. Nothing
+ * is sent before the first edit: the CLI introduces the agent in other words from then on.
+ */
+export class SystemMessageEditor {
+  #session;
+  #build;
+  #wanted = planEdits({}, async () => undefined);
+  /** @type {ReturnType<typeof planEdits> | undefined} nothing where a request has failed */
+  #inForce = this.#wanted;
+  /** @type {Promise<EditOutcome> | undefined} */
+  #running;
+
+  /**
+   * @param {any} session what joinSession() resolves to
+   * @param {SectionBuilder} [build] for sections with a callback
+   */
+  constructor(session, build = async () => undefined) {
+    this.#session = session;
+    this.#build = build;
+  }
+
+  /**
+   * The CLI builds the system message once and keeps it: with this it builds the message again for the next turn.
+   * Between turns only, since within one the edits would be lost for the rest of it.
+   */
+  async rebuild() {
+    const current = this.#inForce;
+    if (this.#running || !current?.built) return;
+    this.#running = this.#run(current);
+    await this.#running;
+  }
+
+  /**
+   * All the edits that are to be in force, in place of the former. One request after another, and
+   * only for a change; of what is asked for meanwhile, only the last.
+   * Rejects with the CLI's words; the next call then tries again.
+   * @param {Record<string, SectionEdit>} edits @returns {Promise<EditOutcome>}
+   */
+  async apply(edits) {
+    const session = this.#session;
+    if (!canResume(session) || typeof session.registerTransformCallbacks !== "function") {
+      return "unavailable";
+    }
+    this.#wanted = planEdits(edits, this.#build);
+    if (!this.#running) {
+      if (this.#wanted.key === this.#inForce?.key) return "in-force";
+      this.#running = this.#run(this.#wanted);
+    }
+    return this.#running;
+  }
+
+  /** @param {ReturnType<typeof planEdits>} first @returns {Promise<EditOutcome>} */
+  async #run(first) {
+    try {
+      await this.#send(first);
+      while (this.#wanted.key !== this.#inForce?.key) await this.#send(this.#wanted);
+      return "in-force";
+    } finally {
+      // At once: an edit that comes now must not be taken for one that is still looked at.
+      this.#running = undefined;
+    }
+  }
+
+  /** @param {ReturnType<typeof planEdits>} next */
+  async #send(next) {
+    const former = this.#inForce;
+    this.#inForce = undefined;
+    this.#registerTransforms(next);
+    try {
+      const systemMessage = { mode: "customize", sections: next.sections };
+      await resume(this.#session, { systemMessage });
+      // Within a turn the CLI looks for transforms in what was in force before.
+      if (next.transforms.size > 0) await resume(this.#session, { systemMessage });
+      this.#inForce = next;
+    } catch (error) {
+      if (former) this.#registerTransforms(former);
+      throw error;
+    }
+  }
+
+  /** @param {{transforms: Map<string, SectionTransform>}} edits */
+  #registerTransforms({ transforms }) {
+    this.#session.registerTransformCallbacks(transforms.size > 0 ? transforms : undefined);
+  }
+}

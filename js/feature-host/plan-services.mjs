@@ -1,0 +1,254 @@
+// What plans need of this process: their journal, programs whose output is a file, and agents.
+
+import { spawn } from "node:child_process";
+import crypto from "node:crypto";
+import fs from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { addon } from "../lib/addon.mjs";
+import { makePrivateFolder } from "../lib/host-files.mjs";
+import { endGroup, guard, ownGroup } from "../process/group.mjs";
+import { SleepInhibitor } from "./sleep-inhibitor.mjs";
+import { plansFilePath } from "./feature-folder.mjs";
+import { programEnvironment } from "./programs.mjs";
+
+/** From SIGTERM to SIGKILL. */
+const TERM_MS = 5000;
+const POLL_MS = 250;
+/** Of one log. A program that writes more is ended. */
+export const MAX_LOG_BYTES = 64 * 1024 * 1024;
+const MAX_READ_BYTES = 256 * 1024;
+const NAME = /^[a-zA-Z0-9_-]{1,80}$/;
+
+/**
+ * @typedef {object} LoggedProgram
+ * @property {string} command
+ * @property {string[]} args
+ * @property {string} cwd absolute
+ * @property {Record<string, string>} env besides PATH and the like
+ * @property {string} [traceparent]
+ * @property {string} plan of the log @property {string} name of the log
+ * @property {number} timeoutMs
+ * @property {AbortSignal} signal ends it
+ *
+ * @typedef {{code: number | null, signal: string | null, why: "" | "timeout" | "log" | "stopped"}} LoggedEnd
+ */
+
+/**
+ * The engine with this machine's clock and memory.
+ * @param {import("../lib/addon.js").Plans} plans
+ */
+const createEngine = (plans) => ({
+  /** For commands that name none. */
+  shell: process.platform === "win32" ? "cmd" : "sh",
+  input: (/** @type {string} */ json) => plans.input(json, Date.now(), os.freemem()),
+  load: (/** @type {string} */ id) => plans.load(id, Date.now(), os.freemem()),
+  unload: (/** @type {string} */ id) => plans.unload(id),
+  view: (/** @type {string} */ json) => plans.view(json),
+  entries: (/** @type {string} */ id) => plans.entries(id),
+  state: () => plans.state(),
+  remove: (/** @type {string} */ id) => plans.remove(id),
+  describe: (/** @type {Parameters<typeof plans.describe>} */ ...given) => plans.describe(...given),
+});
+/** @typedef {ReturnType<typeof createEngine>} Engine */
+
+/** @param {unknown} name */
+function checkName(name) {
+  if (typeof name === "string" && NAME.test(name)) return name;
+  throw new RangeError("expected a name of letters, digits, _ and -");
+}
+
+export class PlanServices {
+  #home;
+  #env;
+  #folder;
+  /** @type {import("../lib/addon.js").Plans | undefined} */
+  #plans;
+  /** @type {import("../agents/pool.mjs").AgentPool | undefined} */
+  #workers;
+  /** @type {Set<() => Promise<void>>} */
+  #running = new Set();
+  /** @type {SleepInhibitor | undefined} */
+  #sleepInhibitor;
+  #closed = false;
+
+  /** @param {string} home <COPILOT_HOME> @param {NodeJS.ProcessEnv} env of this process */
+  constructor(home, env) {
+    this.#home = home;
+    this.#env = env;
+    this.#folder = path.join(home, "tap", "plans");
+  }
+
+  /** @param {Omit<import("../lib/addon.js").PlansOptions, "file"> & {onSleep: (why: string) => void}} handlers */
+  open({ onSleep, ...handlers }) {
+    this.#sleepInhibitor ??= new SleepInhibitor(onSleep, this.#env);
+    makePrivateFolder(path.join(this.#home, "tap"));
+    makePrivateFolder(this.#folder);
+    this.#plans?.close();
+    const file = plansFilePath(this.#home);
+    this.#plans = new addon.Plans({ ...handlers, file });
+    const known = JSON.parse(this.#plans.open());
+    return { plans: createEngine(this.#plans), known, folder: this.#folder };
+  }
+
+  /** The machine does not sleep meanwhile. @param {string} holder @param {boolean} on */
+  keepAwake(holder, on) {
+    if (this.#closed) return;
+    if (on) this.#sleepInhibitor?.hold(holder);
+    else this.#sleepInhibitor?.release(holder);
+  }
+
+  /** @param {string} plan @param {string} name */
+  #logFile(plan, name) {
+    return path.join(this.#folder, checkName(plan), `${checkName(name)}.log`);
+  }
+
+  /**
+   * Runs a program whose output is appended to a log.
+   * @param {LoggedProgram} program @returns {Promise<LoggedEnd>} rejected where it cannot be started
+   */
+  async run(program) {
+    const { command, args, cwd, timeoutMs, signal, plan, name } = program;
+    if (this.#closed) throw new Error("the feature has ended");
+    makePrivateFolder(path.join(this.#folder, checkName(plan)));
+    const log = await fs.open(this.#logFile(plan, name), "a", 0o600);
+    try {
+      signal.throwIfAborted();
+      const child = spawn(command, args, {
+        cwd,
+        env: programEnvironment(program, this.#env),
+        detached: ownGroup,
+        stdio: ["ignore", log.fd, log.fd],
+        windowsHide: true,
+      });
+      return await this.#waitForEnd(child, log, timeoutMs, signal);
+    } finally {
+      await log.close();
+    }
+  }
+
+  /**
+   * @param {import("node:child_process").ChildProcess} child @param {fs.FileHandle} log
+   * @param {number} timeoutMs @param {AbortSignal} signal
+   * @returns {Promise<LoggedEnd>}
+   */
+  #waitForEnd(child, log, timeoutMs, signal) {
+    return new Promise((resolve, reject) => {
+      child.on("error", reject);
+      const { pid } = child;
+      if (pid === undefined) return;
+      guard(pid);
+      /** @type {LoggedEnd["why"]} */
+      let why = "";
+      /** @type {Promise<void> | undefined} */
+      let ending;
+      const end = (/** @type {LoggedEnd["why"]} */ reason) => {
+        why ||= reason;
+        return (ending ??= endGroup(pid, TERM_MS));
+      };
+      const stop = () => end("stopped");
+      this.#running.add(stop);
+      const onAbort = () => void stop();
+      signal.addEventListener("abort", onAbort, { once: true });
+      const timer = setTimeout(() => void end("timeout"), timeoutMs);
+      const isFull = async () => {
+        const { size } = await log.stat().catch(() => ({ size: 0 }));
+        return size > MAX_LOG_BYTES;
+      };
+      const looks = setInterval(async () => {
+        if (await isFull()) void end("log");
+      }, POLL_MS);
+      child.on("exit", async (code, ended) => {
+        clearTimeout(timer);
+        clearInterval(looks);
+        signal.removeEventListener("abort", onAbort);
+        await end(""); // what it has started ends, too
+        if (await isFull()) {
+          why ||= "log";
+          await log.truncate(MAX_LOG_BYTES).catch(() => {});
+        }
+        this.#running.delete(stop);
+        resolve({ code, signal: ended, why });
+      });
+    });
+  }
+
+  /**
+   * A part of a log: from a byte on, or its end.
+   * @param {{plan: string, name: string, from?: number, most?: number, whole?: "growing" | "ended"}} asked `whole`:
+   *   whole lines; the last one of a log that grows is left for later
+   * @returns {Promise<{text: string, from: number, next: number, size: number}>} hostile text
+   */
+  async readLog({ plan, name, from, most = MAX_READ_BYTES, whole }) {
+    const length = Math.min(Math.max(1, most), MAX_READ_BYTES);
+    const log = await fs.open(this.#logFile(plan, name), "r").catch(() => undefined);
+    if (!log) return { text: "", from: 0, next: 0, size: 0 };
+    try {
+      const { size } = await log.stat();
+      const start = from ?? Math.max(0, size - length);
+      const { buffer, bytesRead } = await log.read(Buffer.alloc(length), 0, length, start);
+      const isLast = whole === "ended" && start + bytesRead >= size;
+      const lines = whole && !isLast ? buffer.subarray(0, bytesRead).lastIndexOf("\n") + 1 : 0;
+      // A line that fills all of it is not whole; one that is shorter may still end.
+      const used = lines || (whole && !isLast && bytesRead < length ? 0 : bytesRead);
+      const text = buffer.subarray(0, used).toString("utf8");
+      return { text, from: start, next: start + used, size };
+    } finally {
+      await log.close();
+    }
+  }
+
+  /** Adds to a log what no program has written. @param {{plan: string, name: string, text: string}} asked */
+  async writeLog({ plan, name, text }) {
+    makePrivateFolder(path.join(this.#folder, checkName(plan)));
+    const file = this.#logFile(plan, name);
+    await fs.appendFile(file, text.slice(0, MAX_LOG_BYTES), { mode: 0o600 });
+  }
+
+  /**
+   * What a program has written and the environment in which it ran, in one number each, so that a later look can tell
+   * whether they are still the same. W3C trace context is left out.
+   * @param {{plan: string, name: string, env?: Record<string, string>}} asked
+   * @returns {Promise<{log: string, environment: string}>} SHA-256, in hex digits
+   */
+  async digests({ plan, name, env }) {
+    const log = crypto.createHash("sha256");
+    const file = await fs.open(this.#logFile(plan, name), "r").catch(() => undefined);
+    if (file) for await (const bytes of file.createReadStream()) log.update(bytes);
+    const seen = Object.entries(programEnvironment({ env }, this.#env)).sort(([one], [other]) =>
+      one < other ? -1 : 1,
+    );
+    const variables = crypto.createHash("sha256").update(JSON.stringify(seen));
+    return { log: log.digest("hex"), environment: variables.digest("hex") };
+  }
+
+  /** @param {string} plan */
+  async removeLogs(plan) {
+    await fs.rm(path.join(this.#folder, checkName(plan)), { recursive: true, force: true });
+  }
+
+  /**
+   * @param {() => Promise<import("../agents/environment.mjs").WorkersConfig | undefined>} readConfig of the user
+   * @returns {Promise<import("../agents/pool.mjs").AgentPool>} made with the first use; each use has the config of now,
+   *   or the last one where it cannot be read
+   */
+  async workers(readConfig) {
+    const { AgentPool } = await import("../agents/pool.mjs");
+    const config = await readConfig().catch((error) => {
+      if (!this.#workers) throw error;
+      return undefined;
+    });
+    if (this.#closed) throw new Error("the feature has ended");
+    this.#workers ??= new AgentPool({ home: this.#home, config, env: this.#env });
+    if (config) this.#workers.configure(config);
+    return this.#workers;
+  }
+
+  /** @returns {Promise<void>} once nothing of it runs */
+  async end() {
+    this.#closed = true;
+    await Promise.all([...this.#running].map((stop) => stop()));
+    await Promise.all([this.#sleepInhibitor?.end(), this.#workers?.close()]);
+    this.#plans?.close();
+  }
+}

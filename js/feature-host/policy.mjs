@@ -1,0 +1,89 @@
+// Who gets which capabilities. A grant is the host's decision: a feature states what it wants and assumes nothing.
+
+import { isExportRequested } from "../lib/telemetry.mjs";
+import { parseCapability } from "./capabilities.mjs";
+
+/** @typedef {import("./descriptor.mjs").Descriptor} Descriptor */
+/**
+ * @typedef {object} Policy
+ * @property {Record<string, boolean>} [features] of the config: false disables one
+ * @property {(descriptor: Descriptor) => string} [withheld] why a feature of the user or a project may not be
+ *   installed, such as a missing consent; "": it may
+ * @property {Record<string, Condition>} [conditions] for tasks and hooks that name one; one that
+ *   is not there is not met
+ *
+ * @typedef {object} Decision
+ * @property {boolean} enabled
+ * @property {readonly string[]} granted
+ * @property {{capability: string, reason: string}[]} denied
+ * @property {string} obstacle why nothing of it is installed; "": nothing is in the way
+ */
+
+/** The reasons that do not depend on a capability. @param {Descriptor} descriptor @param {Policy} policy */
+function denialReason(descriptor, { withheld = () => "no policy allows it" }) {
+  if (descriptor.runtime === "mcp-bridge") return "not yet: this tap has no MCP bridge";
+  return descriptor.runtime === "builtin" ? "" : withheld(descriptor);
+}
+
+/** @param {Descriptor} descriptor @param {Policy} policy @returns {Decision} */
+export function decideGrants(descriptor, policy) {
+  const enabled = policy.features?.[descriptor.id] !== false;
+  const obstacle = enabled ? denialReason(descriptor, policy) : "it is disabled";
+  /** @type {string[]} */
+  const granted = [];
+  /** @type {Decision["denied"]} */
+  const denied = [];
+  let missing = "";
+  for (const { capability, required } of descriptor.capabilities ?? []) {
+    const parsed = parseCapability(capability);
+    const reason = typeof parsed === "string" ? parsed : obstacle;
+    if (reason === "") granted.push(capability);
+    else {
+      denied.push({ capability, reason });
+      if (required) missing ||= `it needs ${capability}: ${reason}`;
+    }
+  }
+  return {
+    enabled,
+    granted: Object.freeze(granted),
+    denied,
+    obstacle: obstacle || missing,
+  };
+}
+
+// What has to be true for a task to run, or for a hook to be there. One that waits for a condition needs no feature
+// host before.
+
+/**
+ * @typedef {object} Telemetry
+ * @property {Record<string, string>} variables of OpenTelemetry, in the gateway host's environment
+ * @property {boolean} recorded whether spans are recorded
+ *
+ * @typedef {{met: boolean, obstacle: string}} Condition `obstacle`: why it is not met though the user asks for it
+ */
+
+/** As a descriptor names them. */
+export const CONDITIONS = /** @type {const} */ ([
+  "spans-exported",
+  "push-gated",
+  "task-complete-gated",
+]);
+
+/**
+ * @param {Telemetry} telemetry
+ * @param {readonly string[]} [gated] what the user's config has goals gate: "push", "task_complete"
+ * @returns {Record<typeof CONDITIONS[number], Condition>}
+ */
+export function evaluateConditions({ variables, recorded }, gated = []) {
+  const asked = isExportRequested(variables);
+  const obstacle =
+    asked && !recorded
+      ? 'OTEL_EXPORTER_OTLP_… names a receiver of spans, but config.json has "records": false or "spans": false'
+      : "";
+  const met = (/** @type {string} */ what) => ({ met: gated.includes(what), obstacle: "" });
+  return {
+    "spans-exported": { met: asked && recorded, obstacle },
+    "push-gated": met("push"),
+    "task-complete-gated": met("task_complete"),
+  };
+}

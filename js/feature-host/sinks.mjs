@@ -1,0 +1,162 @@
+// The ways by which a feature says something: `events` to the user, `notify` to the model, `prompts` to the model as
+// work to do, `diagnostics` to its report. Each is bounded in size and in rate; what is left out is counted and said.
+
+import { redact } from "../lib/redact.mjs";
+import { shortenText } from "../lib/visible.mjs";
+import { deniedError, ServiceError } from "./service-access.mjs";
+
+/** @typedef {import("./report.mjs").Diagnostics} Diagnostics */
+/**
+ * @typedef {object} Port where the sinks lead
+ * @property {(channel: string, event: {level: string, summary: string, detail?: string}, session?: string) => Promise<unknown>} emit to the user
+ * @property {(text: string, options: {level: string, session?: string, traceparent?: string}) => Promise<unknown>} model a push of the
+ *   level `inject`; settles when it is sent, or rejects
+ * @property {(text: string, session: string, traceparent?: string) => Promise<unknown>} [prompt] starts a turn, or rejects; absent
+ *   where features may not
+ *
+ * @typedef {object} Sinks
+ * @property {{emit: (channel: string, event: {level?: string, summary: string, detail?: string, session?: string}) => Promise<void>}} events
+ * @property {{model: (text: string, options?: {level?: string, session?: string, traceparent?: string}) => Promise<unknown>}} notify
+ * @property {{start: (text: string, options: {session: string, traceparent?: string}) => Promise<unknown>}} prompts
+ * @property {{add: (text: string) => void}} diagnostics
+ */
+
+const LEVELS = ["info", "warning", "error"];
+const MAX_SUMMARY = 300;
+const MAX_DETAIL = 4000;
+/** Of a text for the model. */
+export const MAX_NOTIFY = 3000;
+/** Of a prompt. A longer one is refused: half a task is another one. */
+export const MAX_PROMPT = 8500;
+/** At once, and again after each second. */
+const BURST = 20;
+const PER_SECOND = 5;
+
+/** How many may pass. */
+class Budget {
+  #tokens = BURST;
+  #at;
+  #clock;
+  leftOut = 0;
+
+  /** @param {() => number} clock ms */
+  constructor(clock) {
+    this.#clock = clock;
+    this.#at = clock();
+  }
+
+  tryAcquire() {
+    const now = this.#clock();
+    this.#tokens = Math.min(BURST, this.#tokens + ((now - this.#at) / 1000) * PER_SECOND);
+    this.#at = now;
+    if (this.#tokens < 1) {
+      this.leftOut += 1;
+      return false;
+    }
+    this.#tokens -= 1;
+    return true;
+  }
+}
+
+/** @param {unknown} level */
+function checkLevel(level = "info") {
+  if (LEVELS.includes(/** @type {string} */ (level))) return /** @type {string} */ (level);
+  throw new RangeError(`level: expected one of ${LEVELS.join(", ")}`);
+}
+
+/** @param {unknown} text @param {string} what */
+function redactText(text, what) {
+  if (typeof text === "string" && text !== "") return redact(text);
+  throw new TypeError(`${what}: expected a text that is not empty`);
+}
+
+/** What of it is given. @param {{session?: string, traceparent?: string}} where */
+const pickTarget = ({ session, traceparent }) => ({
+  ...(session !== undefined && { session }),
+  ...(traceparent !== undefined && { traceparent }),
+});
+
+/** @param {Port} port @param {() => void} admit @returns {Sinks["prompts"]} */
+const createPrompts = (port, admit) => ({
+  async start(text, { session, traceparent }) {
+    const said = redactText(text, "text");
+    if (said.length > MAX_PROMPT) {
+      throw new RangeError(`text: expected at most ${MAX_PROMPT} characters`);
+    }
+    admit();
+    if (port.prompt) return port.prompt(said, session, traceparent);
+    throw new ServiceError("unavailable", "unavailable: prompts start in the feature host only");
+  },
+});
+
+/**
+ * @param {object} options
+ * @param {readonly string[]} options.granted @param {readonly string[]} options.channels that the descriptor names
+ * @param {Port} options.port @param {Diagnostics} options.diagnostics
+ * @param {() => string} options.closed why the feature may not say anything any more
+ * @param {(capability: string) => void} options.onDenied
+ * @param {() => number} [options.clock] ms
+ * @returns {Sinks} frozen
+ */
+export function createSinks({ granted, channels, port, diagnostics, closed, onDenied, clock }) {
+  const now = clock ?? (() => performance.now());
+  const budgets = {
+    events: new Budget(now),
+    notify: new Budget(now),
+    prompts: new Budget(now),
+    diagnostics: new Budget(now),
+  };
+  const admit = (
+    /** @type {"events" | "notify" | "prompts"} */ sink,
+    /** @type {string} */ capability,
+  ) => {
+    const why = closed();
+    if (why) throw new ServiceError("unavailable", `unavailable: ${why}`);
+    if (!granted.includes(capability)) {
+      onDenied(capability);
+      throw deniedError(capability);
+    }
+    const budget = budgets[sink];
+    if (budget.tryAcquire()) return;
+    diagnostics.add(`${sink}: more than ${PER_SECOND} a second; the others are left out`);
+    throw new ServiceError("unavailable", `unavailable: ${budget.leftOut} left out, too many`);
+  };
+  const events = {
+    /** @type {Sinks["events"]["emit"]} */
+    async emit(channel, { level, summary, detail, session }) {
+      const event = {
+        level: checkLevel(level),
+        summary: shortenText(redactText(summary, "summary"), MAX_SUMMARY),
+        ...(detail !== undefined && {
+          detail: shortenText(redactText(detail, "detail"), MAX_DETAIL),
+        }),
+      };
+      if (!channels.includes(channel)) {
+        throw new RangeError(`channel: the descriptor has none of this name: ${channel}`);
+      }
+      admit("events", "event");
+      await port.emit(channel, event, session);
+    },
+  };
+  const notify = {
+    /** @type {Sinks["notify"]["model"]} */
+    async model(text, { level, ...where } = {}) {
+      const said = shortenText(redactText(text, "text"), MAX_NOTIFY);
+      const how = { level: checkLevel(level), ...pickTarget(where) };
+      admit("notify", "notify");
+      return port.model(said, how);
+    },
+  };
+  const own = {
+    /** @param {string} text */
+    add(text) {
+      if (!closed() && budgets.diagnostics.tryAcquire()) diagnostics.add(text);
+    },
+  };
+  return {
+    events: Object.freeze(events),
+    notify: Object.freeze(notify),
+    prompts: Object.freeze(createPrompts(port, () => admit("prompts", "prompt"))),
+    diagnostics: Object.freeze(own),
+  };
+}

@@ -1,0 +1,117 @@
+// Keeps the machine from going to sleep while something of a plan runs: one program of the system for all of them,
+// which ends with the last one, or with this process.
+
+import { spawn } from "node:child_process";
+import { endGroup, guard, ownGroup } from "../process/group.mjs";
+
+/** Between two phases nothing runs for a moment. */
+const LINGER_MS = 2000;
+const TERM_MS = 1000;
+const MAX_STDERR = 200;
+
+const WHO = "--who=copilot-tap";
+const WHAT = ["--what=sleep:idle", "--mode=block", WHO, "--why=a plan of agents runs"];
+/** ES_CONTINUOUS and ES_SYSTEM_REQUIRED, for as long as the thread lives. */
+const WINDOWS = [
+  "$d = '[DllImport(\"kernel32.dll\")] public static extern uint SetThreadExecutionState(uint f);';",
+  "$t = Add-Type -MemberDefinition $d -Name Sleep -Namespace Tap -PassThru;",
+  "if ($t::SetThreadExecutionState([uint32]2147483649) -eq 0) { exit 1 };",
+  "[void][Console]::In.ReadToEnd()",
+].join(" ");
+
+/** By platform: the program, which runs until its stdin ends. @type {Record<string, [string, string[]]>} */
+const PROGRAMS = {
+  linux: ["systemd-inhibit", [...WHAT, "cat"]],
+  darwin: ["caffeinate", ["-i", "cat"]],
+  win32: ["powershell", ["-NoProfile", "-NonInteractive", "-Command", WINDOWS]],
+};
+
+/** @typedef {import("node:child_process").ChildProcess} ChildProcess */
+
+export class SleepInhibitor {
+  #note;
+  #env;
+  #platform;
+  /** What runs. @type {Set<string>} */
+  #holders = new Set();
+  /** @type {ChildProcess | undefined} */
+  #child;
+  /** @type {NodeJS.Timeout | undefined} */
+  #timer;
+  #failed = false;
+
+  /**
+   * @param {(text: string) => void} note once, where the machine cannot be kept awake
+   * @param {NodeJS.ProcessEnv} env of this process @param {string} [platform]
+   */
+  constructor(note, env, platform = process.platform) {
+    this.#note = note;
+    this.#env = env;
+    this.#platform = platform;
+  }
+
+  /** @param {string} holder */
+  hold(holder) {
+    this.#holders.add(holder);
+    clearTimeout(this.#timer);
+    if (!this.#child && !this.#failed) this.#start();
+  }
+
+  /** @param {string} holder */
+  release(holder) {
+    if (!this.#holders.delete(holder) || this.#holders.size > 0) return;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => void this.end(), LINGER_MS);
+    this.#timer.unref();
+  }
+
+  #start() {
+    const program = PROGRAMS[this.#platform];
+    if (!program) return this.#fail(`this system (${this.#platform}) has no program for that`);
+    const [command, args] = program;
+    const stdio = /** @type {const} */ (["pipe", "ignore", "pipe"]);
+    const child = spawn(command, args, {
+      env: this.#env,
+      stdio: [...stdio],
+      detached: ownGroup,
+      windowsHide: true,
+    });
+    this.#child = child;
+    let said = "";
+    child.stderr
+      ?.setEncoding("utf8")
+      .on("data", (text) => (said = (said + text).slice(-MAX_STDERR)));
+    child.stdin?.on("error", () => {}); // it has ended
+    child.on("error", (/** @type {NodeJS.ErrnoException} */ error) => {
+      this.#handleEnd(child, error.code === "ENOENT" ? `there is no ${command}` : error.message);
+    });
+    child.on("close", (code, signal) => {
+      const how = signal ? `was ended by ${signal}` : `ended with ${code}`;
+      this.#handleEnd(child, `${command} ${how}${said.trim() && `: ${said.trim()}`}`);
+    });
+    if (child.pid !== undefined) guard(child.pid);
+  }
+
+  /** @param {ChildProcess} child @param {string} why */
+  #handleEnd(child, why) {
+    if (this.#child !== child) return; // it was to end
+    this.#child = undefined;
+    this.#fail(why);
+  }
+
+  /** @param {string} why */
+  #fail(why) {
+    this.#failed = true;
+    this.#note(why);
+  }
+
+  /** @returns {Promise<void>} once it has ended */
+  async end() {
+    clearTimeout(this.#timer);
+    const child = this.#child;
+    this.#child = undefined;
+    if (child?.pid === undefined) return;
+    child.stdin?.end();
+    await endGroup(child.pid, TERM_MS);
+  }
+}

@@ -1,0 +1,169 @@
+// /tap-loop, /tap-watch and /tap-emit: the user's own way to emitters. The model cannot type them. `copilot-tap emit`
+// asks /tap-emit with JSON, and gets JSON.
+
+import { formatDuration } from "../../config/emitter-values.mjs";
+import { readEmitter } from "../../config/emitter-spec.mjs";
+import { errorMessage } from "../../lib/values.mjs";
+import { inLine, shortenText, visible } from "../../lib/visible.mjs";
+
+/** @typedef {import("./manager.mjs").Emitters} Emitters */
+/** @typedef {import("../../link/control.mjs").InspectedSession} InspectedSession */
+
+const LOOP_USAGE =
+  "/tap-loop <interval or idle> <prompt>, such as /tap-loop 5m look for review comments; /tap-loop stop <name>";
+const WATCH_USAGE = "/tap-watch <command>, such as /tap-watch npm test; /tap-watch stop <name>";
+const WORDS = /^(\S+)(?:\s+([\s\S]*))?$/;
+
+/** @param {Emitters} emitters @param {InspectedSession} session @param {string} name */
+function findFreeName(emitters, session, name) {
+  const isTaken = (/** @type {string} */ one) => {
+    const there = emitters.find(session, one);
+    return there !== undefined && there.state !== "ended";
+  };
+  if (!isTaken(name)) return name;
+  let number = 2;
+  while (isTaken(`${name}-${number}`)) number += 1;
+  return `${name}-${number}`;
+}
+
+/** @param {Emitters} emitters @param {InspectedSession} session @param {"loop" | "watch"} word @param {string} usage */
+function overview(emitters, session, word, usage) {
+  const kind = word === "loop" ? "prompt" : "command";
+  const lines = emitters
+    .listForSession(session)
+    .filter(({ spec }) => spec.kind === kind)
+    .map(({ spec, state, runs }) => {
+      const what = shortenText(visible(spec.prompt ?? spec.command ?? ""), 80);
+      return `  ${inLine(spec.name)}: ${state}, ${runs} ${runs === 1 ? "run" : "runs"}: ${what}`;
+    });
+  return lines.length === 0 ? `tap: ${usage}` : `tap:\n${lines.join("\n")}\n${usage}`;
+}
+
+/** @param {Emitters} emitters @param {InspectedSession} session @param {string} name @param {string} usage */
+async function stopByName(emitters, session, name, usage) {
+  const emitter = emitters.find(session, name.trim());
+  if (!emitter) return `tap: no emitter ${visible(name)} is here; ${usage}`;
+  await emitters.end(emitter, "by the user");
+  return `tap: ${inLine(emitter.spec.name)} is stopped`;
+}
+
+/** @param {Emitters} emitters @param {InspectedSession} session @param {string} args @returns {Promise<string>} for the timeline */
+export async function loop(emitters, session, args) {
+  const [, first = "", rest = ""] = WORDS.exec(args.trim()) ?? [];
+  if (first === "") return overview(emitters, session, "loop", LOOP_USAGE);
+  if (first === "stop" && rest !== "") return stopByName(emitters, session, rest, LOOP_USAGE);
+  if (rest === "") return `tap: expected ${LOOP_USAGE}`;
+  const name = findFreeName(emitters, session, "loop");
+  const given = { name, prompt: rest, every: first, managedBy: "userOwned" };
+  const read = readEmitter(given, { origin: "tool", hand: "user" });
+  if (read.ok === false) return `tap: ${read.problems[0].text}; ${LOOP_USAGE}`;
+  await emitters.start(read.spec, session);
+  const { every, maxRuns } = read.spec;
+  const when = every === undefined ? "when the session is idle" : `every ${formatDuration(every)}`;
+  return `tap: ${name} runs ${when}, at most ${maxRuns} times. /tap-loop stop ${name} ends it`;
+}
+
+/** @param {Emitters} emitters @param {InspectedSession} session @param {string} args @returns {Promise<string>} for the timeline */
+export async function watch(emitters, session, args) {
+  const command = args.trim();
+  if (command === "") return overview(emitters, session, "watch", WATCH_USAGE);
+  const [, name] = /^stop\s+(\S+)$/.exec(command) ?? [];
+  if (name && emitters.find(session, name)) {
+    return stopByName(emitters, session, name, WATCH_USAGE);
+  }
+  const free = findFreeName(emitters, session, "watch");
+  const given = { name: free, command, maxRuns: 1, includeStderr: true, managedBy: "userOwned" };
+  const read = readEmitter(given, { origin: "tool", hand: "user" });
+  if (read.ok === false) return `tap: ${read.problems[0].text}; ${WATCH_USAGE}`;
+  await emitters.start(read.spec, session, { watched: true });
+  return `tap: ${free} runs; the agent is told when it ends. /tap-watch stop ${free} ends it`;
+}
+
+// ---- /tap-emit, and copilot-tap emit --------------------------------------------------------------
+
+const EMIT_USAGE =
+  "/tap-emit, /tap-emit stop <name>, /tap-emit history <stream>, /tap-emit test <name> <pattern>";
+const HISTORY_LINES = 20;
+
+/** @param {{at: string, outcome: string, text: string}} line */
+const lineText = ({ at, outcome, text }) => `  ${at.slice(11, 19)} ${outcome.padEnd(7)} ${text}`;
+
+/** @param {Record<string, any>} view of an emitter, perhaps in short */
+function emitterText({ name, state, does, runs, lines, next, what }) {
+  if (lines === undefined) return `  ${inLine(name)}: ${state}`;
+  const { kept, surfaced, injected } = lines;
+  const then = next ? `, next ${next[0].slice(11, 19)}` : "";
+  const counts = `${kept} kept, ${surfaced} shown, ${injected} for the model`;
+  return `  ${inLine(name)}: ${state}, ${does}, ${runs} ${runs === 1 ? "run" : "runs"}${then}; ${counts}\n    ${shortenText(what, 100)}`;
+}
+
+/** @param {any} answer @param {string} word */
+function answerText(answer, word) {
+  if (word === "list") {
+    const all = answer.emitters.map(emitterText);
+    if (answer.more) all.push(`  and ${answer.more} more`);
+    for (const { name, allowed } of answer.configured ?? []) {
+      all.push(`  ${inLine(name)}: in a config, ${allowed ? "not started" : "not allowed"}`);
+    }
+    return all.length > 0 ? `tap: emitters\n${all.join("\n")}` : "tap: no emitter is here";
+  }
+  if (word === "history")
+    return `tap: ${inLine(answer.channel)}\n${answer.lines.map(lineText).join("\n")}`;
+  if (word === "test") {
+    const { lines, outcomes, told } = answer.tried;
+    const counts = Object.entries(outcomes).map(([outcome, count]) => `${count} ${outcome}`);
+    const more = [
+      ...told.map(lineText),
+      ...answer.notes.map((/** @type {string} */ one) => `  ${one}`),
+    ];
+    return [`tap: of ${lines} lines: ${counts.join(", ") || "none"}`, ...more].join("\n");
+  }
+  return `tap: ${inLine(answer.name)} is ${word === "stop" ? "stopped" : answer.state}`;
+}
+
+/**
+ * What is asked, by the user.
+ * @param {Emitters} emitters @param {InspectedSession} session @param {any} asked
+ * @param {import("../../feature-host/installation.mjs").Context} context
+ */
+async function runRequest(emitters, session, { do: work, ...given }, context) {
+  const tools = await import("./tools.mjs");
+  const call = { context, emitters, session };
+  if (work === "list") return tools.listEmitters(call);
+  if (work === "history") return tools.streamHistory(call, given);
+  if (work === "streams") return tools.listStreams(call);
+  if (work === "test") return tools.setEventFilter(call, { ...given, test: true });
+  if (work === "stop") return tools.stopByUser(call, given);
+  if (work === "start") return tools.startByUser(call, given);
+  throw new RangeError(`expected ${EMIT_USAGE}`);
+}
+
+/** @param {string} args typed by the user @returns {object} */
+function parseRequest(args) {
+  const [, word = "list", rest = ""] = WORDS.exec(args.trim()) ?? [];
+  if (word === "list") return { do: "list" };
+  if (word === "stop" && rest) return { do: "stop", name: rest };
+  if (word === "history" && rest) return { do: "history", channel: rest, limit: HISTORY_LINES };
+  const [, name, match] = /^(\S+)\s+(\S[\s\S]*)$/.exec(rest) ?? [];
+  if (word === "test" && match) {
+    return { do: "test", name, eventFilter: [{ match, outcome: "surface" }] };
+  }
+  return { do: "help" };
+}
+
+/**
+ * @param {Emitters} emitters @param {InspectedSession} session @param {string} args
+ * @param {import("../../feature-host/installation.mjs").Context} context
+ * @returns {Promise<string | object>} for the timeline; an object for the command
+ */
+export async function emit(emitters, session, args, context) {
+  const isCommand = args.startsWith("{");
+  const what = /** @type {any} */ (isCommand ? JSON.parse(args) : parseRequest(args));
+  try {
+    const answer = await runRequest(emitters, session, what, context);
+    return isCommand ? { answer } : answerText(answer, what.do);
+  } catch (error) {
+    const message = errorMessage(error);
+    return isCommand ? { error: message } : `tap: ${message}`;
+  }
+}

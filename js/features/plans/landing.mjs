@@ -1,0 +1,188 @@
+// What of a plan waits to land, lands; and what its result holds is what its state says.
+
+import { PlanError } from "./errors.mjs";
+
+// Results that wait for a target which has moved since: their checks have not seen what they would land on.
+
+/** @typedef {import("./plan-manager.mjs").PlanManager} PlanManager */
+
+/** @param {PlanManager} plans @param {string} planId @returns {boolean} whether any of its leaves is checked before it lands */
+export function hasLeafChecks(plans, planId) {
+  const { nodes } = plans.view({ view: "graph", planId });
+  return nodes.some(
+    (/** @type {any} */ { dependents, postchecks }) => dependents.length === 0 && postchecks,
+  );
+}
+
+/** @param {string} planId @param {string} target */
+export const untestedText = (planId, target) =>
+  `"${target}" is not what the waiting result of the plan was made on. To run the checks on both, and land it: ${landCommand(planId)}`;
+
+/** Of what has landed where the plan ran before. @param {string} planId @param {string} target */
+export const elsewhereText = (planId, target) =>
+  `What the plan has landed elsewhere is not on "${target}" here. To run its checks here, and land it: ${landCommand(planId)}`;
+
+/** Of checks that fail when they run again. @param {string} planId @param {string} target @param {string} message */
+export const formatRecheckFailure = (planId, target, message) =>
+  `${message}, on the merge with "${target}". It has not landed. Mend that on "${target}", then: ${landCommand(planId)}. Or do the work again: copilot-tap plan retry ${planId} --from-start`;
+
+/** @param {string} planId */
+export const landCommand = (planId) => `copilot-tap plan land ${planId}`;
+
+const MAX_TRIES = 5;
+
+/** @typedef {import("./plan-context.mjs").PlanContext} PlanContext */
+
+/** As where a node lands. */
+const CODES = /** @type {Record<string, string>} */ ({ taken: "NAME_TAKEN", gone: "TARGET_GONE" });
+
+/** @param {PlanContext} plan @param {string} result that the engine has said may land */
+async function landResult(plan, result) {
+  const { id, git, repository, facts, head } = plan;
+  const target = head.targetBranch;
+  const create = facts.createsTarget === true;
+  if (plan.checks()) return git.land(repository, { plan: id, target, create, expect: result });
+  const taken = await git.integrate(repository, plan.landingOptions());
+  if (taken.status === "integrated" && taken.waits)
+    return {
+      status: /** @type {const} */ ("moved"),
+      message: untestedText(id, target),
+      commit: "",
+    };
+  if (taken.status !== "conflict") return git.land(repository, { plan: id, target, create });
+  throw new PlanError(
+    "MERGE_CONFLICT",
+    `the branch ${target} has changed the same in ${taken.conflicts.join(", ")}: merge refs/tap/${id}/result by hand`,
+  );
+}
+
+/**
+ * What could not be landed before. Where its checks have not seen what would land, they run again, and it lands once
+ * they have passed.
+ * @param {PlanManager} plans @param {string} planId
+ * @returns {Promise<{commit?: string, checks?: string[]}>} commit: it has landed; checks: nodes of which that is done now
+ */
+export function landPlan(plans, planId) {
+  return landPendingResult(plans, planId).catch(async (error) => {
+    const landed = error.code === "WRONG_STATE" && (await findLandedResult(plans, planId));
+    if (landed) return { commit: landed };
+    throw error;
+  });
+}
+
+/** Somebody else may have landed it at the same moment. @param {PlanManager} plans @param {string} planId @returns {Promise<string | undefined>} */
+async function findLandedResult(plans, planId) {
+  const { endedAt, leftToLand, landing } = plans.view({ view: "plan", planId });
+  if (endedAt === undefined || leftToLand || landing) return undefined;
+  const { git, repository, head } = await plans.openPlan(planId);
+  if (!head.targetBranch) return undefined;
+  return git.findLandedResult(repository, { plan: planId, target: head.targetBranch });
+}
+
+/** @param {PlanManager} plans @param {string} planId @returns {Promise<{commit?: string, checks?: string[]}>} */
+async function landPendingResult(plans, planId) {
+  const plan = await plans.openPlan(planId);
+  const { git, repository, head } = plan;
+  const target = head.targetBranch;
+  const seen = plans.view({ view: "plan", planId });
+  if (!seen.leftToLand && !seen.landing)
+    throw new PlanError("WRONG_STATE", "nothing of the plan waits to be landed");
+  await plans.preflight.requireUnprotected(git, repository, target);
+  // What went wrong when the plan ended is not known any more.
+  if (plan.unsettled || seen.endedAt !== undefined) await plan.settleResult();
+  for (let left = MAX_TRIES; ; --left) {
+    const { result, follows } = await git.checkResult(repository, plan.landingOptions());
+    await plans.submitOrThrow({ input: "land", planId, ...(result && { result }), follows });
+    const { landing } = plans.view({ view: "plan", planId });
+    if (landing) return { checks: landing };
+    const landed = await landResult(plan, String(result));
+    if (landed.status === "landed") {
+      await plans.submitOrThrow({ input: "landed", planId, detail: { commit: landed.commit } });
+      await plans.lifecycle.describe(planId);
+      return landed;
+    }
+    const isRace = landed.status === "moved" || landed.status === "lost";
+    if (!isRace || left === 1) {
+      const { status, message } = landed;
+      const then = status === "gone" ? `, then: ${landCommand(planId)}` : "";
+      throw new PlanError(CODES[status] ?? status.toUpperCase(), `${message}${then}`);
+    }
+  }
+}
+
+/** Where its landing could not be stopped any more, that is said. @param {PlanManager} plans @param {PlanContext} plan @param {string} nodeId @returns {Promise<boolean>} */
+async function recordIfLanded(plans, { id: planId, git, repository, facts, head }, nodeId) {
+  const node = `${planId}/${nodeId}`;
+  const target = head.targetBranch;
+  const found = await git.findLandedCommit(repository, { target, base: facts.baseCommit, node });
+  if (!found) return false;
+  const { files, insertions, deletions } = await git.linesBetween(repository, ...found);
+  const changes = { files: files.length, insertions, deletions };
+  const whole = await git.findLandedResult(repository, { plan: planId, target });
+  const detail = { landed: found[1], changes, ...(whole && { result: whole }) };
+  await plans.submit({ input: "landed", planId, nodeId, detail });
+  return true;
+}
+
+/** @param {PlanManager} plans @param {string} planId @param {string[]} nodes @returns {string[]} all commits of theirs */
+const listCommits = (plans, planId, nodes) =>
+  nodes.flatMap((nodeId) => {
+    const { commit, attempts } = plans.view({ view: "node", planId, nodeId });
+    const listDetails = (/** @type {"commit" | "baseCommit"} */ what) =>
+      attempts.flatMap((/** @type {any} */ { phases }) =>
+        phases.flatMap((/** @type {any} */ { detail }) => detail?.[what] ?? []),
+      );
+    const made = commit ? [commit, ...listDetails("commit")] : listDetails("commit");
+    return made.length > 0 ? made : listDetails("baseCommit"); // one that only checks
+  });
+
+/** @param {PlanManager} plans @param {string} planId @returns {string[]} commits of leaves that are in its result, and have not landed */
+export const listPendingCommits = (plans, planId) =>
+  listCommits(plans, planId, plans.view({ view: "plan", planId }).waiting ?? []);
+
+/**
+ * After a crash, or an end that came too late: no leaf is in the result that has not succeeded, and what is on the
+ * target has. To be called while no node of the plan lands.
+ * @param {PlanManager} plans @param {string} planId @param {AbortSignal} [signal] of the wait for the git of a former host
+ */
+export async function settleResult(plans, planId, signal) {
+  const plan = await plans.openPlan(planId);
+  const { git, repository, facts, head } = plan;
+  const target = head.targetBranch;
+  if (!target) return;
+  const left = await git.recoverLanding(repository, target, signal);
+  if (left) plans.note(`plan ${planId}: ${left}`);
+  const { nodes } = plans.view({ view: "graph", planId });
+  /** @type {string[]} */
+  const good = [];
+  /** @type {string[]} */
+  const others = [];
+  for (const { id, status, phase, attempt, dependents } of nodes) {
+    if (!attempt || dependents.length > 0) continue;
+    const isLate = status === "canceled" && phase === "merge-ri";
+    const isGood = status === "succeeded" || (isLate && (await recordIfLanded(plans, plan, id)));
+    (isGood ? good : others).push(id);
+  }
+  if (others.length === 0) return;
+  // Nodes without changes of their own may have the same commit.
+  const kept = new Set(listCommits(plans, planId, good));
+  const leaves = listCommits(plans, planId, others).filter((commit) => !kept.has(commit));
+  const create = facts.createsTarget === true;
+  await git.removePendingLeaves(repository, { plan: planId, target, leaves, create });
+}
+
+// Branches that configs protect: no plan is made for them, and none lands on them.
+
+/**
+ * @param {import("../../feature-host/service-access.mjs").Services} services @param {typeof import("../../git/index.mjs")} git
+ * @param {string} repo the checkout's folder @param {string | undefined} target
+ */
+export async function requireUnprotected(services, git, repo, target) {
+  if (target === undefined) return;
+  const { patterns, trouble } = await services.worktree.readProtected(repo);
+  if (trouble) {
+    const text = `which branches are protected is not known, because a config has a mistake: ${trouble}. Correct it first`;
+    throw new PlanError("CONFIG_INVALID", text);
+  }
+  git.requireUnprotected(target, patterns);
+}

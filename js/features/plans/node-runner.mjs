@@ -1,0 +1,408 @@
+// One node that runs: its worktree, its programs and agents, and what it tells the engine.
+
+import { errorMessage } from "../../lib/values.mjs";
+import { redactLine, redactLines } from "../../lib/redact.mjs";
+import { provideTools } from "./node-tools.mjs";
+import { RetryLater, formatLastLines, toStartError, PhaseFailed } from "./errors.mjs";
+import { formatPhaseResult, eventText } from "./views.mjs";
+import * as phases from "./phases.mjs";
+
+/** @type {Record<string, (run: NodeRun) => Promise<object>>} */
+const PHASES = {
+  "merge-fi": phases.mergeFi,
+  prechecks: phases.runPrechecks,
+  work: phases.runWork,
+  commit: phases.commitWork,
+  postchecks: phases.runPostchecks,
+  "merge-ri": phases.mergeRi,
+};
+const SHELLS = /** @type {Record<string, string[]>} */ ({
+  bash: ["bash", "-c"],
+  sh: ["sh", "-c"],
+  pwsh: ["pwsh", "-NoProfile", "-Command"],
+  cmd: ["cmd.exe", "/d", "/s", "/c"],
+});
+const MAX_CONTEXT = 16_000;
+const MAX_DIFF = 6000;
+/** Why a service that is a request to the gateway is unavailable. */
+const GATEWAY_GONE = new Set(["DISCONNECTED", "NO_GATEWAY", "TIMEOUT"]);
+const RETRY_MS = 1000;
+
+/** @typedef {import("./plan-context.mjs").PlanContext} PlanContext */
+/** The effect `run` of native/plan/view.h. @typedef {Record<string, any>} RunEffect */
+
+export class NodeRun {
+  #controller = new AbortController();
+  #steps;
+  #hasBegun = false;
+  #logWrites = Promise.resolve();
+  /** Of the phase, for programs. */
+  traceparent = "";
+
+  /**
+   * @param {object} parts
+   * @param {PlanContext} parts.plan @param {RunEffect} parts.effect
+   * @param {import("../../feature-host/service-access.mjs").Services} parts.services
+   * @param {import("./notifications.mjs").Spans} parts.spans
+   * @param {(input: object) => Promise<string>} parts.tell the engine
+   * @param {(args: {tool: string, args: object}) => Promise<void>} parts.requirePermission
+   * @param {() => Promise<string | undefined>} parts.findSession in whose name tools are called; "": any that has them
+   * @param {(workers: any, cli: {cli: string, sdk: string}) => void} parts.onAgent one has ended; its server is still there
+   * @param {(node: string, line: string) => void} parts.onLine what it printed last
+   */
+  constructor(parts) {
+    const { plan, effect, services, spans, tell, onAgent, onLine } = parts;
+    const { requirePermission, findSession } = parts;
+    this.plan = plan;
+    this.effect = effect;
+    this.node = effect.node;
+    this.git = plan.git;
+    this.repository = plan.repository;
+    this.services = services;
+    this.spans = spans;
+    this.submit = tell;
+    this.requirePermission = requirePermission;
+    this.findSession = findSession;
+    this.onAgent = onAgent;
+    this.onLine = onLine;
+    this.signal = this.#controller.signal;
+    this.#steps = Object.assign({}, ...effect.current.steps);
+  }
+
+  get attempt() {
+    return this.effect.current.attempt;
+  }
+
+  #attemptId() {
+    return { planId: this.plan.id, nodeId: this.node.id, attempt: this.attempt };
+  }
+
+  stop() {
+    this.#controller.abort();
+  }
+
+  /** Carries out the phase of the effect, and tells how it ended. */
+  async runPhase() {
+    const { phase } = this.effect;
+    const of = { node: this.node.id, attempt: this.attempt, phase };
+    const span = await this.spans.startPhase(this.plan, of);
+    this.traceparent = span.traceparent;
+    try {
+      if (this.effect.first) await this.#begin();
+      const detail = await PHASES[phase](this);
+      this.log(formatPhaseResult(detail));
+      await this.#logWrites;
+      const outcome = "conflict" in detail ? "skipped" : "succeeded";
+      void span.end(outcome);
+      await this.#end(outcome, detail);
+    } catch (error) {
+      void span.end("failed");
+      await this.#endWithError(error);
+    }
+  }
+
+  async #begin() {
+    if (this.#hasBegun) return;
+    this.#hasBegun = true;
+    await this.submit({ input: "began", ...this.#attemptId() });
+  }
+
+  /** @param {string} outcome @param {object} detail @param {number} [until] */
+  async #end(outcome, detail, until = 0) {
+    if (this.signal.aborted) return;
+    const { phase } = this.effect;
+    await this.submit({
+      input: "phase-ended",
+      ...this.#attemptId(),
+      phase,
+      outcome,
+      detail,
+      until,
+    });
+  }
+
+  /** @param {any} error */
+  async #endWithError(error) {
+    await this.#logWrites;
+    if (this.signal.aborted) return;
+    if (error instanceof RetryLater) return this.#end(error.outcome, error.detail, error.until);
+    const { code = "FAILED", detail = {} } = error;
+    const message = redactLine(errorMessage(error)).slice(0, 2000);
+    // The gateway has gone, and this process with it, or it will be replaced.
+    if (GATEWAY_GONE.has(error.cause?.code)) {
+      const until = Date.now() + RETRY_MS;
+      return this.#end("interrupted", { ...detail, error: { code, message } }, until);
+    }
+    if (!detail.log) this.log(message);
+    await this.#logWrites;
+    await this.#end("failed", { ...detail, error: { code, message } });
+  }
+
+  /** A line of the phase's log, where no program writes it. @param {string} text hostile; "": none */
+  log(text) {
+    if (text === "") return;
+    const line = { plan: this.plan.id, name: this.logName(this.effect.phase), text: `${text}\n` };
+    // A full disk says so where something depends on it.
+    const write = () => this.services.plans.writeLog(line).catch(() => {});
+    this.#logWrites = this.#logWrites.then(write);
+  }
+
+  /** A fact that must not be lost. @param {object} detail @param {{sync?: boolean}} [how] */
+  async recordStep(detail, { sync = false } = {}) {
+    Object.assign(this.#steps, detail);
+    await this.submit({ input: "step", ...this.#attemptId(), detail, sync });
+  }
+
+  /** What a step has told last. @param {string} name @returns {any} */
+  fact(name) {
+    return this.#steps[name];
+  }
+
+  /** Of an earlier phase. @param {string} phase @returns {any} */
+  phaseDetail(phase) {
+    return this.effect.current.phases.find((/** @type {any} */ one) => one.phase === phase)?.detail;
+  }
+
+  // ---- the worktree --------------------------------------------------------------------------------
+
+  /** Where the node has begun. */
+  base() {
+    const { worktree } = this.#steps; // a file from which it was imported may have none
+    return worktree?.commit ?? this.phaseDetail("merge-fi")?.baseCommit ?? this.node.commit;
+  }
+
+  /** What the node has made, in this attempt or in one that it goes on from; before: with what it has begun. */
+  commit() {
+    const made = this.phaseDetail("commit")?.commit ?? this.phaseDetail("merge-fi")?.commit;
+    if (made) return made;
+    return (
+      (this.effect.current.attempt > 1 && this.#steps.worktree && this.node.commit) || this.base()
+    );
+  }
+
+  get worktree() {
+    const { worktree } = this.#steps;
+    if (!worktree?.path)
+      throw new PhaseFailed(
+        "NO_WORKTREE",
+        "The node has no worktree any more. Retry it from the start.",
+      );
+    return { ...worktree, plan: this.plan.id, node: this.node.id, attempt: this.attempt };
+  }
+
+  /** @param {{base: string, at?: string}} wanted at: what is in it first, if not that with which the node begins */
+  async makeWorktree({ base: commit, at = commit }) {
+    const nonce = this.#steps.worktree?.nonce ?? this.plan.facts.nonce;
+    const { plan, signal } = this;
+    const of = { plan: plan.id, node: this.node.id, attempt: this.attempt, nonce };
+    if (!this.#steps.worktree) await this.recordStep({ worktree: { nonce, commit } });
+    const made = await plan.pool.acquire({ ...of, commit: at, signal });
+    const { path, admin } = made;
+    await this.recordStep({ worktree: { nonce, commit, path, admin } });
+    return made;
+  }
+
+  /** Of one that only lands again: that of an attempt that has succeeded was given back. @returns {Promise<boolean>} */
+  async hasPrepared() {
+    const { prepared } = this.#steps;
+    if (prepared === this.attempt) return true;
+    const { attempt, status } = this.effect.before ?? {};
+    if (!prepared || prepared !== attempt || status === "succeeded") return false;
+    return this.git.checkWorktreeLink(this.worktree).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  /** What it leaves is no work of the node. @param {string} command @param {any} worktree */
+  async runSetup(command, worktree) {
+    await this.runProgram({ type: "shell", command }, this.effect.phase, this.effect.timeoutMs);
+    await this.git.checkWorktreeLink(worktree);
+    await this.git.noteSetup(this.repository, worktree, { signal: this.signal });
+  }
+
+  /** For the checks: the worktree has what would land. @param {string} merge a commit */
+  async checkOutMerge(merge) {
+    const { shows } = this.#steps; // it may have the merge of an earlier check
+    const isThere = !shows && merge === this.commit();
+    if (isThere && !(await this.git.hasTrackedSetupChanges(this.worktree))) return;
+    await this.recordStep({ shows: merge });
+    await this.plan.worktrees.checkOut({ ...this.worktree, commit: merge }, this.signal);
+  }
+
+  /** The worktree has what the node has made, as it was before its checks. */
+  async checkOutWork() {
+    if (!this.#steps.shows) return;
+    await this.plan.worktrees.checkOut({ ...this.worktree, commit: this.commit() }, this.signal);
+    await this.git.restoreSetup(this.repository, this.worktree, { signal: this.signal });
+    await this.recordStep({ shows: "" });
+  }
+
+  landingOptions() {
+    return this.plan.landingOptions();
+  }
+
+  // ---- programs ------------------------------------------------------------------------------------
+
+  environment(env = {}) {
+    return { ...this.plan.environment(), ...env };
+  }
+
+  /** @param {Record<string, any>} work @returns {string} for people */
+  formatWork(work) {
+    if (work.type === "process") return [work.executable, ...(work.args ?? [])].join(" ");
+    return work.command ?? work.instructions ?? work.tool;
+  }
+
+  /** @param {string} phase */
+  logName(phase) {
+    return `${this.node.id}-${this.attempt}-${phase}`;
+  }
+
+  /** @param {Record<string, any>} work @param {string} phase @param {number} timeoutMs */
+  async runProgram(work, phase, timeoutMs) {
+    const line = this.formatWork(work);
+    await this.requirePermission({
+      tool: "bash",
+      args: { command: line, ...(work.env && { env: work.env }) },
+    });
+    const [command, ...before] =
+      work.type === "process" ? [work.executable] : SHELLS[work.shell ?? this.plan.shell];
+    const args = work.type === "process" ? (work.args ?? []) : [...before, work.command];
+    const log = { plan: this.plan.id, name: this.logName(phase) };
+    const ended = await this.services.plans
+      .run({
+        ...{ command, args, cwd: this.worktree.path, env: this.environment(work.env) },
+        ...{ ...log, timeoutMs, signal: this.signal, traceparent: this.traceparent },
+      })
+      .catch((error) => {
+        throw toStartError(command, error);
+      });
+    if (ended.code === 0 && ended.why === "") return { exitCode: 0, log: log.name };
+    const { text } = await this.services.plans.readLog({ ...log, most: 16_384 });
+    const lastLines = formatLastLines(text);
+    const detail = { exitCode: ended.code, signal: ended.signal, log: log.name, lastLines };
+    throw new PhaseFailed(
+      ended.why === "timeout" ? "TIMEOUT" : "EXIT",
+      this.#formatEnd(line, ended, timeoutMs),
+      detail,
+    );
+  }
+
+  /** @param {string} line @param {any} ended @param {number} timeoutMs */
+  #formatEnd(line, { code, signal, why }, timeoutMs) {
+    const what = `\`${redactLine(line).slice(0, 200)}\``;
+    if (why === "timeout")
+      return `${what} was ended after ${timeoutMs / 1000} s. A longer \`timeout\` gives it more.`;
+    if (why === "log")
+      return `${what} wrote more than the 64 MB that its log takes. Let it write less, or to a file.`;
+    return signal ? `${what} was ended by ${signal}` : `${what} ended with exit code ${code}`;
+  }
+
+  // ---- agents --------------------------------------------------------------------------------------
+
+  /** What failed before, and what is in the worktree, for an agent that goes on. Hostile text. */
+  async #formatFailure() {
+    const { before } = this.effect;
+    const failed = before?.phases.find((/** @type {any} */ { status }) => status === "failed");
+    if (!failed) return "";
+    const { error, lastLines = "" } = failed.detail ?? {};
+    const { text } = await this.git
+      .diffWorktree(this.repository, this.worktree, { mostBytes: MAX_DIFF })
+      .catch(() => ({ text: "" }));
+    return [
+      `Phase ${failed.phase} failed: ${error?.message}`,
+      lastLines,
+      text && `What you have changed so far:\n${redactLines(text)}`,
+    ]
+      .filter(Boolean)
+      .join("\n")
+      .slice(0, MAX_CONTEXT);
+  }
+
+  /** @param {Record<string, any>} work */
+  async runAgent(work) {
+    const workers = await this.services.workers.use();
+    const cli = await this.plan.cli();
+    const resume = this.#steps.sessionId !== undefined;
+    const sessionId = this.#steps.sessionId ?? crypto.randomUUID();
+    if (!resume) await this.recordStep({ sessionId }, { sync: true });
+    const context = resume ? await this.#formatFailure() : "";
+    const tools = await provideTools(this, work.tools ?? []);
+    const before = await this.plan.readCheckout();
+    const result = await workers.run(
+      cli,
+      {
+        ...{
+          sessionId,
+          cwd: this.worktree.path,
+          checkout: this.repository.root,
+          name: this.node.name,
+        },
+        ...{
+          instructions: this.#formatInstructions(work, context !== ""),
+          resume,
+          signal: this.signal,
+        },
+        ...(context && { context }),
+        ...(work.model && { model: work.model }),
+        ...(work.allowedUrls && { allowedUrls: work.allowedUrls }),
+        ...(work.maxTurns && { maxTurns: work.maxTurns }),
+        ...(tools.length > 0 && { tools }),
+        allowedFolders: await this.plan.resolveFolders(work.allowedFolders ?? []),
+        timeout: this.effect.timeoutMs,
+        keepSession: true,
+        mayUse: (/** @type {string} */ tool, /** @type {unknown} */ args) =>
+          this.requirePermission({ tool, args: /** @type {object} */ (args) }).then(
+            () => "",
+            (error) => errorMessage(error),
+          ),
+      },
+      (/** @type {{kind: string, text: string, tool?: string}} */ event) => {
+        this.log(eventText(event));
+        this.onLine(this.node.id, event.text);
+      },
+    );
+    this.onAgent(workers, cli);
+    return this.#checkAgentResult(result, await this.plan.listChangedFiles(before));
+  }
+
+  /** With what was said when it was retried. @param {Record<string, any>} work @param {boolean} again it has failed a check */
+  #formatInstructions({ instructions }, again) {
+    const { instructions: now = "" } = this.effect.before?.request ?? {};
+    const task = again
+      ? `Your work on this task failed a check. Mend it. The task was:\n${instructions}`
+      : instructions;
+    return now === "" ? task : `${task}\n\nHeed this, too:\n${now}`;
+  }
+
+  /** @param {any} result @param {string[]} touched files of the user's checkout that changed meanwhile */
+  #checkAgentResult(result, touched) {
+    const { status, error, usage, turns, summary, sessionId, retryAfter } = result;
+    const models = Object.entries(usage?.models ?? {}).map(([model, tokens]) => ({
+      model,
+      .../** @type {object} */ (tokens),
+    }));
+    const detail = {
+      ...{ sessionId, turns, summary: redactLine(summary ?? "").slice(0, MAX_CONTEXT / 4) },
+      usage: { ...usage, models },
+      ...(touched.length > 0 && {
+        note: `files of your checkout changed meanwhile: ${touched.slice(0, 20).join(", ")}`,
+      }),
+    };
+    if (status === "succeeded") return detail;
+    if (status === "rateLimited") {
+      const until = Date.now() + (retryAfter ?? 60) * 1000;
+      throw new RetryLater("interrupted", "the model's limit is reached", until, {
+        ...detail,
+        error,
+      });
+    }
+    if (status === "interrupted")
+      throw new RetryLater("interrupted", error.message, 0, { ...detail, error });
+    throw new PhaseFailed(error?.code ?? "FAILED", error?.message ?? "the agent did not succeed", {
+      ...detail,
+      lastLines: formatLastLines(summary ?? ""),
+    });
+  }
+}

@@ -1,0 +1,316 @@
+// What the user and the model are told of plans.
+
+import { bySessionUse } from "../../lib/inspection.mjs";
+import { inLine, shortenText, visible } from "../../lib/visible.mjs";
+import { formatVariables } from "../../lib/work-consent.mjs";
+
+// Spans of plans: a trace for each plan, in it the plan, each attempt of a node and each phase. The ids of plan and
+// attempts follow from the plan's id: what goes on after a crash is in the same trace.
+
+/** @typedef {import("../../feature-host/service-access.mjs").Services} Services */
+/** @typedef {{id: string, facts: Record<string, any>}} PlanIdentity */
+
+const TRACE_DIGITS = 32;
+const SPAN_DIGITS = 16;
+
+/** @param {Uint8Array} bytes */
+const toHex = (bytes) => [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+
+/** @param {string} text @param {number} digits */
+async function deriveHex(text, digits) {
+  const bytes = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
+  return toHex(new Uint8Array(bytes)).slice(0, digits);
+}
+
+/** @param {PlanIdentity} plan @returns {Promise<string>} 32 hexadecimal digits */
+export const deriveTraceId = ({ id, facts }) =>
+  deriveHex(`trace ${id} ${facts.repo} ${facts.baseCommit}`, TRACE_DIGITS);
+/** @param {string} trace @param {string} node @param {number} attempt */
+const deriveAttemptSpanId = (trace, node, attempt) =>
+  deriveHex(`${trace} ${node} ${attempt}`, SPAN_DIGITS);
+/** @param {string} trace */
+const derivePlanSpanId = (trace) => deriveHex(`${trace} plan`, SPAN_DIGITS);
+
+export class Spans {
+  #services;
+
+  /** @param {Services} services */
+  constructor(services) {
+    this.#services = services;
+  }
+
+  /** @param {PlanIdentity} plan @param {string} trace @param {Record<string, any>} body with `start` and `end` in Unix ms */
+  async #append({ id, facts }, trace, { start, end, status, ...body }) {
+    const session = facts.session === "" ? undefined : facts.session;
+    const span = {
+      ...{ traceId: trace, kind: "internal", status: status === "succeeded" ? "ok" : "error" },
+      ...{ startUs: start * 1000, durationUs: Math.max(0, end - start) * 1000, plan: id, ...body },
+    };
+    const record = { collection: "span", trace, ...(session && { session }), body: span };
+    // Where records are off, there are no spans.
+    await this.#services.records.append(record).catch(() => {});
+  }
+
+  /**
+   * A phase begins.
+   * @param {PlanIdentity} plan @param {{node: string, attempt: number, phase: string}} of
+   * @returns {Promise<{traceparent: string, end: (status: string) => Promise<void>}>} `traceparent` for what it starts
+   */
+  async startPhase(plan, { node, attempt, phase }) {
+    const trace = await deriveTraceId(plan);
+    const spanId = toHex(crypto.getRandomValues(new Uint8Array(SPAN_DIGITS / 2)));
+    const start = Date.now();
+    const end = async (/** @type {string} */ status) =>
+      this.#append(plan, trace, {
+        ...{ spanId, parentSpanId: await deriveAttemptSpanId(trace, node, attempt), name: phase },
+        ...{ start, end: Date.now(), status, node, attempt },
+      });
+    return { traceparent: `00-${trace}-${spanId}-01`, end };
+  }
+
+  /**
+   * A phase is over; perhaps its attempt is, too.
+   * @param {PlanIdentity} plan @param {Record<string, any>} node its view @param {number} attempt @param {string} phase
+   */
+  async recordAttempt(plan, { id: node, attempts }, attempt, phase) {
+    const { scheduledAt, startedAt = scheduledAt, endedAt, status, phases } = attempts[attempt - 1];
+    if (endedAt === undefined || phases.at(-1)?.phase !== phase) return;
+    const trace = await deriveTraceId(plan);
+    await this.#append(plan, trace, {
+      ...{
+        spanId: await deriveAttemptSpanId(trace, node, attempt),
+        parentSpanId: await derivePlanSpanId(trace),
+      },
+      ...{ name: `node ${node}`, start: startedAt, end: endedAt, status, node, attempt },
+    });
+  }
+
+  /** A plan has ended. @param {Record<string, any>} seen its view */
+  async recordPlan({ planId, name, facts, createdAt, endedAt, status }) {
+    const plan = { id: planId, facts };
+    const trace = await deriveTraceId(plan);
+    await this.#append(plan, trace, {
+      ...{ spanId: await derivePlanSpanId(trace), parentSpanId: "", name: `plan ${name}` },
+      ...{ start: createdAt, end: endedAt, status },
+    });
+  }
+}
+
+/** @typedef {import("../../feature-host/installation.mjs").Context} Context */
+/** @typedef {import("../../link/control.mjs").InspectedSession} InspectedSession */
+/** @typedef {import("./plan-manager.mjs").PlanSummary} PlanSummary */
+
+/** @param {Record<string, any>} seen view of a plan */
+export function outcomeText({ status, counts, canceling, landed, notLanded, unlanded }) {
+  const parts = Object.entries(counts).map(([word, count]) => `${count} ${word}`);
+  const filesText = (
+    /** @type {{files: number} | undefined} */ changes,
+    /** @type {string} */ how,
+  ) =>
+    changes?.files ? `, ${changes.files} ${changes.files === 1 ? "file" : "files"} ${how}` : "";
+  if (canceling) return `being canceled (${parts.join(", ")}): it ends once what ran has stopped`;
+  const lines = filesText(landed, "landed") + filesText(notLanded, "not landed yet");
+  return `${status} (${parts.join(", ")})${lines}${unlanded ? `. ${unlanded.message}` : ""}`;
+}
+
+/** A line of the timeline. @param {string} kind @param {Record<string, any>} seen view of a plan @param {string} [node] */
+export function noticeText(kind, seen, node = "") {
+  const texts = /** @type {Record<string, string>} */ ({
+    started: `started: ${seen.total} ${seen.total === 1 ? "node" : "nodes"}`,
+    failed: `${inLine(node)} failed`,
+    "budget-near": "has used 80 % of its budget",
+    "budget-spent": "has used its budget, and is paused",
+    waiting: `${inLine(node)} waits for a limit of the model`,
+    ended: `ended: ${outcomeText(seen)}`,
+  });
+  return texts[kind];
+}
+
+/** Of the notices, those that the model is told, too. */
+export const MODEL_NOTICES = ["ended", "failed", "budget-spent"];
+
+/** @param {Record<string, any>} seen view of a plan @param {string} kind @param {string} [node] */
+function modelText(seen, kind, node = "") {
+  const plan = `Plan ${seen.planId} (${visible(seen.name)})`;
+  if (kind === "ended") {
+    return `${plan} ended: ${outcomeText(seen)}. get_copilot_plan_status has the rest.`;
+  }
+  if (kind === "failed") {
+    return `${plan}: node ${node} failed; what does not depend on it goes on. get_copilot_node_failure_context says why.`;
+  }
+  return `${plan} has used its budget and is paused. Ask the user: resume_copilot_plan with a larger budget goes on, cancel_copilot_plan ends it.`;
+}
+
+export class PlanNotifier {
+  #context;
+  /** One after the other. @type {Promise<unknown>} */
+  #recordQueue = Promise.resolve();
+  #summaries;
+  #describe;
+  /** Plans of which a session was told whose process was gone, by plan. @type {Map<string, string>} */
+  #doubtful = new Map();
+
+  /** @param {Context} context @param {Map<string, PlanSummary>} known @param {(planId: string) => Promise<void>} describe keeps what is known of a plan */
+  constructor(context, known, describe) {
+    this.#context = context;
+    this.#summaries = known;
+    this.#describe = describe;
+  }
+
+  /** A line for the user. @param {Record<string, any>} seen view of a plan @param {string} text */
+  show(seen, text) {
+    const { planId, name, facts } = seen;
+    const summary = `plan ${planId} (${visible(name)}): ${text}`;
+    const session = facts.session === "" ? undefined : facts.session;
+    this.#context.events.emit("plans", { summary, session }).catch(() => {});
+  }
+
+  /** @param {string} why */
+  noteSleep(why) {
+    const summary = `the machine may go to sleep while plans run: ${visible(why)}`;
+    this.#context.events.emit("plans", { summary }).catch(() => {});
+  }
+
+  /** @param {string} why the journal cannot be written; "": it can again @returns {string} what was told */
+  notifyTrouble(why) {
+    const advice = "Free some space on its disk: they go on by themselves";
+    const summary = why
+      ? `plans stand still: their journal cannot be written: ${visible(why)}. ${advice}`
+      : "plans go on: their journal can be written again";
+    this.#context.events.emit("plans", { summary }).catch(() => {});
+    return summary;
+  }
+
+  /** A record of what has happened. @param {Record<string, any>} seen view of a plan @param {string} event @param {string} [node] */
+  record(seen, event, node) {
+    const { planId, name, status, counts, usage, landed, facts } = seen;
+    const body = {
+      ...{ event, plan: planId, name, status, ...(node && { node }), counts },
+      ...(event === "ended" && { usage, landed, repo: facts.repo }),
+    };
+    const session = facts.session === "" ? undefined : facts.session;
+    const { append } = this.#context.services.records;
+    this.#recordQueue = this.#recordQueue
+      .then(() => deriveTraceId({ id: planId, facts }))
+      .then((trace) => append({ collection: "plan", trace, session, body }))
+      .then(undefined, () => {});
+  }
+
+  /** The session that made it; or the one of its folder that was used last. @param {{session?: string, cwd: string, repo: string}} facts @returns {Promise<InspectedSession | undefined>} */
+  async #findListener({ session, cwd, repo }) {
+    const all = /** @type {InspectedSession[]} */ (await this.#context.services.sessions.list());
+    const open = all.filter(({ ending }) => !ending);
+    const own = open.find(({ id }) => id === session);
+    if (own) return own;
+    const near = open.filter((one) => one.cwd === cwd || one.cwd === repo);
+    return near.sort(bySessionUse)[0];
+  }
+
+  /** @param {Record<string, any>} seen view of a plan @param {string} kind of TOLD @param {string} [node] */
+  async notifyModel(seen, kind, node) {
+    const { planId } = seen;
+    if (seen.facts.session === "") return; // a person looks on
+    const session = await this.#findListener(seen.facts);
+    const about = this.#summaries.get(planId)?.about;
+    if (about && !session?.linked) {
+      about.untold = true;
+      await this.#describe(planId);
+    }
+    if (session === undefined) return;
+    // Its process may come back and have the text, or the session ends.
+    if (!session.linked) this.#doubtful.set(planId, session.id);
+    const text = modelText(seen, kind, node);
+    await this.#context.notify.model(text, { level: "info", session: session.id });
+  }
+
+  /** A session is there: it hears of what ended while there was none. @param {{id: string, cwd: string}} session */
+  async handleSessionStart({ id, cwd }) {
+    const all = /** @type {InspectedSession[]} */ (await this.#context.services.sessions.list());
+    for (const [planId, { about }] of this.#summaries) {
+      if (!about.untold || (about.cwd !== cwd && about.repo !== cwd)) continue;
+      const teller = all.find((one) => one.id === this.#doubtful.get(planId));
+      if (teller && !teller.linked && teller.id !== id) continue; // its end is waited for
+      about.untold = false;
+      this.#doubtful.delete(planId);
+      await this.#describe(planId);
+      if (teller) continue; // it is back, and has the text
+      const text = `Plan ${planId} (${visible(about.name)}) ended while no session was here: ${about.status}. get_copilot_plan_status has the rest.`;
+      await this.#context.notify.model(text, { level: "info", session: id });
+    }
+  }
+
+  /** What it was told last may not have reached anybody. @param {string} id of a session */
+  async handleSessionEnd(id) {
+    for (const [planId, teller] of this.#doubtful) {
+      if (teller !== id) continue;
+      this.#doubtful.delete(planId);
+      const about = this.#summaries.get(planId)?.about;
+      const next =
+        about?.untold && (await this.#findListener({ cwd: about.cwd, repo: about.repo }));
+      if (next && next.id !== id) await this.handleSessionStart(next);
+    }
+  }
+}
+
+// What the user is asked before the model's plan runs: everything that it starts.
+
+const MAX_LINES = 8;
+const MAX_LINE = 120;
+
+/** @param {any} work that nobody has checked yet */
+const isAgent = (work) =>
+  work?.type === "agent" || (typeof work === "string" && /^@agent(\s|$)/.test(work));
+
+/** @param {string} text */
+const formatLine = (text) => `  ${shortenText(visible(text), MAX_LINE)}`;
+
+/** @param {any[]} works @returns {string[]} what agents may do besides */
+function listAllowances(works) {
+  const all = (/** @type {string} */ field) => [
+    ...new Set(works.flatMap((work) => (Array.isArray(work?.[field]) ? work[field] : []))),
+  ];
+  const said = /** @type {const} */ ([
+    ["write in", all("allowedFolders")],
+    ["reach", all("allowedUrls")],
+    ["call", all("tools")],
+  ]);
+  return said.flatMap(([what, list]) =>
+    list.length === 0 ? [] : [formatLine(`agents may ${what} ${list.join(", ")}`)],
+  );
+}
+
+/** @param {any} budget that nobody has checked yet @returns {string} */
+function budgetText(budget) {
+  const kinds = [
+    [budget?.aiCredits, "AI credits"],
+    [budget?.tokens, "tokens"],
+  ];
+  const given = kinds.filter(([amount]) => typeof amount === "number");
+  return given.map(([amount, what]) => `${amount} ${what}`).join(" and ") || "nothing";
+}
+
+/** @param {{planId: string, name: string}} plan @param {unknown} budget @returns {string} */
+export const budgetQuestion = ({ planId, name }, budget) =>
+  `The model asks tap to go on with the plan ${inLine(name)} (${planId}) with a budget of ${budgetText(budget)}.`;
+
+/**
+ * @param {{name?: unknown, targetBranch?: unknown, env?: any, nodes: any[]}} given a plan, or nodes for one
+ * @param {string[]} commands distinct
+ * @returns {string}
+ */
+export function formatPlanQuestion({ name, targetBranch, env, nodes }, commands) {
+  const works = nodes.flatMap((node) => [node?.prechecks, node?.work, node?.postchecks]);
+  const agents = works.filter(isAgent).length;
+  const tools = works.filter((work) => work?.type === "tool").map((work) => `tool ${work.tool}`);
+  const lines = [...new Set([...commands, ...tools])];
+  const what = typeof name === "string" ? `run the plan ${inLine(name)}` : "add to a plan";
+  const lands = typeof targetBranch === "string" ? `, onto ${inLine(targetBranch)}` : "";
+  const more = lines.length > MAX_LINES ? [`  and ${lines.length - MAX_LINES} more`] : [];
+  const runs = lines.length > 0 ? ["It runs:", ...lines.slice(0, MAX_LINES).map(formatLine)] : [];
+  const count =
+    nodes.length === 1 ? "1 node in a git worktree" : `${nodes.length} nodes in worktrees`;
+  const which = agents === 0 ? "" : `, ${agents} with an agent`;
+  const variables = Object.assign({}, env, ...works.map((work) => work?.env));
+  const rest = [...more, ...listAllowances(works), ...formatVariables(variables)];
+  return [`The model asks tap to ${what}: ${count}${which}${lands}.`, ...runs, ...rest].join("\n");
+}

@@ -1,0 +1,444 @@
+// The phases of a node, one function each: what they do in the repository and in the node's worktree. Each can be begun
+// again after a crash: it finds what it has done already. What it returns is the detail of the phase's end.
+
+import { redactLine, redactLines } from "../../lib/redact.mjs";
+import { sleep } from "../../lib/timers.mjs";
+import { errorMessage } from "../../lib/values.mjs";
+import { inLine, visible } from "../../lib/visible.mjs";
+import { PhaseFailed, RetryLater } from "./errors.mjs";
+import { formatRecheckFailure, landCommand, requireUnprotected, untestedText } from "./landing.mjs";
+
+// The worktree of a node before its prechecks: at its commit, with what the plan brings along, and set up.
+
+/** @typedef {import("./node-runner.mjs").NodeRun} NodeRun */
+
+/** @param {NodeRun} run @param {{base: string, at?: string}} wanted */
+export async function prepareWorktree(run, wanted) {
+  const worktree = await run.makeWorktree(wanted);
+  const { copy, link, setup } = run.plan.head;
+  /** @type {string[]} */
+  const lacking = [];
+  if (copy || link) {
+    const { skipped } = await run.git.copyUntrackedFiles(run.repository.root, worktree, {
+      copy,
+      link,
+    });
+    lacking.push(...skipped.map(({ path, why }) => `${path} (${why})`));
+  }
+  // Also in one that another node has had: that was cleaned of what the setup had left.
+  if (setup) await run.runSetup(setup, { ...worktree, commit: wanted.at ?? wanted.base });
+  return { path: worktree.path, lacking };
+}
+
+// A program or a tool of `work` that was ended in the middle of what it did: nothing runs on top of its half. What it
+// had done is kept aside. Then the work begins again in a new worktree. Agents are left out: they know what they did.
+
+/** Longer than from SIGTERM to SIGKILL. */
+const MAX_UNUSED_CHECKS = 60;
+const UNUSED_CHECK_MS = 100;
+
+/** @typedef {{attempt: number, interruptions: number}} Restart in which attempt it has begun again, after how many of these */
+
+/** @param {any} attempt @returns {number} how often its work was interrupted */
+const countInterruptions = (attempt) =>
+  attempt.phases.find((/** @type {any} */ { phase }) => phase === "work")?.interruptions ?? 0;
+
+/**
+ * Whether the last run of the work was cut off, in this attempt or in those that it goes on from.
+ * @param {NodeRun} run
+ */
+export function wasInterrupted(run) {
+  const { node, effect } = run;
+  if (node.work.type === "agent") return false;
+  if (run.fact("cutOff")) return true;
+  /** @type {Restart | undefined} */
+  const afresh = run.fact("afresh");
+  const goesOn = effect.from !== "merge-fi" && effect.before;
+  return [effect.current, ...(goesOn ? [effect.before] : [])].some((one) => {
+    if (!afresh || afresh.attempt < one.attempt) return countInterruptions(one) > 0;
+    return afresh.attempt === one.attempt && countInterruptions(one) > afresh.interruptions;
+  });
+}
+
+/** What it had started may take a moment to end, and still write. @param {NodeRun} run */
+async function waitUntilUnused({ git, worktree, signal }) {
+  for (let left = MAX_UNUSED_CHECKS; left > 0; --left) {
+    const holders = (await git.processesUsing(worktree.path)) ?? [];
+    if (holders.length === 0 || signal.aborted) return;
+    await sleep(UNUSED_CHECK_MS);
+  }
+}
+
+/** Where that cannot be, the worktree stays as it is. @param {NodeRun} run */
+async function archiveInterruptedWork(run) {
+  const { git, plan, signal, worktree } = run;
+  const record = { ...worktree, known: [worktree.commit] };
+  const why = "its work was interrupted";
+  const { removed, ...rest } = await git.removeWorktree(plan.worktrees, record, { signal, why });
+  if (!removed) {
+    const text = `The work was interrupted, and what it had done cannot be kept aside. ${rest.message} Then retry the node: the work begins again.`;
+    throw new PhaseFailed(rest.code ?? "FAILED", text);
+  }
+  const { kept, omitted = [] } = rest;
+  const where = kept ? `; what it had done is in ${kept.ref} (${kept.commit})` : "";
+  const without = omitted.length > 0 ? `, without ${omitted.join(", ")}` : "";
+  run.log(`tap: the work was interrupted, and begins again${where}${without}`);
+}
+
+/** Until it has come to its end, each run and each retry begins with it. @param {NodeRun} run @param {() => Promise<unknown>} check runs the prechecks */
+export async function restartInNewWorktree(run, check) {
+  const { attempt, effect } = run;
+  await run.recordStep({ cutOff: true });
+  await waitUntilUnused(run);
+  await archiveInterruptedWork(run);
+  const { lacking } = await prepareWorktree(run, { base: run.base() });
+  if (lacking.length > 0) run.log(`tap: not brought: ${lacking.join(", ")}`);
+  await check();
+  const afresh = { attempt, interruptions: countInterruptions(effect.current) };
+  await run.recordStep({ cutOff: false, afresh });
+}
+
+// What a node has found, in place of changes or beside them: a file of JSON, `{summary, findings}`.
+
+const MAX_EVIDENCE_BYTES = 32 * 1024;
+const MAX_SUMMARY = 4000;
+const MAX_NAMED = 5;
+const MAX_DEPTH = 32;
+
+/** @typedef {import("../../git/archive.mjs").UnreachableCommits} UnreachableCommits */
+/** @typedef {{summary: string, findings: unknown[]}} Evidence */
+/** problem: why the file cannot be used; "": there is no file @typedef {{evidence?: Evidence, problem?: string}} EvidenceResult */
+
+/** @param {string} node */
+const evidenceFile = (node) => `.orchestrator/evidence/${node}.json`;
+
+/** The same with its escapes made visible. @param {any} value of JSON @param {number} [depth] @returns {any} */
+function escapeJson(value, depth = 0) {
+  if (typeof value === "string") return redactLines(value);
+  if (typeof value !== "object" || value === null) return value;
+  if (depth === MAX_DEPTH) return "…";
+  const inner = (/** @type {any} */ one) => escapeJson(one, depth + 1);
+  if (Array.isArray(value)) return value.map(inner);
+  return Object.fromEntries(
+    Object.entries(value).map(([key, one]) => [redactLine(key), inner(one)]),
+  );
+}
+
+/** @param {string} text hostile @returns {EvidenceResult} */
+export function parseEvidence(text) {
+  /** @type {any} */
+  let value;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    return { problem: `it is not JSON (${visible(errorMessage(error))})` };
+  }
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    return { problem: "it is not an object" };
+  }
+  const { summary, findings } = value;
+  if (typeof summary !== "string" || summary.trim() === "") {
+    return { problem: "it has no text as `summary`" };
+  }
+  const all = Array.isArray(findings) ? findings : [];
+  return {
+    evidence: { summary: redactLines(summary).slice(0, MAX_SUMMARY), findings: escapeJson(all) },
+  };
+}
+
+/** @param {UnreachableCommits} left @returns {string} what it has made and does not count, and where it is */
+export function formatUnreachableCommits({ commits, branches, ref }) {
+  const some = commits.slice(-MAX_NAMED).map((one) => one.slice(0, 10));
+  const names = branches.slice(0, MAX_NAMED).map((one) => visible(inLine(one)));
+  const more = commits.length > MAX_NAMED ? "…, " : "";
+  const made = `${commits.length === 1 ? "the commit" : `${commits.length} commits`} (${more}${some.join(", ")})`;
+  const where = names.length > 0 ? `on the branch ${names.join(", ")}` : "on no branch";
+  return `it made ${made} ${where} and then checked out another one; ${ref} keeps that`;
+}
+
+/**
+ * @param {string} node its id @param {string} problem of its evidence; "": it has none
+ * @param {UnreachableCommits} [left] commits that it has made and left
+ */
+export function noEvidenceText(node, problem, left) {
+  const head = "There is no evidence of work: nothing was changed";
+  const file = evidenceFile(node);
+  if (left) {
+    return `${head} where the work ended, but ${formatUnreachableCommits(left)}. Let the work end on its last commit, or merge that there.`;
+  }
+  if (problem === "") {
+    return `${head}. Where that is right, set expectsNoChanges, or write ${file} with a summary.`;
+  }
+  return `${head}, and ${file} is there, but ${problem}. Where that is right, correct the file, or set expectsNoChanges.`;
+}
+
+/** @param {NodeRun} run @returns {Promise<{evidence?: Evidence, problem: string}>} */
+export async function readEvidenceFile({ git, worktree, node }) {
+  try {
+    const { evidence, problem = "" } = parseEvidence(
+      await git.readInside(worktree, evidenceFile(node.id), MAX_EVIDENCE_BYTES),
+    );
+    return { evidence, problem };
+  } catch (error) {
+    const { name, cause, message } = /** @type {any} */ (error);
+    if (cause?.code === "ENOENT" || cause?.code === "ENOTDIR") return { problem: "" };
+    if (name === "GitError") return { problem: visible(message).replace(/\.$/, "") };
+    return { problem: `it is no regular file, or has more than ${MAX_EVIDENCE_BYTES / 1024} KB` };
+  }
+}
+
+/** For the log of a node that has succeeded nevertheless. @param {string} node @param {string} problem @param {UnreachableCommits} [left] */
+export const formatIgnoredWork = (node, problem, left) =>
+  [
+    ...(problem === "" ? [] : [`${evidenceFile(node)} cannot be used as evidence: ${problem}`]),
+    ...(left ? [`not in its commit: ${formatUnreachableCommits(left)}`] : []),
+  ].join("\n");
+
+const MAX_TRIES = 5;
+/** It conflicted when it was to be checked: where it does no more, it is checked. */
+const NOTHING_TESTED = { tree: "", tip: "" };
+
+/** @typedef {{code: string, message: string, files?: string[], nodes?: string[]}} PhaseError */
+
+// ---- merge-fi --------------------------------------------------------------------------------------
+
+/** It can be done once the plan has ended, too: a retry finds the same commits. @param {string[]} commits */
+const formatConflictAdvice = (commits) =>
+  `Let a new node do this one's work, too, in this plan, or in a new one if this one has ended. Its work is first to merge what this one depends on, and to resolve the conflict: ${commits.map((one) => `git merge ${one.slice(0, 10)}`).join(", ")}.`;
+
+/** The commit with which the node begins. @param {NodeRun} run */
+async function mergeDependencies({ git, repository, effect, plan, signal }) {
+  const { commits, node } = effect;
+  const found = commits.filter((/** @type {{commit: string}} */ { commit }) => commit !== "");
+  if (found.length === 0) return plan.facts.baseCommit;
+  const all = found.map((/** @type {{commit: string}} */ { commit }) => commit);
+  const message = `Merge what ${inLine(node.id)} depends on`;
+  const merged = await git.mergeCommits(repository, all, message, { signal });
+  if (merged.status === "merged") return merged.commit;
+  const sides = [...merged.ours, merged.theirs];
+  const both = found.filter((/** @type {{commit: string}} */ { commit }) => sides.includes(commit));
+  const nodes = both.map((/** @type {{node: string}} */ one) => one.node);
+  const files = merged.conflicts;
+  throw new PhaseFailed(
+    "MERGE_CONFLICT",
+    `The commits of ${nodes.join(" and ")} conflict in ${files.join(", ")}. ${formatConflictAdvice([...new Set(all)])}`,
+    { files, nodes },
+  );
+}
+
+/** A merge that no commit of the node has in it would be lost to garbage collection. @param {NodeRun} run @param {string} commit */
+async function keepMerge({ git, repository, effect, plan, node, attempt }, commit) {
+  const isOther = (/** @type {{commit: string}} */ one) => one.commit !== commit;
+  if (effect.commits.length < 2 || !effect.commits.every(isOther)) return;
+  await git.setAttemptRef(repository, { plan: plan.id, node: node.id, attempt }, commit);
+}
+
+/** @param {NodeRun} run */
+export async function mergeFi(run) {
+  const { node } = run;
+  const baseCommit = await mergeDependencies(run);
+  if (!node.prechecks && !node.work && !node.postchecks) {
+    await keepMerge(run, baseCommit);
+    return { commit: baseCommit };
+  }
+  const { path, lacking } = await prepareWorktree(run, { base: baseCommit });
+  return {
+    ...{ baseCommit, worktreePath: path },
+    ...(lacking.length > 0 && { lacking }),
+  };
+}
+
+// ---- prechecks, work, postchecks -------------------------------------------------------------------
+
+/** @param {NodeRun} run @param {Record<string, any>} work @param {string} phase */
+async function executeWork(run, work, phase) {
+  await run.git.checkWorktreeLink(run.worktree);
+  if (work.type === "agent") return run.runAgent(work);
+  if (work.type === "tool") {
+    const { runTool } = await import("./node-tools.mjs");
+    return runTool(run, /** @type {any} */ (work), phase, run.effect.timeoutMs);
+  }
+  return run.runProgram(work, phase, run.effect.timeoutMs);
+}
+
+/** @param {NodeRun} run */
+export const runPrechecks = (run) => executeWork(run, run.node.prechecks, "prechecks");
+
+/** @param {NodeRun} run */
+export async function runWork(run) {
+  await run.checkOutWork();
+  if (wasInterrupted(run)) {
+    await restartInNewWorktree(run, async () => {
+      if (run.node.prechecks) await runPrechecks(run);
+    });
+  }
+  return executeWork(run, run.node.work, "work");
+}
+
+/**
+ * What its checks have passed on, and how.
+ * @param {NodeRun} run @param {{tree: string, tip: string}} found
+ */
+async function createTestRecord(run, { tree, tip }) {
+  const { postchecks: checks } = run.node;
+  const of = { plan: run.plan.id, name: run.logName("postchecks") };
+  const digest = await run.services.plans.digests({ ...of, env: run.environment(checks.env) });
+  return {
+    tree,
+    tip,
+    command: run.formatWork(checks),
+    exitCode: 0,
+    digest,
+    trace: run.traceparent,
+  };
+}
+
+/** One that has waited to land: what waits with it comes after it, and its worktree is gone. @param {NodeRun} run */
+async function prepareRelanding(run) {
+  await run.plan.settleResult(run.signal);
+  if (!(await run.hasPrepared()))
+    await prepareWorktree(run, { base: run.base(), at: run.commit() });
+  await run.recordStep({ prepared: run.attempt });
+}
+
+/** @param {NodeRun} run */
+async function runLeafChecks(run) {
+  const { node, plan } = run;
+  try {
+    return await executeWork(run, node.postchecks, "postchecks");
+  } catch (error) {
+    if (!node.landsAgain || !(error instanceof PhaseFailed)) throw error;
+    const text = formatRecheckFailure(plan.id, plan.head.targetBranch, error.message);
+    throw new PhaseFailed(error.code, text, error.detail);
+  }
+}
+
+/**
+ * A leaf is checked as it would land: what was tested stands in the journal, written by nobody but this.
+ * @param {NodeRun} run
+ */
+export async function runPostchecks(run) {
+  const { git, repository, effect, node } = run;
+  if (!effect.lands) return executeWork(run, node.postchecks, "postchecks");
+  if (node.landsAgain) await prepareRelanding(run);
+  const asked = { ...run.landingOptions(), leaf: run.commit() };
+  const found = await git.previewIntegration(repository, asked);
+  // merge-ri says so: it is where a conflict is mended and tried again.
+  if (found.status === "conflict") return { conflict: found.conflicts };
+  await run.checkOutMerge(found.merge);
+  const ended = await runLeafChecks(run);
+  return { ...ended, tested: await createTestRecord(run, found) };
+}
+
+// ---- commit ----------------------------------------------------------------------------------------
+
+/** @param {NodeRun} run */
+export async function commitWork(run) {
+  const { git, repository, node, plan, signal } = run;
+  const { timeoutMs } = run.effect;
+  await run.recordStep({ committing: true }, { sync: true });
+  const { evidence, problem } = await readEvidenceFile(run);
+  const message = `${node.name}\n\nPlan: ${plan.name}`;
+  const env = run.environment();
+  const made = await git.commitWork(repository, run.worktree, { message, env, timeoutMs, signal });
+  const left = await git
+    .archiveUnreachableCommits(repository, run.worktree, made.commit)
+    .catch((error) => {
+      run.log(`commits that it has left were not looked for: ${errorMessage(error)}`);
+      return undefined;
+    });
+  if (made.changes.length === 0 && !node.expectsNoChanges && !evidence) {
+    throw new PhaseFailed("NO_EVIDENCE", noEvidenceText(node.id, problem, left));
+  }
+  run.log(formatIgnoredWork(node.id, problem, left));
+  if (made.commit === run.base()) await keepMerge(run, made.commit);
+  const { insertions, deletions } = await git.linesBetween(repository, run.base(), made.commit);
+  return {
+    commit: made.commit,
+    changes: { files: made.changes.length, insertions, deletions },
+    ...(evidence && { evidence }),
+  };
+}
+
+// ---- merge-ri --------------------------------------------------------------------------------------
+
+/** @param {NodeRun} run @param {any} found */
+function createConflictError(run, found) {
+  const { targetBranch } = run.plan.head;
+  const side = found.side === "target" ? `the branch ${targetBranch}` : "what has landed";
+  const other = `${side} (${found.other.slice(0, 10)})`;
+  return new PhaseFailed(
+    "MERGE_CONFLICT",
+    `Its commit ${run.commit().slice(0, 10)} conflicts with ${other} in ${found.conflicts.join(", ")}. The commit keeps its ref. Retry the node once the target can take it, or from the start.`,
+    { files: found.conflicts, ours: found.ours, theirs: found.theirs },
+  );
+}
+
+/** What the node changes on its target, also where an earlier try has put it there. @param {NodeRun} run @param {any} taken */
+async function countChanges({ git, repository, plan, node }, { again, tip, commit: result }) {
+  const of = `${plan.id}/${node.id}`;
+  const [from, to] = again ? await git.findSquashCommit(repository, result, of) : [tip, result];
+  const { files, insertions, deletions } = await git.linesBetween(repository, from, to);
+  return { files: files.length, insertions, deletions };
+}
+
+/** @param {NodeRun} run @param {Record<string, any>} asked of `integrate` */
+async function landLeaf(run, asked) {
+  const { git, repository, plan, signal } = run;
+  const { target } = asked;
+  for (let left = MAX_TRIES; ; --left) {
+    const taken = await git.integrate(repository, /** @type {any} */ (asked));
+    if (taken.status === "conflict") throw createConflictError(run, taken);
+    if (taken.status === "moved")
+      throw new RetryLater("stale", "the target has moved since the checks");
+    if (taken.waits) {
+      const text = untestedText(plan.id, target);
+      const unlanded = { code: "MOVED", message: text, files: [] };
+      return { unlanded, result: taken.commit, changes: await countChanges(run, taken) };
+    }
+    const create = plan.facts.createsTarget === true;
+    const expect = taken.commit;
+    const landed = await git.land(repository, { plan: plan.id, target, create, expect, signal });
+    const changes = await countChanges(run, taken);
+    if (landed.status === "landed") return { landed: taken.commit, changes };
+    if (landed.status === "dirty") {
+      const text = `${landed.message} Then: ${landCommand(plan.id)}`;
+      const unlanded = { code: "DIRTY", message: text, files: landed.changed ?? [] };
+      return { unlanded, result: expect, changes };
+    }
+    if (landed.status === "gone") {
+      throw new PhaseFailed("TARGET_GONE", `${landed.message}. Then retry the node.`);
+    }
+    if (landed.status === "taken") throw new PhaseFailed("NAME_TAKEN", String(landed.message));
+    if (left === 1) throw new RetryLater("stale", String(landed.message));
+  }
+}
+
+/** @param {NodeRun} run */
+export async function mergeRi(run) {
+  const { git, repository, plan, node, signal } = run;
+  const { tested, conflict } = run.phaseDetail("postchecks") ?? {};
+  const landing = run.landingOptions();
+  const leaf = run.commit();
+  const message = `${node.name}\n\nPlan: ${plan.name}\nPlan-Node: ${plan.id}/${node.id}`;
+  try {
+    if (node.postchecks && !tested && !conflict) {
+      throw new RetryLater("stale", "nothing says that this was tested"); // a plan that was imported
+    }
+    await requireUnprotected(run.services, git, repository.root, landing.target);
+    if (node.landsAgain || plan.unsettled) await plan.settleResult(signal);
+    plan.unsettled = false;
+    return await landLeaf(run, {
+      ...landing,
+      ...{ leaf, message, signal },
+      ...(node.postchecks && { expect: tested ?? NOTHING_TESTED }),
+    });
+  } catch (error) {
+    // What has not landed here must not land with another leaf, on what it was not tested with.
+    const create = plan.facts.createsTarget === true;
+    await git
+      .removePendingLeaves(repository, { ...landing, create, leaves: [leaf] })
+      .catch(() => {});
+    throw error;
+  }
+}

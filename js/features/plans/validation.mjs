@@ -1,0 +1,551 @@
+// What is wrong with a plan, or with nodes for one, all at once: what the engine finds, and what it does not know of.
+
+import { bySessionUse } from "../../lib/inspection.mjs";
+import { refusalReason } from "../../lib/refused-variables.mjs";
+import { formatSuggestion } from "../../lib/suggestion.mjs";
+import { inLine, visible } from "../../lib/visible.mjs";
+import { WorkConsent } from "../../lib/work-consent.mjs";
+import { addNodeIds, PlanError } from "./errors.mjs";
+import { requireUnprotected } from "./landing.mjs";
+import { formatMissingTools, formatOwnTools } from "./node-tools.mjs";
+import { budgetQuestion, formatPlanQuestion } from "./notifications.mjs";
+
+const MAX_PROBLEMS = 50;
+const MAX_NAME = 64;
+const PHASES = /** @type {const} */ (["prechecks", "work", "postchecks"]);
+
+/** @typedef {import("../../feature-host/provider-tools.mjs").ProviderTool} ProviderTool */
+/** @typedef {import("./plan-manager.mjs").PlanManager} PlanManager */
+/** @typedef {import("./plan-manager.mjs").Asker} Asker */
+/**
+ * error: it says all of it already; node: the id of the one that it is in
+ * @typedef {{path: string, code: string, message: string, error?: Error, node?: string}} Mistake
+ */
+
+/** @param {string} text */
+const truncateName = (text) => visible(text).slice(0, MAX_NAME);
+
+/** @param {unknown} nodes that nobody has checked yet @returns {{path: string, work: any}[]} */
+export function listWorks(nodes) {
+  if (!Array.isArray(nodes)) return [];
+  return nodes.flatMap((node, at) =>
+    PHASES.map((phase) => ({ path: `nodes[${at}].${phase}`, work: node?.[phase] })),
+  );
+}
+
+/** With such variables a command would run more than the rules see. @param {unknown} env @param {string} path @returns {Mistake[]} */
+function findVariableMistakes(env, path) {
+  if (typeof env !== "object" || env === null) return [];
+  return Object.keys(env).flatMap((name) => {
+    const why = refusalReason(name);
+    const message = `says ${why}; put what it is for into the command, or into the project's own files`;
+    return why
+      ? [{ path: `${path}.${truncateName(name)}`, code: "REFUSED_VARIABLE", message }]
+      : [];
+  });
+}
+
+/** @param {{env?: unknown, nodes?: unknown}} given @returns {Mistake[]} */
+export const findRefusedVariables = ({ env, nodes }) => [
+  ...findVariableMistakes(env, "env"),
+  ...listWorks(nodes).flatMap(({ path, work }) => findVariableMistakes(work?.env, `${path}.env`)),
+];
+
+/** @param {any} work @param {string} path @returns {{path: string, name: string}[]} tools that it names */
+function listTools(work, path) {
+  const lent = Array.isArray(work?.tools) ? work.tools : [];
+  const all = [
+    ...(work?.type === "tool" ? [{ path: `${path}.tool`, name: work.tool }] : []),
+    ...lent.map((/** @type {unknown} */ name, /** @type {number} */ at) => ({
+      ...{ path: `${path}.tools[${at}]`, name },
+    })),
+  ];
+  return all.filter(({ name }) => typeof name === "string");
+}
+
+/**
+ * @param {unknown} nodes @param {() => Promise<ProviderTool[]> | undefined} list those of the session; undefined: it is
+ *   not known yet which there will be
+ * @returns {Promise<Mistake[]>}
+ */
+export async function findToolMistakes(nodes, list) {
+  const all = listWorks(nodes).flatMap(({ path, work }) => listTools(work, path));
+  const there = all.length > 0 ? await list() : undefined;
+  return all.flatMap(({ path, name }) => {
+    const message = there ? formatMissingTools(there, [name]) : formatOwnTools([name]);
+    return message ? [{ path, code: "UNKNOWN_TOOL", message }] : [];
+  });
+}
+
+/**
+ * Folders that no agent may write in, and those that are not there.
+ * @param {unknown} nodes @param {(folders: string[]) => Promise<unknown>} resolve @returns {Promise<Mistake[]>}
+ */
+export async function findFolderMistakes(nodes, resolve) {
+  /** @type {Mistake[]} */
+  const found = [];
+  for (const { path, work } of listWorks(nodes)) {
+    const folders = Array.isArray(work?.allowedFolders) ? work.allowedFolders : [];
+    for (const [at, folder] of folders.slice(0, MAX_PROBLEMS).entries()) {
+      if (typeof folder !== "string") continue;
+      await resolve([folder]).catch((error) => {
+        if (error.name !== "GitError") throw error;
+        const message = error.message.replace(/^allowedFolders: /, "");
+        found.push({ path: `${path}.allowedFolders[${at}]`, code: error.code, message });
+      });
+    }
+  }
+  return found;
+}
+
+/** @param {object} args @param {readonly string[]} known @returns {Mistake[]} */
+export const findUnknownFields = (args, known) =>
+  Object.keys(args)
+    .filter((name) => !known.includes(name))
+    .map((name) => ({
+      ...{ path: truncateName(name), code: "INVALID_PLAN" },
+      message: `is not a field here: ${formatSuggestion(name, known)}`,
+    }));
+
+/** Runs a step whose failure is one mistake among others. */
+export class MistakeCollector {
+  /** @type {Mistake[]} */
+  mistakes = [];
+
+  /** @template T @param {string} path @param {() => Promise<T> | T} step @returns {Promise<T | undefined>} undefined: it failed */
+  async run(path, step) {
+    try {
+      return await step();
+    } catch (error) {
+      const { code, name, message } = /** @type {any} */ (error);
+      if (name !== "GitError" && !(error instanceof PlanError)) throw error;
+      const text = message.startsWith(`${path}: `) ? message.slice(path.length + 2) : message;
+      this.mistakes.push({ path, code, message: text, error: /** @type {Error} */ (error) });
+      return undefined;
+    }
+  }
+}
+
+/** @param {PlanError | undefined} refused @param {Mistake[]} found @param {unknown} nodes @returns {PlanError} with all problems */
+function combineProblems(refused, found, nodes) {
+  const { problems = [], more = 0 } = /** @type {any} */ (refused?.detail ?? {});
+  const told = new Set(problems.map((/** @type {{path: string}} */ { path }) => path));
+  const rest = found.filter(({ path }) => path === "" || !told.has(path));
+  const all = [
+    ...problems,
+    ...rest.map(({ path, message, node }) => ({ path, message, ...(node && { node }) })),
+  ];
+  const left = more + Math.max(0, all.length - MAX_PROBLEMS);
+  const detail = { problems: all.slice(0, MAX_PROBLEMS), ...(left > 0 && { more: left }) };
+  const codes = new Set(found.map(({ code }) => code));
+  const [code] = !refused && codes.size === 1 ? codes : ["INVALID_PLAN"];
+  return new PlanError(
+    code,
+    refused?.message ?? "the plan is not valid",
+    addNodeIds(detail, nodes),
+  );
+}
+
+/**
+ * Throws where anything is wrong.
+ * @param {PlanError | undefined} refused by the engine @param {Mistake[]} found besides @param {unknown} nodes that were given
+ */
+export function throwIfInvalid(refused, found, nodes) {
+  const isList = refused === undefined || refused.code === "INVALID_PLAN";
+  if (!isList || (refused && found.length === 0)) throw refused;
+  if (found.length === 0) return;
+  const [{ error }] = found;
+  if (!refused && found.length === 1 && error) throw error;
+  throw combineProblems(refused, found, nodes);
+}
+
+/** @param {PlanManager} plans @param {any} input that checks @returns {Promise<PlanError | undefined>} what the engine refuses */
+export const findRefusal = (plans, input) =>
+  plans.submitOrThrow(input).then(
+    () => undefined,
+    (error) => error,
+  );
+
+/**
+ * @param {PlanManager} plans @param {Record<string, any>} given @param {Asker} asker @param {Mistake[]} [known]
+ * @returns {Promise<{facts: any, notes: string[]}>}
+ */
+export async function preparePlan(plans, given, asker, known = []) {
+  const refused = await findRefusal(plans, { input: "check", plan: given });
+  const { found, ...prepared } = await plans.preflight.prepare(given, asker, { valid: !refused });
+  throwIfInvalid(refused, [...known, ...found], given.nodes);
+  return /** @type {{facts: any, notes: string[]}} */ (prepared);
+}
+
+/** @param {PlanManager} plans @param {{planId: string, nodes: unknown[]}} given @param {Asker} asker @param {Mistake[]} [known] */
+export async function checkNodes(plans, { planId, nodes }, asker, known = []) {
+  const refused = await findRefusal(plans, { input: "check-nodes", planId, nodes });
+  const { repo } = plans.view({ view: "plan", planId }).facts;
+  const found = await plans.preflight.findMistakes({ nodes }, asker, repo);
+  throwIfInvalid(refused, [...known, ...found], nodes);
+}
+
+// What is worth knowing of a plan that has no mistakes, before it runs.
+
+const MAX_NAMED_FILES = 5;
+
+/** @param {string[]} names */
+const formatNames = (names) =>
+  visible(names.slice(0, MAX_NAMED_FILES).map(inLine).join(", ")) +
+  (names.length > MAX_NAMED_FILES ? ", …" : "");
+
+/** @param {string[]} changed files of the user's checkout @returns {string[]} */
+export function formatUncommittedNotes(changed) {
+  if (changed.length === 0) return [];
+  const count = `${changed.length} uncommitted ${changed.length === 1 ? "change" : "changes"}`;
+  return [`your checkout has ${count} (${formatNames(changed)}); no worktree of the plan has them`];
+}
+
+/** @param {Record<string, string[]>} missing of a checkout, by the field that names them @returns {string[]} */
+export const formatMissingNotes = (missing) =>
+  Object.entries(missing)
+    .filter(([, names]) => names.length > 0)
+    .map(
+      ([field, names]) =>
+        `${field}: your checkout does not have ${formatNames(names)}; unless that changes, no worktree gets it`,
+    );
+
+// Which nodes of a plan name the same files in what their agents are to do, or write them by a redirection, and may run
+// at the same time: what they change may conflict. A guess from words, so it is a note and no mistake.
+
+/** Nodes that are looked at, and paths of each. */
+const MAX_NODES = 500;
+const MAX_PATHS = 50;
+const MAX_NOTES = 5;
+const MAX_NAMED_NODES = 4;
+/** `src/a.ts`, `README.md`; not `https://…`, `and/or` nor the end of a sentence. */
+const PATH =
+  /(?<![\w/:@.-])(?:\.\/)?((?:[\w@.-]+\/)*[\w-][\w.-]*\.(?:[a-z][a-z\d]{1,4}|[chrd]))(?![\w/])/g;
+
+/** `> file`, `>> "file"` */
+const REDIRECTION_PATTERN = />\s{0,9}["']?([^\s"'`;|&<>()$]{1,200})/g;
+
+/** @param {unknown} command @returns {string} the files that it writes, as far as can be seen */
+const findRedirections = (command) =>
+  typeof command === "string"
+    ? [...command.matchAll(REDIRECTION_PATTERN)].map(([, file]) => file).join(" ")
+    : "";
+
+/** Where the files stand that a node changes. @param {any} work that nobody has checked yet @returns {string} */
+function collectText(work) {
+  if (typeof work === "string") return /^@agent\s/.test(work) ? work : findRedirections(work);
+  if (work?.type !== "agent") return findRedirections(work?.command);
+  return typeof work.instructions === "string" ? work.instructions : "";
+}
+
+/** @param {string} text @returns {Set<string>} */
+export function findPaths(text) {
+  const found = [...text.matchAll(PATH)].map(([, path]) => path);
+  return new Set(found.slice(0, MAX_PATHS));
+}
+
+/** @param {any[]} nodes of a plan without mistakes @returns {any[]} each behind those that it depends on */
+function sortByDependencies(nodes) {
+  const left = new Map(nodes.map(({ id, dependencies = [] }) => [id, dependencies.length]));
+  /** @type {Map<string, any[]>} */
+  const dependents = new Map();
+  for (const node of nodes) {
+    for (const id of node.dependencies ?? []) {
+      const others = dependents.get(id);
+      if (others) others.push(node);
+      else dependents.set(id, [node]);
+    }
+  }
+  const order = nodes.filter(({ id }) => left.get(id) === 0);
+  for (let at = 0; at < order.length; ++at) {
+    for (const node of dependents.get(order[at].id) ?? []) {
+      const count = (left.get(node.id) ?? 0) - 1;
+      left.set(node.id, count);
+      if (count === 0) order.push(node);
+    }
+  }
+  return order;
+}
+
+/**
+ * Which of the wanted nodes come before each node: one bit for each of them.
+ * @param {any[]} nodes @param {string[]} wanted @returns {(id: string, other: string) => boolean} whether the other one is before it
+ */
+function createAncestorCheck(nodes, wanted) {
+  const numbers = new Map(wanted.map((id, number) => [id, number]));
+  const words = Math.ceil(wanted.length / 32);
+  /** @type {Map<string, Uint32Array>} */
+  const before = new Map();
+  for (const { id, dependencies = [] } of sortByDependencies(nodes)) {
+    const bits = new Uint32Array(words);
+    for (const one of dependencies) {
+      const theirs = before.get(one);
+      for (let word = 0; theirs && word < words; ++word) bits[word] |= theirs[word];
+      const number = numbers.get(one);
+      if (number !== undefined) bits[number >> 5] |= 1 << (number & 31);
+    }
+    before.set(id, bits);
+  }
+  return (id, other) => {
+    const number = numbers.get(other) ?? 0;
+    return ((before.get(id)?.[number >> 5] ?? 0) & (1 << (number & 31))) !== 0;
+  };
+}
+
+/** @param {string[]} ids @param {(id: string, other: string) => boolean} isBefore @returns {string[]} those with one that they do not wait for */
+const findConcurrent = (ids, isBefore) =>
+  ids.filter((id) =>
+    ids.some((other) => other !== id && !isBefore(id, other) && !isBefore(other, id)),
+  );
+
+/** @param {any[]} nodes of a plan without mistakes @returns {string[]} for the user and the model */
+export function findSamePathNotes(nodes) {
+  /** @type {Map<string, string[]>} */
+  const named = new Map();
+  const some = nodes.filter(({ work }) => collectText(work) !== "").slice(0, MAX_NODES);
+  for (const { id, work } of some) {
+    for (const path of findPaths(collectText(work))) {
+      named.set(path, [...(named.get(path) ?? []), id]);
+    }
+  }
+  const shared = [...named].filter(([, ids]) => ids.length > 1);
+  if (shared.length === 0) return [];
+  const isBefore = createAncestorCheck(nodes, [...new Set(shared.flatMap(([, ids]) => ids))]);
+  return shared
+    .map(([path, ids]) => ({ path, ids: findConcurrent(ids, isBefore) }))
+    .filter(({ ids }) => ids.length > 1)
+    .slice(0, MAX_NOTES)
+    .map(({ path, ids }) => {
+      const more = ids.length > MAX_NAMED_NODES ? ` and ${ids.length - MAX_NAMED_NODES} more` : "";
+      const which = ids.slice(0, MAX_NAMED_NODES).map(inLine).join(", ");
+      return `${which}${more} name ${inLine(path)} and may run at the same time: their changes may conflict; let one depend on the other`;
+    });
+}
+
+// What a plan needs before it is made: its repository, its base, and the rules' yes to its commands.
+
+/** @typedef {import("../../feature-host/service-access.mjs").Services} Services */
+/** @typedef {import("../../link/control.mjs").InspectedSession} InspectedSession */
+/** @typedef {typeof import("../../git/index.mjs")} Git */
+
+/** The command line of a work specification that nobody has checked yet; "": it has none. @param {any} work */
+function toCommandLine(work) {
+  if (typeof work === "string") return /^@agent(\s|$)/.test(work) ? "" : work;
+  if (typeof work?.command === "string") return work.command;
+  if (typeof work?.executable !== "string") return "";
+  return [work.executable, ...(Array.isArray(work.args) ? work.args : [])].join(" ");
+}
+
+export class PlanPreflight {
+  #services;
+  #consent;
+
+  /** @param {Services} services */
+  constructor(services) {
+    this.#services = services;
+    this.#consent = new WorkConsent(/** @type {any} */ (services.sessions));
+  }
+
+  /** The rules and gates for what an agent does hold for what its plan does. @param {string} session @param {{tool: string, args: object}} use */
+  async requirePermission(session, { tool, args }) {
+    if (session === "") return; // the user's own act
+    const listener = await this.findSession(session);
+    if (listener === undefined) return; // it was allowed when it was made, and nobody is there
+    const { allowed, reason, by } = await this.#services.permissions.check({
+      session: listener,
+      tool,
+      args,
+    });
+    if (allowed) return;
+    throw new PlanError(
+      "DENIED",
+      `denied${by ? ` by ${by}` : ""}: ${reason ?? `a rule for ${tool}`}`,
+    );
+  }
+
+  /** The session whose rules and tools a plan has: where its own has gone, the one that was used last. @param {string} session */
+  async findSession(session) {
+    const all = /** @type {InspectedSession[]} */ (await this.#services.sessions.list());
+    const open = all.filter(({ ending }) => !ending);
+    if (open.some(({ id }) => id === session)) return session;
+    return open.sort(bySessionUse)[0]?.id;
+  }
+
+  /**
+   * What a plan runs is held to the rules of the session that made it, what a person's runs to none: the model of
+   * another session adds nothing to it.
+   * @param {{session: string}} facts of the plan @param {Asker} asker
+   */
+  async requireOwner({ session }, { id }) {
+    if (id === "" || (session !== "" && (await this.findSession(session)) === id)) return;
+    const who = session === "" ? "the user" : "another session";
+    const text = `${who} made this plan, so nothing is added to it from here: make a plan of your own`;
+    throw new PlanError("NOT_YOURS", text);
+  }
+
+  /**
+   * What is to be known before anything is made, and all that is wrong.
+   * @param {Record<string, any>} given @param {Asker} asker
+   * @param {{valid: boolean}} how valid: the engine has found nothing wrong; else only mistakes are looked for
+   * @returns {Promise<{found: Mistake[], facts?: any, notes?: string[]}>} facts and notes: where nothing is wrong
+   */
+  async prepare(given, asker, { valid }) {
+    const git = await this.#services.worktree.use();
+    const collected = new MistakeCollector();
+    const repository = await this.#openRepository(git, given, asker, collected);
+    const seen =
+      repository && (await this.#checkRepository(git, repository, given, collected, valid));
+    const root = repository?.root;
+    const found = [...collected.mistakes, ...(await this.findMistakes(given, asker, root))];
+    if (!valid || found.length > 0 || !repository || !seen?.base || !seen.usable) return { found };
+    const { base, target, tip } = seen;
+    const { changed } = seen.usable;
+    const notes = [
+      ...formatUncommittedNotes(changed),
+      ...formatMissingNotes(await git.findMissingPaths(repository.root, given)),
+      ...findSamePathNotes(given.nodes),
+    ];
+    const { worktrees, copy, link, setup, gitignore } = await this.#services.settings.plans();
+    const facts = {
+      ...{ repo: repository.root, cwd: asker.cwd, session: asker.id, baseBranch: base.name },
+      baseCommit: base.commit,
+      createsTarget: target !== undefined && tip === undefined,
+      ...(worktrees === "beside" && { beside: true }),
+      defaults: { copy, link, setup, gitignore },
+      ...(await this.findPrograms(asker)),
+    };
+    return { found, facts, notes };
+  }
+
+  /** @param {Git} git @param {Record<string, any>} given @param {Asker} asker @param {MistakeCollector} collected */
+  async #openRepository(git, { repo, ...given }, { id, cwd }, collected) {
+    await collected.run("", () => git.checkUntrackedPaths(given));
+    return collected.run("repo", async () => {
+      const wanted = typeof repo === "string" ? repo : ".";
+      return git.openRepository(await git.resolveInside(cwd, wanted, { anywhere: id === "" }));
+    });
+  }
+
+  /**
+   * @param {Git} git @param {any} repository @param {Record<string, any>} given @param {MistakeCollector} collected
+   * @param {boolean} valid
+   */
+  async #checkRepository(git, repository, given, collected, valid) {
+    const { baseBranch, targetBranch, maxParallel = 4, fetch } = given;
+    const target = typeof targetBranch === "string" ? targetBranch : undefined;
+    const named = typeof baseBranch === "string" ? baseBranch : undefined;
+    const tip = await collected.run("targetBranch", async () => {
+      await this.requireUnprotected(git, repository, target);
+      if (target === undefined) return undefined;
+      await git.requireFreeName(repository, target);
+      return git.branchTip(repository, target);
+    });
+    const usable = await collected.run("", () => git.checkRepositoryReady(repository));
+    if (!valid && fetch === true) return { usable, target, tip }; // nothing is fetched in vain
+    const base = await collected.run("baseBranch", () =>
+      repository.resolveBase(named, { fetch: fetch === true }),
+    );
+    const count = Number.isInteger(maxParallel) ? Math.min(Math.max(maxParallel, 1), 64) : 4;
+    if (valid && base) {
+      const wanted = { commit: base.commit, folder: repository.root, count };
+      await collected.run("", () => git.checkSpace(repository, wanted));
+    }
+    return { usable, base, target, tip };
+  }
+
+  /**
+   * What the engine does not know of.
+   * @param {Record<string, any>} given @param {Asker} asker @param {string} [root] of the checkout
+   * @returns {Promise<Mistake[]>}
+   */
+  async findMistakes(given, { id }, root) {
+    const git = await this.#services.worktree.use();
+    const list = () => (id === "" ? undefined : this.#services.tools.list({ session: id }));
+    return [
+      ...findRefusedVariables(given),
+      ...(await findToolMistakes(given.nodes, list)),
+      ...(root === undefined
+        ? []
+        : await findFolderMistakes(given.nodes, (folders) => git.resolveFolders(root, folders))),
+    ];
+  }
+
+  /** @param {typeof import("../../git/index.mjs")} git @param {{root: string}} repository @param {string} [target] */
+  requireUnprotected(git, { root }, target) {
+    return requireUnprotected(this.#services, git, root, target);
+  }
+
+  /** Where programs and the CLI are found. @param {Asker} asker */
+  async findPrograms({ id, path: own, cli: found }) {
+    const { path = own, runtime } = await this.#readEnvironment(id);
+    const { execPath, sdkPath } = runtime ?? {};
+    const cli = execPath && sdkPath ? { cli: execPath, sdk: sdkPath } : found;
+    return { ...(path && { path }), ...(cli && { cli }) };
+  }
+
+  /** What programs and agents get of the session; of any other one, where a person asks. @param {string} session @returns {Promise<any>} */
+  async #readEnvironment(session) {
+    const all = /** @type {InspectedSession[]} */ (await this.#services.sessions.list());
+    const one = all.find(({ id }) => id === session) ?? all.sort(bySessionUse)[0];
+    if (!one) return {};
+    const seen = await this.#services.sessions.environment({ session: one.id }).catch(() => ({}));
+    return session === "" ? { runtime: seen.runtime } : seen;
+  }
+
+  /**
+   * Every distinct command and tool is held to the rules when it is given, too; then the user is asked.
+   * REQUIRES: no mistakes.
+   * @param {{name?: unknown, targetBranch?: unknown, nodes?: unknown, setup?: unknown, env?: unknown}} given
+   * @param {Asker} asker
+   */
+  async requireApproval({ nodes, setup, env, ...about }, { id }) {
+    if (!Array.isArray(nodes) || id === "") return;
+    const works = listWorks(nodes).map(({ work }) => work);
+    for (const { type, tool, args = {} } of works.filter(Boolean)) {
+      if (type === "tool") await this.requirePermission(id, { tool, args });
+    }
+    const commands = [...new Set([setup, ...works].map(toCommandLine).filter(Boolean))];
+    for (const command of commands) {
+      await this.requirePermission(id, { tool: "bash", args: { command } });
+    }
+    const text = formatPlanQuestion({ ...about, env, nodes }, commands);
+    const why = await this.#consent.requestConsent(id, text, { ...about, nodes, setup, env });
+    if (why) throw new PlanError("DENIED", why);
+  }
+
+  /**
+   * A budget that was spent stops a plan until the user gives more.
+   * @param {{planId: string, name: string}} plan @param {unknown} budget @param {Asker} asker
+   */
+  async requireBudget({ planId, name }, budget, { id }) {
+    if (id === "") return;
+    const why = await this.#consent.requestConsent(
+      id,
+      budgetQuestion({ planId, name }, budget),
+      budget,
+    );
+    if (why) throw new PlanError("DENIED", why);
+  }
+}
+
+// Conflicts are known early: the commit of a node is merged with those of the others, without a checkout.
+
+const MAX_OVERLAP_FILES = 20;
+
+/** @param {import("./plan-manager.mjs").PlanManager} plans @param {Record<string, any>} effect */
+export async function probeOverlaps(plans, { planId, of, others: committed }) {
+  // Nodes that changed nothing have the commit that they began with.
+  const others = committed.filter((/** @type {any} */ { commit }) => commit !== of.commit);
+  if (others.length === 0) return;
+  const { git, repository } = await plans.openPlan(planId);
+  const pairs = others.map((/** @type {any} */ other) => [of.commit, other.commit]);
+  const probes = await git.probeAll(repository, pairs);
+  for (const [index, { conflicts }] of probes.entries()) {
+    if (!conflicts) continue;
+    const files = conflicts.slice(0, MAX_OVERLAP_FILES);
+    const detail = { node: of.node, other: others[index].node, files };
+    await plans.submit({ input: "overlap", planId, nodeId: of.node, detail });
+    const text = `${inLine(of.node)} and ${inLine(detail.other)} change the same: ${files.join(", ")}`;
+    plans.notifier.show(plans.view({ view: "plan", planId }), text);
+  }
+}

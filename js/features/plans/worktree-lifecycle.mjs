@@ -1,0 +1,336 @@
+// The worktrees of plans after their work: given back, removed, and what was in them landed.
+
+import { withLock } from "../../lib/keyed-mutex.mjs";
+import { errorMessage } from "../../lib/values.mjs";
+import { visible } from "../../lib/visible.mjs";
+import { ignoreMissingRepository, PlanError } from "./errors.mjs";
+
+/** @typedef {import("./plan-manager.mjs").PlanManager} PlanManager */
+
+/** The plan cannot be deleted again. @param {number} count of worktrees that stay @param {string} root of the checkout */
+const cleanText = (count, root) => {
+  const them = count === 1 ? "it" : "them";
+  return `Then copilot-tap plan clean, in ${visible(root)}, keeps what is in ${them}, and removes ${them}.`;
+};
+
+export class WorktreeLifecycle {
+  #plans;
+  #note;
+  /** Of the last removal of a plan. @type {{done?: number, total?: number}} */
+  progress = {};
+
+  /** @param {PlanManager} plans @param {(text: string) => void} note a diagnostic */
+  constructor(plans, note) {
+    this.#plans = plans;
+    this.#note = note;
+  }
+
+  /** One after the other, so that the end of a plan comes after all. @param {string} planId @param {() => Promise<void>} work */
+  #withLock(planId, work) {
+    return withLock(`worktrees ${planId}`, work);
+  }
+
+  /** A node is done with its worktree. @param {{planId: string, node: string}} effect */
+  async cleanUp({ planId, node }) {
+    // Its next attempt may work in another one before this one's turn comes.
+    const { attempt } = this.#plans.view({ view: "node", planId, nodeId: node });
+    const worktree = this.#listWorktrees(planId, node).find((one) => one.attempt === attempt);
+    if (worktree) await this.#returnToPool(planId, worktree);
+  }
+
+  /** @param {string} planId @param {any} worktree what was recorded of it */
+  #returnToPool(planId, worktree) {
+    return this.#withLock(planId, async () => {
+      const plan = await this.#plans.openPlan(planId);
+      if (plan.head.cleanUpSuccessfulWork === false) return;
+      if (worktree.sessionId) await plan.forgetSessions([worktree.sessionId]);
+      const { removed, pooled, message } = await plan.releaseWorktree(worktree);
+      if (!removed && !pooled) this.#note(`plan ${planId}/${worktree.node}: ${message}`);
+    });
+  }
+
+  /** Before anything of the plan runs: what a former host had on its way out, or in its pool. @param {string} planId */
+  async resume(planId) {
+    const plan = await this.#plans.openPlan(planId);
+    await plan.settleResult(AbortSignal.abort()).catch((error) => {
+      plan.unsettled = true;
+      this.#noteError(planId, error);
+    });
+    if (plan.head.cleanUpSuccessfulWork === false) return;
+    const { nodes } = this.#plans.view({ view: "graph", planId });
+    // A node that lands again has begun its next attempt, and nobody else removes the worktree of the one before.
+    const done = nodes
+      .filter((/** @type {any} */ { attempt }) => attempt)
+      .flatMap((/** @type {any} */ { id }) => this.#listWorktrees(planId, id))
+      .filter((/** @type {any} */ { succeeded }) => succeeded);
+    if (done.length === 0) return;
+    const of = { plan: planId, nonce: plan.facts.nonce };
+    for (const worktree of await plan.git.findLeftovers(plan.worktrees, of, done)) {
+      void this.#returnToPool(planId, worktree).catch((error) => this.#noteError(planId, error));
+    }
+  }
+
+  /** @param {string} planId @param {unknown} error */
+  #noteError(planId, error) {
+    this.#note(`plan ${planId}: ${errorMessage(error)}`);
+  }
+
+  /** Each attempt from the start has one of its own; the last attempt that had it counts; succeeded: of one of them, so that none works in it any more. @param {string} planId @param {string} node @returns {any[]} */
+  #listWorktrees(planId, node) {
+    const seen = this.#plans.view({ view: "node", planId, nodeId: node });
+    /** @type {Map<string, any>} */
+    const byPath = new Map();
+    for (const { attempt, status, steps } of seen.attempts) {
+      const { worktree, sessionId } = Object.assign({}, ...steps);
+      if (!worktree?.path) continue;
+      // A merge that was shown to its checks is made again when it lands.
+      const shown = steps.map((/** @type {any} */ { shows }) => shows);
+      const known = [seen.commit, ...shown].filter(Boolean);
+      const succeeded = status === "succeeded" || byPath.get(worktree.path)?.succeeded === true;
+      const of = { plan: planId, node, attempt, succeeded };
+      byPath.set(worktree.path, { ...worktree, sessionId, ...of, known });
+    }
+    return [...byPath.values()];
+  }
+
+  /**
+   * A node that had its worktree elsewhere, before its plan was imported, can only begin again.
+   * @template {Record<string, any>} T @param {T} input the retry that is asked for @returns {T}
+   */
+  adjustRetry(input) {
+    const { planId, nodeId } = input;
+    const { attempts, landsAgain } = this.#plans.view({ view: "node", planId, nodeId });
+    if (landsAgain) return input; // its phase makes a worktree if it needs one
+    const { worktree } = Object.assign({}, ...(attempts.at(-1)?.steps ?? []));
+    return worktree && !worktree.path ? { ...input, from: "start" } : input;
+  }
+
+  /** Nothing of the plan runs any more. @param {string} planId @param {number} endedAt since then */
+  close(planId, endedAt) {
+    return this.#withLock(planId, async () => {
+      await this.#drain(planId).catch((error) => this.#noteError(planId, error));
+      await this.#plans.completeClose(planId, endedAt);
+    });
+  }
+
+  /** @param {string} planId */
+  async #drain(planId) {
+    const plan = await this.#plans.openPlan(planId);
+    for (const { removed, message } of await plan.pool.drain()) {
+      if (!removed) this.#note(`plan ${planId}: ${message}`);
+    }
+    await plan.git.expireArchives(plan.repository, { now: Date.now() });
+  }
+
+  /** @param {string} planId */
+  async remove(planId) {
+    const seen = this.#plans.view({ view: "plan", planId });
+    if (seen.endedAt === undefined)
+      throw new PlanError("WRONG_STATE", `plan ${planId} has not ended: cancel it first`);
+    await this.#plans.lifecycle.waitUntilClosed(planId); // git of ours is at work in its worktrees until then
+    const plan = await this.#plans.openPlan(planId).catch(ignoreMissingRepository);
+    if (plan === undefined) return this.#forgetWithoutRepository(planId, seen.facts.repo);
+    const { nodes } = this.#plans.view({ view: "graph", planId });
+    const stay = [];
+    const sessions = [];
+    try {
+      for (const [done, { id }] of nodes.entries()) {
+        this.progress = { done, total: nodes.length };
+        for (const { sessionId, ...record } of this.#listWorktrees(planId, id)) {
+          const why = "the plan was deleted";
+          const { removed, message } = await plan.git.removeWorktree(plan.worktrees, record, {
+            why,
+          });
+          if (!removed) stay.push(message);
+          if (sessionId) sessions.push(sessionId);
+        }
+      }
+    } finally {
+      this.progress = {};
+    }
+    await plan.forgetSessions([...new Set(sessions)]);
+    const unmarked = (/** @type {unknown} */ error) => this.#noteError(planId, error);
+    await plan.git.markDeleted(plan.repository, planId).catch(unmarked);
+    await this.#plans.forget(planId);
+    return { stay, ...(stay.length > 0 && { next: cleanText(stay.length, plan.repository.root) }) };
+  }
+
+  /** @param {string} planId @param {string} repo that is gone, or elsewhere for a while */
+  async #forgetWithoutRepository(planId, repo) {
+    await this.#plans.forget(planId);
+    const next = `${visible(repo)} is gone. Where it is back, copilot-tap plan clean there keeps and removes what is left.`;
+    return { stay: [], next };
+  }
+}
+
+// What plans have left behind: folders that belong to nobody, and snapshots of worktrees. Both are looked for and
+// told; only a person has them removed, or brought back.
+
+/** At the start, so many repositories are looked into. */
+const MAX_REPOSITORIES = 20;
+const MAX_SHOWN = 3;
+/** What is nobody's is still so after this. */
+const CONFIRM_MS = 2000;
+
+/** @typedef {import("./plan-manager.mjs").Asker} Asker */
+/** @typedef {import("../../git/cleanup.mjs").SizedOrphan} SizedOrphan */
+
+export class Leftovers {
+  #plans;
+  #context;
+  /** Of orphans that were told. @type {Set<string>} */
+  #notified = new Set();
+  /** One look after the other. @type {Promise<void>} */
+  #scans = Promise.resolve();
+
+  /** @param {PlanManager} plans @param {import("../../feature-host/installation.mjs").Context} context */
+  constructor(plans, context) {
+    this.#plans = plans;
+    this.#context = context;
+  }
+
+  /** What is recorded of the worktrees of a plan. @type {import("../../git/cleanup.mjs").FindMarks} */
+  listRecorded = async (planId) => {
+    if (!this.#plans.has(planId)) return undefined;
+    const there = await this.#plans.require(planId).catch(() => undefined);
+    if (there === undefined) return "live"; // its journal cannot be read: nothing of it is touched
+    if (this.#plans.view({ view: "plan", planId }).endedAt === undefined) return "live";
+    const { nodes } = this.#plans.view({ view: "graph", planId });
+    return nodes.flatMap((/** @type {{id: string}} */ { id }) => {
+      const { attempts } = this.#plans.view({ view: "node", planId, nodeId: id });
+      return attempts.flatMap((/** @type {any} */ { steps }) =>
+        steps.flatMap((/** @type {any} */ { worktree }) => (worktree?.path ? [worktree] : [])),
+      );
+    });
+  };
+
+  // ---- in the background ---------------------------------------------------------------------------
+
+  /** Of the repositories of all plans, those used last first. */
+  scanForOrphans() {
+    const repos = this.#plans.list("").map(({ repo }) => repo);
+    const all = [...new Set(repos.filter((repo) => typeof repo === "string"))];
+    for (const repo of all.slice(0, MAX_REPOSITORIES)) this.queueScan(repo);
+  }
+
+  /** Tells of orphans, and lets go of snapshots that are too old. @param {string} repo */
+  queueScan(repo) {
+    this.#scans = this.#scans.then(() => this.#scan(repo)).catch(() => {});
+  }
+
+  /** @param {string} repo */
+  async #scan(repo) {
+    const git = await this.#context.services.worktree.use();
+    // One that has gone is none of our business.
+    const repository = await git.openRepository(repo).catch(() => undefined);
+    if (!repository) return;
+    try {
+      const isThere = (/** @type {string} */ id) => this.#plans.has(id);
+      await git.expireArchives(repository, { now: Date.now() });
+      await git.expireDeletions(repository, { now: Date.now(), isThere });
+      const fresh = await this.#findNewOrphans(git, repository);
+      if (fresh.length === 0) return;
+      // A host of another home makes worktrees, and removes them: for a moment they look like nobody's.
+      await new Promise((resolve) => setTimeout(resolve, CONFIRM_MS).unref());
+      const still = new Set((await this.#findNewOrphans(git, repository)).map(({ path }) => path));
+      this.#notify(
+        repo,
+        fresh.filter(({ path }) => still.has(path)),
+      );
+    } catch (error) {
+      this.#context.diagnostics.add(`what plans left in ${visible(repo)}: ${errorMessage(error)}`);
+    }
+  }
+
+  /** @param {any} git @param {import("../../git/repository.mjs").Repository} repository @returns {Promise<SizedOrphan[]>} */
+  async #findNewOrphans(git, repository) {
+    const all = /** @type {SizedOrphan[]} */ (
+      await git.searchOrphans(repository, this.listRecorded, { sizes: false })
+    );
+    return all.filter(({ path }) => !this.#notified.has(path));
+  }
+
+  /** @param {string} repo @param {SizedOrphan[]} orphans */
+  #notify(repo, orphans) {
+    if (orphans.length === 0) return;
+    for (const { path } of orphans) this.#notified.add(path);
+    const some = orphans.slice(0, MAX_SHOWN).map(({ path }) => visible(folderName(path)));
+    const more = orphans.length > MAX_SHOWN ? ", …" : "";
+    const count = orphans.length === 1 ? "1 folder belongs" : `${orphans.length} folders belong`;
+    const summary = `${count} to no plan in ${visible(repo)}/.worktrees (${some.join(", ")}${more}). In that repository, copilot-tap plan clean looks at them and removes them`;
+    this.#context.events.emit("plans", { summary }).catch(() => {});
+  }
+
+  /** What worktrees take, roughly, and how many folders belong to nobody. @param {string} repo */
+  async use(repo) {
+    const { git, repository } = await this.openRepository({ id: "", cwd: repo });
+    const use = await git.worktreeUse(repository);
+    const orphans = await git.searchOrphans(repository, this.listRecorded, { sizes: false });
+    return { ...use, orphans: orphans.length };
+  }
+
+  // ---- for a person --------------------------------------------------------------------------------
+
+  /** Where a person is. @param {Asker} asker */
+  async openRepository({ cwd }) {
+    const git = await this.#context.services.worktree.use();
+    return { git, repository: await git.openRepository(cwd) };
+  }
+
+  /** @param {Asker} asker */
+  async list(asker) {
+    const { git, repository } = await this.openRepository(asker);
+    const orphans = /** @type {SizedOrphan[]} */ (
+      await git.searchOrphans(repository, this.listRecorded)
+    );
+    const named = orphans.map((one) => ({ name: folderName(one.path), ...one }));
+    return { repo: repository.root, orphans: named };
+  }
+
+  /** One of them, after everything in it is kept. @param {string} path @param {Asker} asker */
+  async clean(path, asker) {
+    const { git, repository } = await this.openRepository(asker);
+    return { path, ...(await git.cleanOrphan(repository, path, this.listRecorded)) };
+  }
+
+  /** @param {{plan: string, node?: string, to?: string}} wanted @param {Asker} asker */
+  async restore({ plan, node, to }, asker) {
+    const planId = await this.#plans.require(plan).catch((error) => {
+      if (error.code === "UNKNOWN_PLAN") return undefined; // it was deleted
+      throw error;
+    });
+    const cwd = planId ? this.#plans.view({ view: "plan", planId }).facts.repo : asker.cwd;
+    const { git, repository } = await this.openRepository({ id: "", cwd });
+    const kept = await git.listArchives(repository);
+    const found = findSnapshots(kept, planId ?? plan, node);
+    if (to !== undefined && found.length > 1) {
+      const nodes = found.map((one) => one.node).join(", ");
+      throw new PlanError("AMBIGUOUS", `--to takes one node; kept are those of ${nodes}`);
+    }
+    const restored = [];
+    for (const { plan: id, node: name, at } of found) {
+      const back = await git.restoreArchive(repository, { plan: id, node: name }, { to });
+      restored.push({ planId: id, nodeId: name, keptAt: at, ...back });
+    }
+    return { repo: repository.root, restored };
+  }
+}
+
+/** @param {string} path */
+const folderName = (path) => path.split(/[\\/]/).at(-1) ?? path;
+
+/** @param {{plan: string, node: string, at: number}[]} all @param {string} plan its id, or how that begins @param {string} [node] */
+function findSnapshots(all, plan, node) {
+  const exact = all.filter((one) => one.plan === plan);
+  const near = exact.length > 0 ? exact : all.filter((one) => one.plan.startsWith(plan));
+  const ids = [...new Set(near.map((one) => one.plan))];
+  if (ids.length > 1) {
+    throw new PlanError("AMBIGUOUS", `snapshots of several plans begin so: ${ids.join(", ")}`);
+  }
+  const found = near.filter((one) => node === undefined || one.node === node);
+  if (found.length > 0) return found;
+  const wanted = visible(node === undefined ? plan : `${plan}/${node}`).slice(0, 130);
+  const there = (near.length > 0 ? near : all).slice(0, 20);
+  const names = there.map((one) => `${one.plan}/${one.node}`).join(", ") || "none";
+  throw new PlanError("NOTHING_KEPT", `nothing is kept of ${wanted}; there are: ${names}`);
+}

@@ -1,0 +1,94 @@
+// The feature host as a child process: started with the first need, kept running, and told of changes by lines on its
+// stdin. Its stdin ends with this process, which ends the feature host.
+
+import path from "node:path";
+import { findNode } from "../lib/node.mjs";
+import { programFolder } from "../lib/paths.mjs";
+import { Supervisor } from "../process/supervisor.mjs";
+
+/** Measured: less memory for the same work. */
+const FLAGS = ["--max-semi-space-size=1", "--optimize-for-size"];
+const MAIN = path.join(programFolder, "js", "feature-host", "main.mjs");
+const MAX_RESTARTS = 10;
+
+/**
+ * @typedef {object} FeatureHostState
+ * @property {string} state `idle`: nothing has needed it
+ * @property {number} [pid]
+ * @property {number} [restarts]
+ * @property {number} [startedAt] Unix ms
+ * @property {number} [rss] bytes, when it last reported
+ * @property {string} [trouble] the last thing that went wrong
+ */
+
+/**
+ * @typedef {object} FeatureHostOptions
+ * @property {import("../lib/paths.mjs").GatewayFiles} files
+ * @property {() => string} issueToken @property {(token: string) => void} revokeToken
+ * @property {(token: string) => object} greeting the first line that it reads
+ * @property {(level: import("../lib/log.mjs").Level, text: string) => void} onMessage
+ * @property {NodeJS.ProcessEnv} [env] of the gateway host
+ * @property {string} [main] replaced in tests
+ * @property {number} [maxRestarts] in a row, replaced in tests
+ *
+ * What a gateway host uses of it.
+ * @typedef {Pick<FeatureHostProcess, "start" | "send" | "status" | "stop">} FeatureHostRun
+ * @typedef {() => Promise<{FeatureHostProcess: new (options: FeatureHostOptions) => FeatureHostRun}>} ImportFeatureHost
+ */
+
+export class FeatureHostProcess {
+  #supervisor;
+  #startedAt = 0;
+
+  /** @param {FeatureHostOptions} options */
+  constructor({ files, issueToken, revokeToken, greeting, onMessage, env, ...replaced }) {
+    const { main = MAIN, maxRestarts = MAX_RESTARTS } = replaced;
+    const node = findNode(env);
+    if (!node) throw new Error("no Node.js was found to run it");
+    this.#supervisor = new Supervisor({
+      sessionId: "",
+      workspace: programFolder,
+      port: files.port,
+      logs: files.logs,
+      logFile: path.join(files.logs, "feature-host.log"),
+      title: "the feature host",
+      env,
+      providers: [
+        {
+          name: "feature-host",
+          command: node,
+          args: [...FLAGS, main],
+          env: {},
+          restart: { policy: "always", maxRestarts },
+        },
+      ],
+      onToken: () => {
+        this.#startedAt = Date.now();
+        return issueToken();
+      },
+      onEnded: (_name, token) => revokeToken(token),
+      input: (_name, token) => JSON.stringify(greeting(token)),
+      onMessage,
+    });
+  }
+
+  start() {
+    this.#supervisor.start();
+  }
+
+  /** @param {object} message dropped while it does not run: it is in the greeting of the next one */
+  send(message) {
+    this.#supervisor.writeLine(JSON.stringify(message));
+  }
+
+  /** @returns {{state: string, pid?: number, restarts: number, startedAt: number}} */
+  status() {
+    const [{ state, pid, restarts }] = this.#supervisor.status();
+    return { state, ...(pid !== undefined && { pid }), restarts, startedAt: this.#startedAt };
+  }
+
+  /** @returns {Promise<void>} once nothing of it is left */
+  stop() {
+    return this.#supervisor.stop();
+  }
+}

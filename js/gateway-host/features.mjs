@@ -1,0 +1,451 @@
+// Which features the user may switch, and what the `features` of a config mean.
+
+import { evaluateConditions } from "../feature-host/policy.mjs";
+import { createPendingReport, readReport } from "../feature-host/report.mjs";
+import { FEATURES } from "../features/list.mjs";
+import { telemetryVariables } from "../lib/telemetry.mjs";
+import { errorMessage } from "../lib/values.mjs";
+import { visible } from "../lib/visible.mjs";
+import { ConfigFeatures } from "./config-features.mjs";
+import {
+  FeatureHostFailed,
+  FeatureHostNotReady,
+  FeatureHostRpc,
+  Readiness,
+} from "./feature-host-rpc.mjs";
+import { checkBuiltins, isResident, ResidentFeatures } from "./resident-features.mjs";
+
+/** @typedef {import("../features/list.mjs").Feature} Feature */
+/** @typedef {import("../config/user-config.mjs").UserConfig} UserConfig */
+
+/** @param {readonly Feature[]} features */
+const listIds = (features) => features.map(({ descriptor }) => descriptor.id);
+
+/**
+ * @param {unknown} id @param {readonly Feature[]} features @param {readonly string[]} others ids that configs name
+ * @param {string} [advice] where there is no such feature
+ * @throws RangeError where there is no such feature, or it cannot be disabled
+ */
+export function requireSwitchable(id, features, others, advice = "") {
+  const feature = features.find(({ descriptor }) => descriptor.id === id);
+  if (feature?.fixed !== undefined) throw new RangeError(`${id} is always on: ${feature.fixed}`);
+  if (feature || others.includes(String(id))) return;
+  const known = [...new Set([...listIds(features), ...others])]
+    .map((one) => visible(one))
+    .join(", ");
+  const what = `there is no feature "${visible(String(id))}"; there are: ${known}`;
+  throw new RangeError(advice ? `${what}\n${advice}` : what);
+}
+
+/** Without those that cannot be disabled. @param {Record<string, boolean>} enabled by id @param {readonly Feature[]} features */
+export function filterSwitchable(enabled, features) {
+  const fixed = listIds(features.filter((feature) => feature.fixed !== undefined));
+  return Object.fromEntries(Object.entries(enabled).filter(([id]) => !fixed.includes(id)));
+}
+
+/**
+ * What the user's config switches though it is not there. Whether a project has an entry shows in its session.
+ * @param {Pick<UserConfig, "features" | "providers" | "declarative" | "emitters">} config @param {readonly Feature[]} features
+ * @returns {string[]} in words
+ */
+export function findUnknownSwitches({ features: enabled, ...config }, features) {
+  const own = [...config.providers, ...config.declarative, ...config.emitters];
+  const known = [...listIds(features), ...own.map(({ name }) => `user:${name}`)];
+  const isUnknown = (/** @type {string} */ id) => !id.startsWith("project:") && !known.includes(id);
+  return Object.keys(enabled)
+    .filter(isUnknown)
+    .map(
+      (id) =>
+        `features: there is no feature ${visible(id)}; there are ${known.map((one) => visible(one)).join(", ")}`,
+    );
+}
+
+// The features of this gateway: those that are resident, and those of the feature host, which is started with the first
+// need. Which features there are is the list's business.
+
+/** @typedef {import("../lib/addon.js").Gateway} Gateway */
+/** @typedef {import("../lib/log.mjs").Log} Log */
+/** @typedef {import("../feature-host/report.mjs").Report} Report */
+/** @typedef {import("../feature-host/descriptor.mjs").Descriptor} Descriptor */
+/** @typedef {import("../feature-host/preflight.mjs").PreflightResult} Checked */
+/** @typedef {import("./feature-host-process.mjs").FeatureHostRun} FeatureHostRun */
+/** @typedef {{name: string, description: string, tools: string[]}} ToolGroup */
+/** @typedef {(groups: ToolGroup[]) => void} GroupsListener */
+
+/** How long a need waits for the feature host: the limit of a restart, and room for a busy machine. */
+const READY_MS = 5000;
+/** The same for the model: its next step, in which it would call tap_tools again, takes longer and costs something. */
+const OPEN_MS = 10_000;
+const PING_MS = 15_000;
+const COMMAND_MS = 25_000;
+
+/** @param {Descriptor} descriptor whether it works without being asked */
+const isEager = ({ tasks = [], hooks = [] }) => tasks.length + hooks.length > 0;
+
+export class HostFeatures {
+  /** Those of configs. */
+  configFeatures;
+  #options;
+  #features;
+  #resident;
+  /** By id; one that is not there is on. @type {Record<string, boolean>} */
+  #enabled;
+  /** @type {FeatureHostRun | undefined} */
+  #host;
+  /** @type {Promise<void> | undefined} */
+  #starting;
+  /** @type {Map<string, Report>} */
+  #reports = new Map();
+  /** @type {import("../feature-host/policy.mjs").Telemetry} */
+  #telemetry = { variables: {}, recorded: true };
+  /** @type {readonly string[]} */
+  #goalGates = [];
+  /** When the feature host was needed, or the last one ended: Unix ms. */
+  #since = 0;
+  #rss = 0;
+  #trouble = "";
+  #readiness = new Readiness();
+  #ready = false;
+  #rpc = new FeatureHostRpc((message) => this.#host?.send(message));
+  /** @type {NodeJS.Timeout | undefined} */
+  #pings;
+  #closed = false;
+  /** @type {GroupsListener} */
+  #onGroups = () => {};
+
+  /**
+   * @param {object} options
+   * @param {Gateway} options.gateway @param {Log} options.log
+   * @param {import("../lib/paths.mjs").GatewayFiles} options.files
+   * @param {() => string} options.link path of the link
+   * @param {import("../feature-host/service-access.mjs").Implementations} options.services of resident features
+   * @param {UserConfig} options.config the user's
+   * @param {NodeJS.ProcessEnv} options.env of this process
+   * @param {() => import("./project-providers.mjs").EntryState[]} options.entries what configs name
+   * @param {() => void} [options.onApplied] other features work than before: as the user's config says, or none any more
+   * @param {readonly Feature[]} [options.features] in tests
+   * @param {import("./feature-host-process.mjs").ImportFeatureHost} options.importFeatureHost
+   */
+  constructor(options) {
+    this.#options = options;
+    this.configFeatures = new ConfigFeatures(options);
+    this.#features = options.features ?? FEATURES;
+    this.#enabled = filterSwitchable(options.config.features, this.#features);
+    this.#reportUnknownSwitches(options.config);
+    this.#readConditions(options.config);
+    const services = {
+      ...options.services,
+      features: { report: () => this.reports() },
+      groups: {
+        list: (/** @type {GroupsListener | undefined} */ onChange) => {
+          if (onChange) this.#onGroups = onChange;
+          return this.groups();
+        },
+        open: (/** @type {string} */ session, /** @type {string[]} */ names) =>
+          this.#openGroups(session, names),
+      },
+    };
+    this.#disableTools();
+    const { gateway, log, files } = options;
+    this.#resident = new ResidentFeatures(gateway, log, services, this.#features, files.home);
+    this.#resident.start(this.#enabled);
+  }
+
+  /** The features that the feature host runs. */
+  get #hostedFeatures() {
+    return this.#features.filter((feature) => !isResident(feature));
+  }
+
+  // ---- what there is -------------------------------------------------------------------------------
+
+  /** @returns {Report[]} the built-in ones in the list's order, then those of configs */
+  reports() {
+    return [...this.#listBuiltinReports(), ...this.configFeatures.reports()];
+  }
+
+  /** @returns {Report[]} */
+  #listBuiltinReports() {
+    const resident = new Map(this.#resident.reports().map((report) => [report.id, report]));
+    return this.#checkFeatures().flatMap((checked) => {
+      const report = resident.get(checked.descriptor.id) ?? this.#getHostedReport(checked);
+      return report ? [report] : [];
+    });
+  }
+
+  #checkFeatures() {
+    const conditions = evaluateConditions(this.#telemetry, this.#goalGates);
+    return checkBuiltins(this.#features, this.#enabled, conditions);
+  }
+
+  /** What its descriptor promises, until the feature host says more. @param {Checked} checked */
+  #getHostedReport({ descriptor, skipped }) {
+    const enabled = this.#enabled[descriptor.id] !== false;
+    const told = this.#reports.get(descriptor.id);
+    if (this.#ready && told?.enabled === enabled) return told;
+    return createPendingReport(descriptor, { enabled, skipped, trouble: this.#trouble });
+  }
+
+  /** @returns {import("./feature-host-process.mjs").FeatureHostState} */
+  hostState() {
+    const trouble = this.#trouble ? { trouble: this.#trouble } : {};
+    if (!this.#host) return { state: "idle", ...trouble };
+    return { ...this.#host.status(), ...(this.#rss > 0 && { rss: this.#rss }), ...trouble };
+  }
+
+  /** The tool groups of the features that are on, each described by its first tool. @returns {ToolGroup[]} */
+  groups() {
+    const all = this.#checkFeatures().filter(
+      ({ decision }) => decision.enabled && !decision.obstacle,
+    );
+    return all.flatMap(({ descriptor: { tools = [] } }) => {
+      const names = [...new Set(tools.flatMap(({ group }) => group ?? []))];
+      return names.map((name) => {
+        const own = tools.filter(({ group }) => group === name);
+        const [description] = own[0].description.split(". ", 1);
+        return { name, description, tools: own.map((tool) => tool.name) };
+      });
+    });
+  }
+
+  /**
+   * The groups that a config has from the start. A session has room for a few: names of no feature take none of it.
+   * @param {string} session @param {readonly string[]} wanted
+   */
+  setGroups(session, wanted) {
+    const all = this.#features.flatMap(({ descriptor: { tools = [] } }) =>
+      tools.map(({ group }) => group),
+    );
+    const names = [...new Set(wanted)].filter((name) => all.includes(name));
+    const unknown = wanted.filter((name) => !all.includes(name));
+    if (unknown.length > 0) {
+      const known = [...new Set(all.filter((name) => name !== undefined))].join(", ");
+      const text = `toolGroups: there is no group ${unknown.join(", ")}; there are ${known}`;
+      this.#options.log("warning", text);
+    }
+    this.#options.gateway.setGroups(session, names);
+    this.sessionOpened(this.#listOpenGroups(session));
+  }
+
+  /** Those of its config, and those that it brings along from a gateway before this one. @param {string} session */
+  #listOpenGroups(session) {
+    const { sessions } = JSON.parse(this.#options.gateway.inspect());
+    const found = sessions.find((/** @type {{id: string}} */ { id }) => id === session);
+    const groups = /** @type {{name: string, on: boolean}[]} */ (found?.groups ?? []);
+    return groups.filter(({ on }) => on).map(({ name }) => name);
+  }
+
+  /** @param {string} session @param {string[]} names @returns {Promise<import("../lib/addon.js").OpenedGroups>} */
+  async #openGroups(session, names) {
+    const hosted = this.#hostedFeatures.some(({ descriptor }) =>
+      descriptor.tools?.some(({ group }) => group !== undefined && names.includes(group)),
+    );
+    if (hosted) {
+      // The group stays on. Its tools come when the feature host is ready.
+      await this.ensureHostReady(OPEN_MS).catch((error) => {
+        if (!(error instanceof FeatureHostNotReady)) throw error;
+      });
+    }
+    return this.#options.gateway.openGroups(session, names);
+  }
+
+  // ---- changes -------------------------------------------------------------------------------------
+
+  /**
+   * @param {unknown} id @param {readonly string[]} named by configs @param {string} [advice] where there is no such feature
+   * @throws RangeError where there is no such feature, or it cannot be disabled
+   */
+  requireSwitchable(id, named, advice) {
+    const seen = this.#options.entries().map((entry) => entry.id);
+    const others = new Set([...seen, ...named, ...Object.keys(this.#enabled)]);
+    requireSwitchable(id, this.#features, [...others], advice);
+  }
+
+  isOn = (/** @type {string} */ id) => this.#enabled[id] !== false;
+
+  /** @param {UserConfig} config the user's, as it is now */
+  applyConfig(config) {
+    this.#reportUnknownSwitches(config);
+    this.#readConditions(config);
+    this.apply(config.features);
+  }
+
+  /** What tasks and hooks of features depend on. @param {UserConfig} config */
+  #readConditions({ records = true, spans = true, goals }) {
+    this.#goalGates = goals?.gate ?? [];
+    const variables = telemetryVariables(this.#options.env);
+    this.#telemetry = { variables, recorded: records && spans };
+  }
+
+  /** @param {UserConfig} config */
+  #reportUnknownSwitches(config) {
+    for (const problem of findUnknownSwitches(config, this.#features)) {
+      this.#options.log("warning", problem);
+    }
+  }
+
+  /** The ids of the features that may hold this gateway: those of the feature host. */
+  get hostedIds() {
+    return this.#hostedFeatures.map(({ descriptor }) => descriptor.id);
+  }
+
+  /** @param {Record<string, boolean>} enabled by id: as the user's config says now */
+  apply(enabled) {
+    this.#enabled = filterSwitchable(enabled, this.#features);
+    this.#disableTools();
+    this.#resident.apply(this.#enabled);
+    this.#onGroups(this.groups());
+    const { recorded } = this.#telemetry;
+    this.#host?.send({ type: "apply", features: this.#enabled, recorded, gated: this.#goalGates });
+    this.#ensureHostForSessions();
+    this.#options.onApplied?.();
+  }
+
+  /** What is on now may work without being asked, or have a group that is open. */
+  #ensureHostForSessions() {
+    const { sessions } = JSON.parse(this.#options.gateway.inspect());
+    for (const { id } of sessions) this.sessionOpened(this.#listOpenGroups(id));
+  }
+
+  /** Calls of what is disabled are told so. */
+  #disableTools() {
+    for (const { id, tools = [] } of this.#features.map(({ descriptor }) => descriptor)) {
+      const names = this.#enabled[id] === false ? tools.map(({ name }) => name) : [];
+      this.#options.gateway.disableTools(id, names);
+    }
+  }
+
+  // ---- the feature host ----------------------------------------------------------------------------
+
+  /** A session has begun: features that work without being asked are needed now. @param {readonly string[]} [groups] that it has */
+  sessionOpened(groups = []) {
+    const on = this.#checkFeatures().filter(
+      ({ descriptor, decision }) => descriptor.host !== "gateway" && decision.enabled,
+    );
+    const needed = on.some(
+      ({ descriptor }) =>
+        isEager(descriptor) ||
+        descriptor.tools?.some(({ group }) => group !== undefined && groups.includes(group)),
+    );
+    if (needed) void this.ensureHostReady().catch(() => {});
+  }
+
+  /**
+   * Starts the feature host where it does not run.
+   * @param {number} [mostMs]
+   * @returns {Promise<void>} once its features are installed; rejected with NotReady where they are not in time
+   */
+  async ensureHostReady(mostMs = READY_MS) {
+    if (this.#closed) throw new Error("the gateway ends");
+    if (this.#ready) return;
+    this.#starting ??= this.#start();
+    await this.#starting;
+    if (this.#host?.status().state === "failed") throw new FeatureHostFailed(this.#trouble);
+    if (!this.#ready) await this.#readiness.wait(mostMs, () => this.#trouble);
+  }
+
+  async #start() {
+    const { gateway, files, link, log, env } = this.#options;
+    this.#since = Date.now();
+    try {
+      const { FeatureHostProcess } = await this.#options.importFeatureHost();
+      if (this.#closed) return;
+      this.#host = new FeatureHostProcess({
+        files,
+        env,
+        issueToken: () => gateway.issueFeatureToken(),
+        revokeToken: (token) => {
+          this.#ready = false;
+          this.#since = Date.now();
+          this.#rss = 0;
+          gateway.revokeFeatureToken(token);
+          this.#rpc.settleAll("the feature host has ended");
+        },
+        greeting: (token) => ({
+          link: link(),
+          token,
+          home: files.home,
+          features: this.#enabled,
+          telemetry: { ...this.#telemetry, since: this.#since },
+          gated: this.#goalGates,
+        }),
+        onMessage: (level, text) => {
+          // Whether and when it runs again is in its state.
+          this.#trouble = text.replace(/^tap: /, "").replace(/; it is restarted in [\d.]+ s$/, "");
+          log(level, text);
+          if (level !== "error") return;
+          this.#readiness.settle(new FeatureHostFailed(this.#trouble));
+          this.#options.onApplied?.();
+        },
+      });
+      this.#host.start();
+      this.#pings = setInterval(() => void this.#ping(), PING_MS);
+      this.#pings.unref();
+    } catch (error) {
+      this.#starting = undefined;
+      this.#trouble = `the feature host cannot be started: ${errorMessage(error)}`;
+      log("error", this.#trouble);
+      this.#options.onApplied?.();
+      throw new Error(this.#trouble, { cause: error });
+    }
+  }
+
+  /** The feature host's own report. @param {any} message as anybody may have written it */
+  receiveReports({ reports, rss }) {
+    const read = (Array.isArray(reports) ? reports : []).flatMap((one) => readReport(one) ?? []);
+    const known = read.filter(({ id }) => this.hostedIds.includes(id));
+    this.#reports = new Map(known.map((report) => [report.id, report]));
+    this.#rss = Number.isSafeInteger(rss) ? rss : 0;
+    this.#ready = true;
+    this.#readiness.settle();
+  }
+
+  /** One that hangs is ended; its supervisor starts the next one. */
+  async #ping() {
+    if (!this.#ready) return;
+    const { pid } = this.#host?.status() ?? {};
+    const answered = await this.#rpc
+      .request({ type: "ping" }, PING_MS - 1000)
+      .then(() => true)
+      .catch(() => false);
+    const status = this.#host?.status();
+    if (answered || pid === undefined || status?.pid !== pid || !this.#ready) return;
+    this.#trouble = `the feature host did not answer for ${PING_MS / 1000} s and was ended`;
+    this.#options.log("error", this.#trouble);
+    process.kill(pid, "SIGKILL");
+  }
+
+  /** The answer of the feature host to a question. @param {{number: number, text: string}} answer */
+  receiveAnswer(answer) {
+    this.#rpc.settle(answer);
+  }
+
+  // ---- slash commands ------------------------------------------------------------------------------
+
+  /**
+   * @param {string} name @param {number} [mostMs] that its answer may take
+   * @returns {import("../feature-host/installation.mjs").RunCommand | undefined} undefined: no feature has it
+   */
+  command(name, mostMs = COMMAND_MS) {
+    const own = this.#resident.command(name);
+    if (own) return own;
+    const hosted = this.#hostedFeatures.find(({ descriptor }) =>
+      descriptor.commands?.some((command) => command.name === name),
+    );
+    if (!hosted) return undefined;
+    const { id } = hosted.descriptor;
+    return async ({ args, session, left }) => {
+      if (this.#enabled[id] === false) return `tap: ${id} is disabled`;
+      await this.ensureHostReady();
+      const message = { type: "command", name, arguments: args, session };
+      return this.#rpc.request(message, mostMs, left);
+    };
+  }
+
+  /** @returns {Promise<void>} once nothing of them is left */
+  async stop() {
+    this.#closed = true;
+    clearInterval(this.#pings);
+    this.#rpc.settleAll("the gateway ends");
+    await Promise.all([this.#resident.stop(), this.#host?.stop()]);
+  }
+}

@@ -1,0 +1,369 @@
+// One gateway with everything that makes it findable: the port, the link for sessions, the
+// descriptor and the token file. The detached host runs it in a process of its own; where no Node is
+// to be found, an extension process runs it itself. Bytes of the protocol are the addon's business.
+
+import { randomBytes } from "node:crypto";
+import fs from "node:fs";
+import path from "node:path";
+import { addon } from "../lib/addon.mjs";
+import { errorMessage } from "../lib/values.mjs";
+import {
+  makePrivateFolder,
+  createTempFolder,
+  readDescriptor,
+  readIfThere,
+  removeIfOurs,
+  removeTempFolder,
+  writePrivate,
+} from "../lib/host-files.mjs";
+import { readLimit } from "../lib/limits.mjs";
+import { MAX_SOCKET_PATH, version } from "../lib/paths.mjs";
+import { telemetryVariables } from "../lib/telemetry.mjs";
+import { readStamp, StampTracker, userConfigFile } from "../config/file.mjs";
+import { ProjectSessions } from "./project-sessions.mjs";
+import { NO_CONFIG, readUserConfig } from "../config/user-config.mjs";
+import { evaluateConditions } from "../feature-host/policy.mjs";
+import {
+  serveEmitterRequests,
+  serveFeatureRequests,
+  HostRequests,
+  servePlanRequests,
+  serveSessionRequests,
+} from "./requests.mjs";
+import { HostFeatures } from "./features.mjs";
+import { Holds, Shutdown } from "./shutdown.mjs";
+import { HostRecords } from "./records.mjs";
+
+const FILES_CHECK_MS = 2000;
+/** In bytes: "/link" follows, and a zero. */
+const MAX_LINK_FOLDER_BYTES = MAX_SOCKET_PATH - "/link".length - 1;
+
+/**
+ * What tests replace. `env`: of this process, but for the limits that the addon reads itself.
+ * @typedef {{env: NodeJS.ProcessEnv, importFeatureHost: import("./feature-host-process.mjs").ImportFeatureHost,
+ *   features?: readonly import("../features/list.mjs").Feature[]}} Parts
+ */
+
+/** @type {Parts} */
+const DEFAULT_PARTS = {
+  env: process.env,
+  importFeatureHost: () => import("./feature-host-process.mjs"),
+};
+
+export class GatewayHost {
+  /** The methods of host.request. */
+  requests = new HostRequests();
+  #files;
+  #log;
+  #onExit;
+  #token = `ptk-${randomBytes(32).toString("hex")}`;
+  #secret = randomBytes(32).toString("hex");
+  #descriptor = "";
+  #link;
+  /** A folder of the link's own, where the usual one cannot be used. @type {string | undefined} */
+  #linkFolder;
+  /** While the feature that wants them is on. @type {ProjectSessions | undefined} */
+  #projects;
+  #features;
+  #holds;
+  #shutdown;
+  /** Requests without an answer yet: their clients may leave. @type {Map<number, AbortController>} */
+  #pending = new Map();
+  #records;
+  #config;
+  #parts;
+  #configStamps;
+  /** The sessions that there are, for a feature that comes later: id → folder. @type {Map<string, string>} */
+  #sessions = new Map();
+  #tokenPublished = false;
+  /** @type {NodeJS.Timeout | undefined} */
+  #filesCheck;
+  /** @type {Promise<void> | undefined} */
+  #closed;
+
+  /**
+   * @param {import("../lib/paths.mjs").GatewayFiles} files
+   * @param {import("../lib/log.mjs").Log} log
+   * @param {(reason: string) => void} onExit nobody needs this gateway any more
+   * @param {import("../config/user-config.mjs").UserConfig} [config] the user's
+   * @param {Partial<Parts>} [parts]
+   */
+  constructor(files, log, onExit, config = NO_CONFIG, parts = {}) {
+    this.#files = files;
+    this.#link = files.link;
+    this.#log = log;
+    this.#onExit = onExit;
+    this.#config = config;
+    this.#parts = { ...DEFAULT_PARTS, ...parts };
+    this.#configStamps = new StampTracker(readStamp(userConfigFile(files)));
+    this.gateway = new addon.Gateway({
+      version,
+      token: this.#token,
+      linkSecret: this.#secret,
+      pid: process.pid,
+      persistRoot: path.join(files.home, "providers"),
+      tokenFile: files.token,
+      onLog: log,
+      onSessionOpened: (sessionId, cwd) => {
+        this.#publishToken();
+        this.#sessions.set(sessionId, cwd);
+        this.#shutdown.cancel();
+        this.#projects?.openSession(sessionId, cwd);
+        this.#features.setGroups(sessionId, this.#config.toolGroups);
+      },
+      onCommand: (number, typed) => void this.#runCommand(number, typed),
+      onSessionEnded: (sessionId) => {
+        this.#sessions.delete(sessionId);
+        this.#projects?.endSession(sessionId);
+      },
+      onRequest: (number, request) => void this.#answerRequest(number, request),
+      onRequestDropped: (number) => this.#pending.get(number)?.abort(),
+      onExit: (reason) => this.#shutdown.request(reason),
+    });
+    this.#features = new HostFeatures({
+      gateway: this.gateway,
+      files,
+      log,
+      config,
+      link: () => this.#link,
+      entries: () => this.#projects?.states() ?? [],
+      onApplied: () => {
+        this.#projects?.rescan();
+        this.#shutdown.recheck();
+      },
+      ...this.#parts,
+      services: {
+        providers: { inspect: () => JSON.parse(this.gateway.inspect()) },
+        projects: { serve: () => this.#serveProjects() },
+      },
+    });
+    this.#records = new HostRecords({ files, gateway: this.gateway, log, requests: this.requests });
+    for (const problem of config.problems) log("warning", problem);
+    const logTrouble = () => this.#holds.trouble && log("warning", this.#holds.trouble);
+    this.#holds = new Holds(files, this.#features.hostedIds, () => {
+      logTrouble();
+      this.#shutdown.recheck();
+    });
+    this.#shutdown = this.#createShutdown(this.#holds);
+    logTrouble();
+    this.#serveRequests();
+  }
+
+  #serveRequests() {
+    const { requests, gateway } = this;
+    const files = this.#files;
+    serveFeatureRequests(requests, {
+      features: this.#features,
+      holds: this.#holds,
+      files,
+      gateway,
+      leave: (reason) => this.#onExit(reason),
+    });
+    const findFolder = (/** @type {unknown} */ id) =>
+      this.#sessions.get(/** @type {string} */ (id));
+    serveEmitterRequests(requests, { files, findFolder, env: this.#parts.env });
+    servePlanRequests(requests, files);
+    const config = () => this.#config;
+    serveSessionRequests(requests, { gateway, config, records: this.#records });
+  }
+
+  /** @param {Holds} holds */
+  #createShutdown(holds) {
+    return new Shutdown({
+      // What is disabled does not work, and goes on once it is enabled; where the feature host is not started again,
+      // with the next gateway.
+      holds: () => {
+        const { state, trouble } = this.#features.hostState();
+        if (state === "failed" || (state === "idle" && trouble)) return [];
+        return holds.list().filter(({ feature }) => this.#features.isOn(feature));
+      },
+      graceMs: readLimit("grace-ms", this.#parts.env),
+      log: this.#log,
+      leave: (reason) => this.#onExit(reason),
+    });
+  }
+
+  /** @returns {() => Promise<void>} ends what it has started */
+  #serveProjects() {
+    const projects = new ProjectSessions(this.gateway, this.#files, this.#log, {
+      needHosted: () => void this.#features.ensureHostReady().catch(() => {}),
+      declare: (session, owner, { name, config }) =>
+        this.#features.configFeatures.installEntry(session.id, `${owner}:${name}`, config),
+      setGroups: (session, names) => this.#features.setGroups(session.id, names),
+      env: this.#parts.env,
+    });
+    this.#projects = projects;
+    for (const [id, cwd] of this.#sessions) projects.openSession(id, cwd);
+    return () => {
+      if (this.#projects === projects) this.#projects = undefined;
+      return projects.stop();
+    };
+  }
+
+  /**
+   * With the user's config.
+   * @param {import("../lib/paths.mjs").GatewayFiles} files @param {import("../lib/log.mjs").Log} log
+   * @param {(reason: string) => void} onExit nobody needs this gateway any more
+   */
+  static async create(files, log, onExit) {
+    return new GatewayHost(files, log, onExit, await readUserConfig(files));
+  }
+
+  /**
+   * The election: the process that binds the port is the gateway.
+   * @throws with code EADDRINUSE if it is not this one
+   */
+  start() {
+    const { port, homeHash } = this.#files;
+    this.gateway.setPlainAnswer(JSON.stringify({ program: "tap", version, home: homeHash }));
+    this.gateway.listen(port);
+    this.#listenLink();
+    this.#records.open(this.#config);
+    this.#writeDescriptor();
+    this.#filesCheck = setInterval(() => {
+      this.#checkFiles();
+      void this.#checkConfig();
+    }, FILES_CHECK_MS);
+    this.#filesCheck.unref();
+    this.gateway.start();
+    if (this.#holds.list().length > 0) void this.#features.ensureHostReady().catch(() => {});
+    this.#log("info", `gateway ${version} on port ${port}, pid ${process.pid}`);
+  }
+
+  /**
+   * @param {boolean} restarting another gateway follows
+   * @returns {Promise<void>} once no provider that it has started is left; everything else is done at once, or once the
+   *   last spans are posted where they are
+   */
+  close(restarting) {
+    this.#closed ??= this.#close(restarting);
+    return this.#closed;
+  }
+
+  /** @param {boolean} restarting */
+  #close(restarting) {
+    clearInterval(this.#filesCheck);
+    if (!this.#isExportingSpans()) return this.#closeGateway(restarting);
+    const ended = this.#features.stop();
+    return ended.then(() => this.#closeGateway(restarting, ended));
+  }
+
+  /** Whether the feature host does: at its end it asks the gateway for the last ones. */
+  #isExportingSpans() {
+    const { records = true, spans = true } = this.#config;
+    const variables = telemetryVariables(this.#parts.env);
+    const asked = evaluateConditions({ variables, recorded: records && spans })["spans-exported"]
+      .met;
+    return asked && this.#features.hostState().state !== "idle";
+  }
+
+  /** @param {boolean} restarting @param {Promise<void>} [ended] the features, where they have ended already */
+  #closeGateway(restarting, ended) {
+    this.#holds.close();
+    this.gateway.close(restarting);
+    const stopped = (ended ?? this.#features.stop()).then(() => this.#records.close());
+    this.#attempt("the token file cannot be removed", () =>
+      removeIfOurs(this.#files.token, this.#token),
+    );
+    this.#attempt("the descriptor cannot be removed", () =>
+      removeIfOurs(this.#files.descriptor, this.#descriptor),
+    );
+    if (this.#linkFolder) removeTempFolder(this.#linkFolder);
+    return stopped;
+  }
+
+  /** @param {number} number @param {import("../lib/addon.js").HostRequest} request */
+  async #answerRequest(number, request) {
+    const left = new AbortController();
+    this.#pending.set(number, left);
+    const answer = this.requests.answer(request, left.signal);
+    const isCommand = request.from === "control";
+    const text = await (isCommand ? this.#shutdown.deferUntil(answer) : answer);
+    this.#pending.delete(number);
+    this.gateway.answerRequest(number, text);
+  }
+
+  /** @param {number} number @param {import("../lib/addon.js").TypedCommand} typed */
+  async #runCommand(number, typed) {
+    const { gateway } = this;
+    const session = { id: typed.sessionId, cwd: typed.cwd };
+    const holds = this.#holds.list();
+    const parts = { features: this.#features, holds, records: this.#records.state() };
+    const context = { gateway, files: this.#files, session, env: this.#parts.env, ...parts };
+    // An update may have replaced the files that are loaded only now.
+    const text = await import("./slash-commands.mjs")
+      .then(({ runCommand, HOST_COMMANDS }) => runCommand(HOST_COMMANDS, context, typed))
+      .catch((error) => `tap: /${typed.name} cannot be run: ${errorMessage(error)}`);
+    gateway.commandFinished(number, text);
+  }
+
+  /** A full disk or a read-only home costs a file, not the gateway. @param {string} what @param {() => void} action */
+  #attempt(what, action) {
+    try {
+      action();
+    } catch (error) {
+      this.#log("error", `${what}: ${errorMessage(error)}`);
+    }
+  }
+
+  #listenLink() {
+    const { link, linkFolder, descriptor } = this.#files;
+    if (!linkFolder) return this.gateway.listenLink(link);
+    // The port is ours, so the process that left these files is gone.
+    const former = readDescriptor(descriptor);
+    if (former) removeTempFolder(path.dirname(former.link));
+    try {
+      makePrivateFolder(linkFolder);
+      fs.rmSync(link, { force: true });
+      this.gateway.listenLink(link);
+    } catch (error) {
+      this.#linkFolder = createTempFolder(MAX_LINK_FOLDER_BYTES);
+      this.#link = path.join(this.#linkFolder, "link");
+      const why = errorMessage(error);
+      this.#log("warning", `the link is ${this.#link}, since ${link} cannot be used: ${why}`);
+      this.gateway.listenLink(this.#link);
+    }
+  }
+
+  #writeDescriptor() {
+    const { port, descriptor } = this.#files;
+    const link = this.#link;
+    this.#descriptor = `${JSON.stringify({ pid: process.pid, port, link, secret: this.#secret, version })}\n`;
+    writePrivate(descriptor, this.#descriptor);
+  }
+
+  /** From the first session on. */
+  #publishToken() {
+    if (this.#tokenPublished) return;
+    this.#tokenPublished = true;
+    this.#writeToken();
+  }
+
+  #writeToken() {
+    this.#attempt("the token file cannot be written", () =>
+      writePrivate(this.#files.token, this.#token),
+    );
+  }
+
+  /** A token that goes missing is written again; the descriptor, as long as we have the port, is ours. */
+  #checkFiles() {
+    if (this.#tokenPublished && readIfThere(this.#files.token) === undefined) this.#writeToken();
+    if (readIfThere(this.#files.descriptor) === this.#descriptor) return;
+    this.#attempt("the descriptor cannot be written", () => this.#writeDescriptor());
+  }
+
+  /** All of the user's config is applied at once, though a group that a session has stays there. */
+  async #checkConfig() {
+    if (!this.#configStamps.update(readStamp(userConfigFile(this.#files)))) return;
+    const config = await readUserConfig(this.#files);
+    for (const problem of config.problems) this.#log("warning", problem);
+    if (config.problems.length > 0 || this.#closed) return; // as it last was
+    const { toolGroups } = config;
+    const hasMore = toolGroups.some((group) => !this.#config.toolGroups.includes(group));
+    this.#config = config;
+    this.#records.configure(config);
+    this.#features.applyConfig(config);
+    if (!hasMore) return;
+    for (const id of this.#sessions.keys()) this.#features.setGroups(id, toolGroups);
+  }
+}

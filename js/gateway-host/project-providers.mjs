@@ -1,0 +1,377 @@
+// What sessions want from configs: the programs and the rules that a tap.config.json names are there as long as its
+// session is and the user's consent to each entry holds; those of the user's own config need none. The files are read
+// when the session starts, and again with each change of them or of consent: what the user's config does not name any
+// more, or what the user disables, ends. An entry of a project that has changed goes on as it was until the user allows
+// the new one, and one that has left until the session ends.
+// sessions.mjs knows when to look.
+
+import { wrapInQuotes, visible } from "../lib/visible.mjs";
+import { Diagnostics } from "../feature-host/report.mjs";
+import { Supervisor } from "../process/supervisor.mjs";
+import { userConfigFile } from "../config/file.mjs";
+import { loadProjectConfig, loadUserConfig } from "../config/load.mjs";
+import { consentNotice, listEntries, isAllowed, migrate } from "../config/consent.mjs";
+import { isOn } from "../config/user-config.mjs";
+
+/** @typedef {import("../config/load.mjs").LoadedConfig} LoadedConfig */
+/** @typedef {import("../config/load.mjs").ProviderConfig} ProviderConfig */
+/** @typedef {import("../config/load.mjs").Owner} Owner */
+/** @typedef {import("../config/consent.mjs").Entry} Entry */
+/** @typedef {import("./project-sessions.mjs").SessionGateway} Tokens */
+/**
+ * An entry that runs.
+ * @typedef {{owner: Owner, file: string, entry: Entry, said?: Diagnostics, stop: (how?: {revoked?: boolean}) => Promise<void>}} RunningEntry
+ *
+ * @typedef {object} ProjectSession
+ * @property {string} id
+ * @property {string} cwd
+ * @property {string} [stamp] of its config's files
+ * @property {boolean} [quiet] this look is without notices
+ * @property {Set<string>} [told] what the timeline has said
+ * @property {boolean} [failed] the timeline has said that this module cannot be loaded
+ * @property {Map<string, RunningEntry>} [running]
+ *
+ * Installs rules and context for a session.
+ * @typedef {(session: {id: string}, owner: Owner, entry: Extract<Entry, {kind: "declarative"}>) => () => Promise<void>} Declare
+ *
+ * What configs want of this process, besides programs. `setGroups`: tool groups that a session has, too. `env`: of
+ * this process.
+ * @typedef {{declare: Declare, needHosted: () => void, setGroups: (session: {id: string}, names: string[]) => void,
+ *   env?: NodeJS.ProcessEnv}} ConfigHost
+ *
+ * @typedef {{id: string, runtime: string, session: string, name: string, state: "running" | "waiting" | "disabled",
+ *   said: () => import("../feature-host/report.mjs").Diagnostic[]}} EntryState
+ *   `waiting`: for the user's consent
+ */
+
+/** @param {string} file @param {Pick<Entry, "kind" | "name">} entry */
+const entryKey = (file, { kind, name }) => `${file}\0${kind}\0${name}`;
+
+export class ProjectProviders {
+  #gateway;
+  #files;
+  #store;
+  #host;
+  /** By entry: two runs of the same provider might be after the same thing. @type {Map<string, Promise<void>>} */
+  #stopping = new Map();
+  /** What the last look has found. @type {Map<string, EntryState[]>} */
+  #states = new Map();
+  /** The `features` of the user's config, as it last was without mistakes. @type {Record<string, boolean>} */
+  #switches = {};
+
+  /**
+   * @param {Tokens} gateway @param {import("../lib/paths.mjs").GatewayFiles} files
+   * @param {string} store the user's consent @param {ConfigHost} host
+   */
+  constructor(gateway, files, store, host) {
+    this.#gateway = gateway;
+    this.#files = files;
+    this.#store = store;
+    this.#host = host;
+  }
+
+  /**
+   * The session has begun, or a config or the user's consent has changed.
+   * @param {ProjectSession} session @param {{quiet?: boolean}} [how] `quiet`: without notices of what could be started
+   */
+  scan(session, { quiet = false } = {}) {
+    session.running ??= new Map();
+    session.quiet = quiet;
+    this.#states.set(session.id, []);
+    const config = loadProjectConfig(session.cwd);
+    const own = loadUserConfig(userConfigFile(this.#files));
+    if (!own || own.result.ok) this.#switches = own?.result.ok ? own.result.features : {};
+    this.#stopRevoked(session, session.running, config);
+    this.#stopRemoved(session, session.running, { project: config, user: own });
+    if (config) this.#scanConfig(session, "project", config);
+    if (own) this.#scanConfig(session, "user", own);
+  }
+
+  /** @param {ProjectSession} session */
+  endSession(session) {
+    this.#states.delete(session.id);
+    for (const key of [...(session.running?.keys() ?? [])]) void this.#stop(session, key);
+  }
+
+  /** @returns {Promise<void>} once nothing is left of what has ended */
+  async waitForStops() {
+    await Promise.all(this.#stopping.values());
+  }
+
+  /** @returns {EntryState[]} of all sessions */
+  states() {
+    return [...this.#states.values()].flat();
+  }
+
+  /** @param {ProjectSession} session @param {Owner} owner @param {LoadedConfig} config */
+  #scanConfig(session, owner, config) {
+    const { file, digest, result } = config;
+    if (result.ok === false)
+      return this.#reportMistakes(session, { file, digest }, result.problems);
+    this.#getNotified(session).delete(`mistakes ${file}`);
+    if (owner === "project") this.#openGroups(session, result.toolGroups);
+    const entries = listEntries(result);
+    if (owner === "project") this.#migrate(config, entries);
+    const on = entries.filter(({ name }) => this.#isOn(owner, result, name));
+    const allowed = on.filter((entry) => this.#isAllowed(owner, config, entry));
+    for (const entry of allowed) void this.#start(session, owner, config, entry);
+    const waiting = on.filter(
+      (entry) => !allowed.includes(entry) && !this.#isRunning(session, file, entry),
+    );
+    const off = entries.filter((entry) => !on.includes(entry));
+    const add = (/** @type {Entry[]} */ some, /** @type {EntryState["state"]} */ state) =>
+      this.#addStates(session, { owner, file, state }, some);
+    add(allowed, "running");
+    add(waiting, "waiting");
+    const isRunning = (/** @type {Entry} */ entry) => this.#isRunning(session, file, entry);
+    add(off.filter(isRunning), "running");
+    add(
+      off.filter((entry) => !isRunning(entry)),
+      "disabled",
+    );
+    if (owner === "project") this.#reportUnknown(session, file, result);
+    if (waiting.length === 0) return;
+    const names = waiting.map((entry) => entry.digest).join();
+    this.#notifyOnce(
+      session,
+      `${file} ${names}`,
+      "warning",
+      consentNotice(file, waiting, this.#host.env),
+    );
+  }
+
+  /** @param {ProjectSession} session @param {{owner: Owner, file: string, state: EntryState["state"]}} of @param {Entry[]} some */
+  #addStates({ id: session, running }, { owner, file, state }, some) {
+    const states = some.map((entry) => ({
+      ...{ id: `${owner}:${entry.name}`, runtime: entry.kind, session, name: entry.name, state },
+      said: () => running?.get(entryKey(file, entry))?.said?.list() ?? [],
+    }));
+    this.#states.get(session)?.push(...states);
+  }
+
+  /** @param {Owner} owner @param {import("../config/load.mjs").Config} result @param {string} name of an entry */
+  #isOn(owner, { features }, name) {
+    return isOn(`${owner}:${name}`, features, this.#switches);
+  }
+
+  /** A group that is open stays so. @param {ProjectSession} session @param {string[]} groups */
+  #openGroups(session, groups) {
+    const key = `groups ${groups.join()}`;
+    if (groups.length === 0 || this.#getNotified(session).has(key)) return;
+    this.#getNotified(session).add(key);
+    this.#host.setGroups(session, groups);
+  }
+
+  /** @param {ProjectSession} session @param {string} file @param {import("../config/load.mjs").Config} result */
+  #reportUnknown(session, file, result) {
+    const known = listEntries(result).map(({ name }) => `project:${name}`);
+    const unknown = Object.keys(result.features).filter((id) => !known.includes(id));
+    if (unknown.length === 0) return;
+    const text = `tap: "features" of ${visible(file)} names what is not there: ${visible(unknown.join(", "))}`;
+    this.#notifyOnce(session, text, "warning", text);
+  }
+
+  /** A file that cannot be written stays as it is, and allows the same. @param {LoadedConfig} config @param {Entry[]} entries */
+  #migrate(config, entries) {
+    try {
+      migrate(this.#store, config, entries);
+    } catch {
+      // The older consent is still there.
+    }
+  }
+
+  /** @param {ProjectSession} session @param {string} file @param {Entry} entry */
+  #isRunning(session, file, entry) {
+    return session.running?.get(entryKey(file, entry))?.entry.digest === entry.digest;
+  }
+
+  /**
+   * What its config does not name any more, or has in another form that the user allows, and what is disabled. Where
+   * the config has mistakes nobody knows: everything goes on.
+   * @param {ProjectSession} session @param {Map<string, RunningEntry>} running
+   * @param {Record<Owner, LoadedConfig | undefined>} configs
+   */
+  #stopRemoved(session, running, configs) {
+    for (const [key, { owner, file, entry }] of running) {
+      const config = configs[owner];
+      if (config?.result.ok === false) continue;
+      const result = config?.file === file && config.result.ok ? config.result : undefined;
+      const now = result && listEntries(result).find((one) => entryKey(file, one) === key);
+      if (!now || !result || !this.#isOn(owner, result, now.name)) {
+        this.#stopUnwanted(session, key, { owner, file, entry, isNamed: now !== undefined });
+      } else if (now.digest !== entry.digest && this.#isAllowed(owner, config, now)) {
+        void this.#stop(session, key); // its rules hold until the next one is there
+      }
+    }
+  }
+
+  /**
+   * The agent can write a project's file, and ends no guard with that: its entry goes on until the session ends, or the
+   * user disables it.
+   * @param {ProjectSession} session @param {string} key
+   * @param {{owner: Owner, file: string, entry: Entry, isNamed: boolean}} of
+   */
+  #stopUnwanted(session, key, { owner, file, entry, isNamed }) {
+    const { name, digest } = entry;
+    const id = `${owner}:${name}`;
+    const ends = owner === "user" || this.#switches[id] === false;
+    if (ends) void this.#stop(session, key, { revoked: true });
+    else if (!isNamed) {
+      this.#addStates(session, { owner, file, state: "running" }, [entry]);
+    }
+    const about = `unwanted ${key} ${digest}`;
+    if ((ends && isNamed) || this.#getNotified(session).has(about)) return;
+    this.#getNotified(session).add(about);
+    const what = isNamed ? "disables" : "does not name";
+    const then = ends
+      ? "it is stopped"
+      : `it goes on until the session ends; copilot-tap features disable ${visible(id)} stops it`;
+    const text = `tap: ${visible(file)} ${what} ${wrapInQuotes(visible(name))}${isNamed ? "" : " any more"}: ${then}`;
+    this.#gateway.tellTimeline(session.id, "info", text);
+  }
+
+  /** @param {Owner} owner @param {LoadedConfig | undefined} config @param {Entry} entry */
+  #isAllowed(owner, config, entry) {
+    return owner === "user" || (config !== undefined && isAllowed(this.#store, config, entry));
+  }
+
+  /**
+   * The consent of an older version is to the content of a file.
+   * @param {ProjectSession} session @param {Map<string, RunningEntry>} running @param {LoadedConfig} [config]
+   */
+  #stopRevoked(session, running, config) {
+    const revoked = [...running].filter(([, { owner, file, entry }]) => {
+      const digest = config?.file === file ? config.digest : "";
+      return owner === "project" && !isAllowed(this.#store, { file, digest }, entry);
+    });
+    for (const file of new Set(revoked.map(([, one]) => one.file))) {
+      const text = `tap: ${visible(file)} is not allowed any more: what it names is stopped`;
+      this.#gateway.tellTimeline(session.id, "warning", text);
+      this.#getNotified(session).add(`${file} ${this.#waitingNames(file, config)}`);
+    }
+    for (const [key] of revoked) void this.#stop(session, key, { revoked: true });
+  }
+
+  /** Of the notice that a revoked config would get next. @param {string} file @param {LoadedConfig} [config] */
+  #waitingNames(file, config) {
+    if (config?.file !== file || !config.result.ok) return "";
+    return listEntries(config.result)
+      .filter((entry) => !isAllowed(this.#store, config, entry))
+      .map(({ digest }) => digest)
+      .join();
+  }
+
+  /** @param {ProjectSession} session @param {Owner} owner @param {LoadedConfig} config @param {Entry} entry */
+  async #start(session, owner, config, entry) {
+    const { file } = config;
+    if (this.#isRunning(session, file, entry)) return;
+    const key = entryKey(file, entry);
+    if (entry.kind === "declarative") {
+      const stop = this.#installRules(session, owner, entry, this.#stopping.get(key));
+      session.running?.set(key, { owner, file, entry, stop });
+      return;
+    }
+    // The feature host runs emitters, and asks what is allowed (js/gateway-host/requests.mjs).
+    if (entry.kind === "emitter") {
+      this.#host.needHosted();
+      session.running?.set(key, { owner, file, entry, stop: async () => {} });
+      return;
+    }
+    const workspace = config.folder ?? session.cwd;
+    const said = new Diagnostics();
+    const supervisor = this.#createSupervisor(session, workspace, [entry.config], said);
+    const stop = (/** @type {{revoked?: boolean} | undefined} */ how) => supervisor.stop(how);
+    session.running?.set(key, { owner, file, entry, said, stop });
+    await this.#stopping.get(key);
+    supervisor.start(); // nothing, if it has been stopped meanwhile
+  }
+
+  /**
+   * Two of the same name would be in each other's way.
+   * @param {ProjectSession} session @param {Owner} owner @param {Extract<Entry, {kind: "declarative"}>} entry
+   * @param {Promise<void>} [former] the end of the one before
+   * @returns {() => Promise<void>} removes it
+   */
+  #installRules(session, owner, entry, former) {
+    if (!former) return this.#host.declare(session, owner, entry);
+    let stopped = false;
+    const declared = former.then(() => {
+      if (!stopped) return this.#host.declare(session, owner, entry);
+    });
+    return async () => {
+      stopped = true;
+      await (
+        await declared
+      )?.();
+    };
+  }
+
+  /**
+   * @param {ProjectSession} session
+   * @param {string} workspace the folder of the config that the user allowed: a link to it may lead elsewhere by now
+   * @param {ProviderConfig[]} providers @param {Diagnostics} said
+   */
+  #createSupervisor({ id }, workspace, providers, said) {
+    const { port, logs } = this.#files;
+    return new Supervisor({
+      sessionId: id,
+      workspace,
+      port,
+      logs,
+      providers,
+      env: this.#host.env,
+      onToken: () => this.#issueToken(id),
+      onEnded: (_name, token, revoked) => this.#gateway.forgetSpawnToken(token, revoked),
+      onMessage: (level, text) => {
+        if (level !== "info") said.add(text.replace(/^tap: /, ""));
+        this.#gateway.tellTimeline(id, level, text);
+      },
+    });
+  }
+
+  /** @param {string} sessionId */
+  #issueToken(sessionId) {
+    const token = this.#gateway.issueSpawnToken(sessionId);
+    if (!token) throw new Error("the session has ended");
+    return token;
+  }
+
+  /** @param {ProjectSession} session @param {string} key @param {{revoked?: boolean}} [how] */
+  async #stop(session, key, how) {
+    const running = session.running?.get(key);
+    session.running?.delete(key);
+    if (!running) return;
+    const stopped = Promise.all([this.#stopping.get(key), running.stop(how)]).then(() => {
+      if (this.#stopping.get(key) === stopped) this.#stopping.delete(key);
+    });
+    this.#stopping.set(key, stopped);
+    await stopped;
+  }
+
+  /** @param {ProjectSession} session */
+  #getNotified(session) {
+    return (session.told ??= new Set());
+  }
+
+  /**
+   * Also in a quiet look: nothing else would say why nothing starts. Of a file that keeps changing the first ones.
+   * @param {ProjectSession} session @param {{file: string, digest: string}} of @param {{text: string}[]} problems
+   */
+  #reportMistakes(session, { file, digest }, problems) {
+    const told = this.#getNotified(session);
+    const about = `${file} ${digest}`;
+    if (told.has(about) || (session.quiet && told.has(`mistakes ${file}`))) return;
+    told.add(about).add(`mistakes ${file}`);
+    const lines = problems.map(({ text }) => `  ${text}`);
+    const text = ["tap: nothing of the config is started, since it has mistakes:", ...lines];
+    this.#gateway.tellTimeline(session.id, "error", text.join("\n"));
+  }
+
+  /** @param {ProjectSession} session @param {string} about @param {import("../lib/log.mjs").Level} level @param {string} text */
+  #notifyOnce(session, about, level, text) {
+    const told = this.#getNotified(session);
+    if (session.quiet || told.has(about)) return;
+    told.add(about);
+    this.#gateway.tellTimeline(session.id, level, text);
+  }
+}

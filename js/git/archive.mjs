@@ -1,0 +1,514 @@
+// What was in worktrees when they were removed: one commit for each, under refs/tap/kept/<plan>/<node>. An earlier one
+// of the same node is a parent of the next, so that none is lost.
+
+import fs from "node:fs/promises";
+import path from "node:path";
+import { formatPathspecs, listCheckouts, readStatus } from "./checkouts.mjs";
+import { NOT_SPARSE, withWorkIndex } from "./commit-work.mjs";
+import { GitError } from "./errors.mjs";
+import { checkId, isCommit } from "./git.mjs";
+import { isAncestor } from "./merge.mjs";
+import {
+  archiveRef,
+  ARCHIVES,
+  branchRef,
+  deletionRef,
+  DELETIONS,
+  expireRefs,
+  moveRefs,
+  planRefs,
+  readRefs,
+  resolveRefs,
+} from "./refs.mjs";
+import { readRegular } from "./repository.mjs";
+import { readCopiedPaths, readHead, worktreeOptions } from "./worktree-admin.mjs";
+import { clearIndexFlags } from "./worktree-status.mjs";
+
+export const ARCHIVE_MS = 30 * 24 * 3600 * 1000;
+const TRIES = 5;
+
+/** @typedef {import("./repository.mjs").Repository} Repository */
+/** @typedef {{plan: string, node: string}} Of */
+
+/**
+ * @param {Repository} repository @param {Of} of
+ * @param {(earlier: string[]) => Promise<string>} make a commit that has the earlier one as a parent
+ * @returns {Promise<{ref: string, commit: string}>}
+ */
+async function updateArchive(repository, { plan, node }, make) {
+  const ref = archiveRef(plan, node);
+  for (let left = TRIES; left > 0; --left) {
+    const [earlier] = await resolveRefs(repository, [ref]);
+    const commit = await make(earlier ? [earlier] : []);
+    if (earlier === commit) return { ref, commit };
+    if (await moveRefs(repository, [{ ref, from: earlier, to: commit }])) return { ref, commit };
+  }
+  throw new GitError("LOST_RACE", `"${ref}" is moved by somebody else again and again.`);
+}
+
+/**
+ * @param {Repository} repository @param {Of} of @param {string} tree
+ * @param {string[]} parents @param {string} why
+ */
+export function archiveTree(repository, of, tree, parents, why) {
+  return updateArchive(repository, of, async (earlier) => {
+    const all = [...new Set([...parents, ...earlier])].flatMap((parent) => ["-p", parent]);
+    const input = `Snapshot of ${of.plan}/${of.node}: ${why}\n`;
+    const { stdout } = await repository.change(["commit-tree", ...all, tree], { input });
+    return stdout.trim();
+  });
+}
+
+/** A commit that no ref has. @param {Repository} repository @param {Of} of @param {string} commit @param {string} why */
+export const archiveCommit = (repository, of, commit, why) =>
+  archiveTree(repository, of, `${commit}^{tree}`, [commit], why);
+
+/**
+ * @param {Repository} repository @param {string} [plan]
+ * @returns {Promise<{ref: string, plan: string, node: string, commit: string, at: number}[]>}
+ */
+export async function listArchives(repository, plan) {
+  const below = plan === undefined ? ARCHIVES : `${ARCHIVES}/${checkId(plan, "plan")}`;
+  return (await readRefs(repository, [below])).map(({ ref, commit, at }) => {
+    const [of = "", node = ""] = ref.slice(ARCHIVES.length + 1).split("/");
+    return { ref, plan: of, node, commit, at };
+  });
+}
+
+/** @param {Repository} repository @param {{now: number, ms?: number}} when */
+export const expireArchives = (repository, { now, ms = ARCHIVE_MS }) =>
+  expireRefs(repository, ARCHIVES, now - ms);
+
+/**
+ * The files of a snapshot, in a folder that is not there yet or is empty. No worktree: git does not know it.
+ * @param {Repository} repository @param {Of} of @param {string} folder absolute
+ * @returns {Promise<{commit: string}>}
+ */
+export async function extractArchive(repository, { plan, node }, folder) {
+  const ref = archiveRef(plan, node);
+  const [commit] = await resolveRefs(repository, [ref]);
+  if (commit === undefined) {
+    throw new GitError("NOTHING_KEPT", `Nothing is kept of node "${node}" of plan "${plan}".`);
+  }
+  if (!path.isAbsolute(folder))
+    throw new GitError("INVALID", `"${folder}" is not an absolute path.`);
+  const names = await fs.readdir(folder).catch(() => []);
+  if (names.length > 0) {
+    throw new GitError("EXISTS", `"${folder}" is not empty. Name another folder.`, {
+      path: folder,
+    });
+  }
+  await fs.mkdir(folder, { recursive: true });
+  const place = await fs.realpath(folder);
+  const index = path.join(await repository.ownFolder(), `restore-${plan}-${node}-${process.pid}`);
+  const env = { GIT_INDEX_FILE: index, GIT_DIR: repository.commonDir, GIT_WORK_TREE: place };
+  try {
+    await repository.change(["read-tree", commit], { cwd: place, env });
+    const args = ["checkout-index", "--all", "--quiet"];
+    await repository.change(args, { cwd: place, env, lasting: true, network: true });
+  } finally {
+    await fs.rm(index, { force: true });
+  }
+  return { commit };
+}
+
+// What a worktree had checked out, one commit after the other: the log of its HEAD.
+
+const MAX_LOG_BYTES = 64 * 1024 * 1024;
+const MAX_LOG_ENTRIES = 500;
+
+/** @typedef {{commit: string, what: string}} ReflogEntry what: how it came there, as git says it; hostile */
+
+/** @param {string} text of the file @returns {ReflogEntry[]} the last ones, the latest at the end */
+export const parseReflog = (text) =>
+  text
+    .split("\n")
+    .slice(-MAX_LOG_ENTRIES - 1)
+    .flatMap((line) => {
+      const [values, what = ""] = line.split("\t");
+      const commit = values.split(" ")[1] ?? "";
+      return isCommit(commit) && !/^0+$/.test(commit) ? [{ commit, what }] : [];
+    });
+
+/** @param {string} admin git's folder of the worktree @returns {Promise<ReflogEntry[]>} */
+export const readReflog = async (admin) =>
+  parseReflog(await readRegular(path.join(admin, "logs", "HEAD"), MAX_LOG_BYTES).catch(() => ""));
+
+// A commit of everything that is in a worktree: changed, new and, up to a size, ignored files. The worktree itself
+// and its HEAD stay as they are.
+
+/** Of ignored files: what is built or installed again is larger. */
+const MAX_IGNORED_BYTES = 16 * 1024 * 1024;
+const MAX_IGNORED_FILES = 2000;
+
+/** @typedef {{path: string, admin: string, plan: string, node: string, commit?: string}} Place commit: where it started */
+
+/**
+ * @typedef {object} Contents
+ * @property {string} head the commit that is checked out; "": none
+ * @property {boolean} dirty there are files that `head` does not have like that
+ * @property {boolean} changed they are not as the setup has left them
+ * @property {string[]} ignored files and folders, these with a / at their end
+ * @property {string[]} lost commits that no ref has, `head` among them
+ * @property {string[]} brought paths that are the user's and are no part of it
+ */
+
+/** @param {Repository} repository @param {Place} place @returns {Promise<string>} a commit, or "" */
+async function resolveHead(repository, place) {
+  const head = await readHead(place.admin);
+  if (isCommit(head)) return head;
+  const args = ["rev-parse", "--verify", "--quiet", "HEAD^{commit}"];
+  const { stdout } = await repository.query(args, {
+    ...worktreeOptions(place),
+    codes: [0, 1, 128],
+  });
+  return stdout.trim();
+}
+
+/** What keeps a commit from being collected as garbage; the HEAD of a worktree goes with it. */
+const ALL_REFS = ["--branches", "--tags", "--remotes", "--glob=refs/stash", "--glob=refs/tap"];
+
+/**
+ * Commits that no ref has: HEAD, and those that only the worktree's own log knows, made here and then left with a
+ * reset or another checkout.
+ * @param {Repository} repository @param {string} admin @param {string} head @param {Set<string>} known
+ * @returns {Promise<string[]>}
+ */
+async function findUnreferencedCommits(repository, admin, head, known) {
+  const logged = (await readReflog(admin)).map(({ commit }) => commit);
+  const all = new Set([...logged, head]);
+  const unknown = [...all].filter((one) => isCommit(one) && !/^0+$/.test(one) && !known.has(one));
+  if (unknown.length === 0) return [];
+  const args = ["rev-list", "--ignore-missing", "--stdin", "--not", ...ALL_REFS];
+  const input = [...unknown, ...[...known].map((one) => `^${one}`)].join("\n");
+  const { stdout } = await repository.query(args, { input: `${input}\n` });
+  const found = new Set(stdout.split("\n"));
+  return unknown.filter((one) => found.has(one));
+}
+
+/**
+ * @param {Repository} repository @param {Place} place
+ * @param {string[]} known commits that have refs @param {AbortSignal} [signal]
+ * @returns {Promise<Contents>}
+ * @throws {GitError} SUBMODULE: something in a submodule cannot be kept
+ */
+export async function inspectWorktree(repository, place, known, signal) {
+  await clearIndexFlags(repository, place);
+  const brought = await readCopiedPaths(place.admin);
+  const look = {
+    signal,
+    ignored: true,
+    without: brought,
+    reading: false,
+    ...worktreeOptions(place),
+  };
+  const { entries } = await readStatus(repository, place.path, look);
+  const ignored = entries.filter(({ state }) => state === "!!").map((entry) => entry.path);
+  const rest = entries.filter(({ state }) => state !== "!!");
+  const inner = rest.find(({ submodule }) => /[cmu]/.test(submodule));
+  if (inner) throw submoduleError(`The submodule "${inner.path}" has changes`);
+  await checkSubmodules(repository, place);
+  const head = await resolveHead(repository, place);
+  const lost = await findUnreferencedCommits(repository, place.admin, head, new Set(known));
+  const dirty = rest.length > 0;
+  const changed = dirty && (await isBeyondSetup(repository, place, head, signal));
+  return { head, dirty, changed, ignored, lost, brought };
+}
+
+/** @param {Repository} repository @param {Place} place @param {string} head @param {AbortSignal} [signal] */
+async function isBeyondSetup(repository, { commit, ...place }, head, signal) {
+  if (commit === undefined || head === "") return true;
+  const args = ["diff-index", "--cached", "--quiet", head];
+  const differs = await withWorkIndex(
+    repository,
+    { ...place, commit },
+    { signal, without: [] },
+    async (where) => (await repository.query(args, { ...where, codes: [0, 1] })).code === 1,
+  );
+  return differs ?? true;
+}
+
+/** @param {string} what */
+const submoduleError = (what) =>
+  new GitError("SUBMODULE", `${what} that no snapshot can keep. Push or copy them first.`);
+
+/** Commits in submodules are in git's folder of the worktree, and go with it. @param {Repository} repository @param {Place} place */
+async function checkSubmodules(repository, place) {
+  const names = await fs.readdir(path.join(place.admin, "modules")).catch(() => []);
+  if (names.length === 0) return;
+  const count = "git rev-list --max-count=1 --all HEAD --not --remotes --tags";
+  const args = ["submodule", "--quiet", "foreach", "--recursive", count];
+  const { stdout } = await repository.change(args, { ...worktreeOptions(place), lasting: true });
+  if (stdout.trim() !== "") throw submoduleError("A submodule has commits");
+}
+
+/** @param {string} root @param {string} entry @param {{bytes: number, files: string[]}} room what is left, and what is taken */
+async function collectIgnored(root, entry, room) {
+  const place = path.join(root, entry);
+  const stat = await fs.lstat(place).catch(() => undefined);
+  if (stat?.isDirectory()) {
+    for (const name of await fs.readdir(place)) {
+      if (name === ".git") throw nestedRepositoryError(entry);
+      await collectIgnored(root, path.posix.join(entry, name), room);
+      if (room.bytes < 0) return;
+    }
+  } else if (stat?.isFile() || stat?.isSymbolicLink()) {
+    room.bytes -= stat.size;
+    room.files.push(entry);
+    if (room.files.length > MAX_IGNORED_FILES) room.bytes = -1;
+  }
+}
+
+/**
+ * Those for which there is room, in the order in which git lists them.
+ * @param {string} root @param {string[]} entries
+ * @returns {Promise<{files: string[], omitted: string[]}>}
+ */
+export async function chooseIgnored(root, entries) {
+  const chosen = { files: /** @type {string[]} */ ([]), omitted: /** @type {string[]} */ ([]) };
+  let bytes = MAX_IGNORED_BYTES;
+  for (const entry of entries) {
+    const room = { bytes, files: [...chosen.files] };
+    const fits = await collectIgnored(root, entry.replace(/\/$/, ""), room).then(
+      () => room.bytes >= 0,
+      () => false,
+    );
+    if (fits) [bytes, chosen.files] = [room.bytes, room.files];
+    else chosen.omitted.push(entry);
+  }
+  return chosen;
+}
+
+/** @param {string} where */
+const nestedRepositoryError = (where) =>
+  new GitError(
+    "NESTED_REPOSITORY",
+    `"${where}" is a repository of its own, which no snapshot can keep. Move it elsewhere.`,
+    { path: where },
+  );
+
+/**
+ * Stages everything in an index, which is not the worktree's own.
+ * @param {Repository} repository @param {Partial<import("./git.mjs").RunOptions>} where cwd, and env with the index
+ * @param {{without: string[], files: string[]}} what files: ignored ones
+ * @returns {Promise<string>} the tree
+ */
+export async function writeTree(repository, where, { without, files }) {
+  const settings = ["core.safecrlf=false", "advice.addIgnoredFile=false", NOT_SPARSE];
+  const limits = { ...where, settings, lasting: true, network: true, timeoutMs: 600_000 };
+  await repository.change(["add", "--all", ...formatPathspecs(without)], limits);
+  if (files.length > 0) {
+    const input = `${files.join("\0")}\0`;
+    await repository.change(["update-index", "--add", "-z", "--stdin"], { ...limits, input });
+  }
+  return (await repository.change(["write-tree"], where)).stdout.trim();
+}
+
+/** Repositories inside of it are only links in the tree. @param {Repository} repository @param {string} tree @param {string} head */
+export async function checkLinks(repository, tree, head) {
+  const args = ["diff-tree", "-r", "-z", "--no-renames", "--diff-filter=AMT", head, tree];
+  const { stdout } = await repository.query(args);
+  const [, where] = /:\d+ 160000 [^\0]*\0([^\0]+)/.exec(stdout) ?? [];
+  if (where !== undefined) throw nestedRepositoryError(where);
+}
+
+/**
+ * @typedef {{ref: string, commit: string}} Archive
+ * @typedef {{kept?: Archive, omitted: string[]}} Snapshot omitted: ignored things that are too large
+ */
+
+/**
+ * @param {Repository} repository @param {Place} place @param {Contents} contents
+ * @param {{why: string, signal?: AbortSignal}} options
+ * @returns {Promise<Snapshot>} without `kept`: there was nothing that refs do not have
+ */
+export async function createSnapshot(repository, place, contents, { why, signal }) {
+  const { head, changed, ignored, lost, brought } = contents;
+  const { files, omitted } = await chooseIgnored(place.path, ignored);
+  if (!changed && files.length === 0 && lost.length === 0) return { omitted };
+  const index = path.join(place.admin, "tap-index");
+  await fs.rm(`${index}.lock`, { force: true });
+  await fs
+    .copyFile(path.join(place.admin, "index"), index)
+    .catch(() => fs.rm(index, { force: true }));
+  const { cwd, env } = worktreeOptions(place);
+  const where = { cwd, env: { ...env, GIT_INDEX_FILE: index }, signal };
+  try {
+    const tree = await writeTree(repository, where, { without: brought, files });
+    if (head !== "") await checkLinks(repository, tree, head);
+    const parents = [...new Set([head, ...lost])].filter((one) => one !== "");
+    return { kept: await archiveTree(repository, place, tree, parents, why), omitted };
+  } finally {
+    await fs.rm(index, { force: true });
+  }
+}
+
+// Snapshots of worktrees that were removed, brought back: each as a branch of its own, never in a checkout.
+
+const MAX_NAMES = 100;
+
+/**
+ * A branch at a commit: a new one, or one that tap has made for it before.
+ * @param {Repository} repository @param {string} wanted @param {string} commit @returns {Promise<string>} its name
+ */
+async function branchFor(repository, wanted, commit) {
+  for (let i = 1; i <= MAX_NAMES; ++i) {
+    const name = i === 1 ? wanted : `${wanted}-${i}`;
+    const ref = branchRef(name);
+    const [there] = await resolveRefs(repository, [ref]);
+    if (there === commit) return name;
+    if (there !== undefined) continue;
+    if (await moveRefs(repository, [{ ref, from: undefined, to: commit }])) return name;
+  }
+  throw new GitError("EXISTS", `There are ${MAX_NAMES} branches "${wanted}-…". Delete some.`);
+}
+
+/** Links resolved, also where the end is not there yet. @param {string} folder @returns {Promise<string>} */
+async function realEnd(folder) {
+  const real = await fs.realpath(folder).catch(() => undefined);
+  if (real !== undefined) return real;
+  const parent = path.dirname(folder);
+  return parent === folder ? folder : path.join(await realEnd(parent), path.basename(folder));
+}
+
+/** @param {Repository} repository @param {string} given absolute */
+async function requireBeside(repository, given) {
+  const folder = await realEnd(given);
+  for (const { path: root } of await listCheckouts(repository)) {
+    const way = path.relative(root, folder);
+    if (way.split(path.sep)[0] === ".." || path.isAbsolute(way)) continue;
+    const text = `"${folder}" is in the checkout "${root}". Name a folder beside it.`;
+    throw new GitError("INVALID", text);
+  }
+}
+
+/**
+ * @param {Repository} repository @param {{plan: string, node: string}} of
+ * @param {{to?: string}} [options] to: a folder that gets the files, too; absolute, empty or not there yet
+ * @returns {Promise<{branch: string, commit: string, folder?: string}>}
+ */
+export async function restoreArchive(repository, { plan, node }, { to } = {}) {
+  const [commit] = await resolveRefs(repository, [archiveRef(plan, node)]);
+  if (commit === undefined) {
+    throw new GitError("NOTHING_KEPT", `Nothing is kept of node "${node}" of plan "${plan}".`);
+  }
+  if (to !== undefined) await requireBeside(repository, to);
+  const wanted = `restored-${checkId(plan, "plan")}-${checkId(node, "node")}`;
+  const branch = await branchFor(repository, wanted, commit);
+  if (to === undefined) return { branch, commit };
+  await extractArchive(repository, { plan, node }, to);
+  return { branch, commit, folder: to };
+}
+
+// Commits that an attempt has made in its worktree and then left: they are on another branch, or on none.
+
+/** Not what somebody else has made: a checkout, or a merge that only goes forward. */
+const COMMIT_ACTIONS =
+  /^(?:commit|cherry-pick|revert|am)\b|^rebase\b[^:]*\((?:pick|reword|squash|fixup|edit|continue)\)|: Merge made by /;
+/** Git lists them in a command line. */
+const MAX_TIPS = 20;
+
+/** @typedef {import("./worktrees.mjs").Worktree} Worktree */
+/** @typedef {{commits: string[], branches: string[], ref: string}} UnreachableCommits the latest commit at the end; ref: has them */
+
+/** @param {ReflogEntry[]} log @param {string[]} others that are no news @returns {string[]} */
+export function filterCreatedCommits(log, others) {
+  const made = log.filter(({ what }) => COMMIT_ACTIONS.test(what)).map(({ commit }) => commit);
+  return [...new Set(made)].filter((one) => !others.includes(one));
+}
+
+/** @param {Repository} repository @param {string[]} commits @param {string[]} without refs and commits, as arguments of git */
+async function listReachable(repository, commits, without) {
+  const args = ["rev-list", "--ignore-missing", "--stdin", "--not", ...without];
+  const { stdout } = await repository.query(args, { input: `${commits.join("\n")}\n` });
+  return new Set(stdout.split("\n"));
+}
+
+/** @param {Repository} repository @param {string[]} commits @returns {Promise<string[]>} branches that have any of them */
+async function branchesWith(repository, commits) {
+  const contains = commits.flatMap((one) => ["--contains", one]);
+  const args = ["for-each-ref", "--format=%(refname)", ...contains, "refs/heads"];
+  const { stdout } = await repository.query(args);
+  return stdout.split("\n").filter(Boolean);
+}
+
+/**
+ * @param {Repository} repository @param {Worktree} worktree @param {string} head what the attempt has come to
+ * @returns {Promise<Omit<UnreachableCommits, "ref"> | undefined>}
+ */
+async function findUnreachableCommits(repository, worktree, head) {
+  const { plan, node, commit: start, admin } = worktree;
+  const made = filterCreatedCommits(await readReflog(admin), [start, head]);
+  if (made.length === 0) return undefined;
+  // What another node has left in the same worktree is kept for that one.
+  const kept = [`--exclude=${archiveRef(plan, node)}`, "--glob=refs/tap"];
+  const outside = await listReachable(repository, made, [start, head, ...kept]);
+  const commits = made.filter((one) => outside.has(one));
+  if (commits.length === 0) return undefined;
+  const branches = await branchesWith(repository, commits.slice(-MAX_TIPS));
+  // What was amended or reset was given up, unless it is all that there is.
+  if (branches.length === 0) return head === start ? { commits, branches } : undefined;
+  const there = await listReachable(repository, branches, [head]);
+  return {
+    commits: commits.filter((one) => there.has(one)),
+    branches: branches.map((one) => one.slice("refs/heads/".length)),
+  };
+}
+
+/**
+ * A second time: they are kept already.
+ * @param {Repository} repository @param {Worktree} worktree @param {string} head what the attempt has come to
+ * @returns {Promise<UnreachableCommits | undefined>} undefined: none
+ */
+export async function archiveUnreachableCommits(repository, worktree, head) {
+  const left = await findUnreachableCommits(repository, worktree, head);
+  if (left === undefined || left.commits.length === 0) return undefined;
+  const { plan, node } = worktree;
+  const ref = archiveRef(plan, node);
+  const last = left.commits.slice(-MAX_TIPS);
+  const { stdout } = await repository.query(["merge-base", "--independent", ...last]);
+  const tips = stdout.split("\n").filter(Boolean);
+  const [there] = await resolveRefs(repository, [ref]);
+  const isKept = await Promise.all(
+    tips.map((tip) => there !== undefined && isAncestor(repository, tip, there)),
+  );
+  const lost = tips.filter((_, at) => !isKept[at]);
+  if (lost.length > 0) {
+    const tree = `${left.commits.at(-1)}^{tree}`;
+    await archiveTree(repository, worktree, tree, lost, "its commits were left behind");
+  }
+  return { ...left, ref };
+}
+
+// Plans that were deleted: refs/tap/deleted/<plan> says when, and what the plan had committed keeps its refs for a
+// while.
+
+/** Only one host has a plan, so nobody else moves this ref. @param {Repository} repository @param {string} plan */
+export async function markDeleted(repository, plan) {
+  const ref = deletionRef(plan);
+  const tree = await repository.change(["mktree"], { input: "" });
+  const input = `Plan ${plan} was deleted\n`;
+  const { stdout } = await repository.change(["commit-tree", tree.stdout.trim()], { input });
+  const [from] = await resolveRefs(repository, [ref]);
+  await moveRefs(repository, [{ ref, from, to: stdout.trim() }]);
+}
+
+/**
+ * Lets go of what plans had committed that were deleted long ago.
+ * @param {Repository} repository
+ * @param {{now: number, ms?: number, isThere: (plan: string) => boolean}} when isThere: it was not deleted after all, or
+ *   has been imported since
+ * @returns {Promise<string[]>} the refs that were deleted
+ */
+export async function expireDeletions(repository, { now, ms = ARCHIVE_MS, isThere }) {
+  /** @type {string[]} */
+  const gone = [];
+  for (const { ref, commit, at } of await readRefs(repository, [DELETIONS])) {
+    const plan = ref.slice(DELETIONS.length + 1);
+    if (at >= now - ms || plan.includes("/") || isThere(plan)) continue;
+    const refs = [...(await readRefs(repository, [planRefs(plan)])), { ref, commit }];
+    const moves = refs.map((one) => ({ ref: one.ref, from: one.commit, to: undefined }));
+    if (await moveRefs(repository, moves)) gone.push(...refs.map((one) => one.ref));
+  }
+  return gone;
+}

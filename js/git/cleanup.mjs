@@ -1,0 +1,484 @@
+// Removes a worktree: only one that tap has made, that no process works in, and after everything in it is kept. What
+// was not removed, and why, is said.
+
+import { execFile } from "node:child_process";
+import fs from "node:fs/promises";
+import path from "node:path";
+import { withLock } from "../lib/keyed-mutex.mjs";
+import {
+  archiveCommit,
+  archiveTree,
+  chooseIgnored,
+  createSnapshot,
+  inspectWorktree,
+  writeTree,
+} from "./archive.mjs";
+import { resolveGitDir } from "./checkouts.mjs";
+import { GitError } from "./errors.mjs";
+import { checkId, checkNonce, isCommit } from "./git.mjs";
+import { processesUsing } from "./processes.mjs";
+import { entryExists } from "./repository.mjs";
+import {
+  adminsFolder,
+  findAdmin,
+  isOwnedByOther,
+  listAdmins,
+  mainRoot,
+  readHead,
+  readNonce,
+  readWorktreeFolder,
+} from "./worktree-admin.mjs";
+import { defaultFolder, Worktrees } from "./worktrees.mjs";
+
+/** The folder is put aside under such a name first. */
+const TRASH_PREFIX = ".removed-";
+
+/** @typedef {import("./repository.mjs").Repository} Repository */
+
+/**
+ * What the caller has recorded of a worktree.
+ * @typedef {object} WorktreeRecord
+ * @property {string} plan
+ * @property {string} node
+ * @property {string} path
+ * @property {string} nonce
+ * @property {string} [commit] where it started
+ * @property {string[]} [known] commits that have refs: git need not be asked about them
+ *
+ * @typedef {import("./archive.mjs").Archive} Archive
+ *
+ * @typedef {object} Removal
+ * @property {boolean} removed
+ * @property {Archive} [kept] what was in it
+ * @property {string[]} [omitted] ignored files and folders that are too large to be kept
+ * @property {string} [code] why it was not removed
+ * @property {string} [message]
+ * @property {import("./processes.mjs").FolderProcess[]} [holders]
+ */
+
+/** Faster than Node.js. @param {string} folder @returns {Promise<void>} */
+export function deleteFolder(folder) {
+  const byNode = () => fs.rm(folder, { recursive: true, force: true, maxRetries: 3 });
+  if (process.platform === "win32") return byNode();
+  return new Promise((resolve, reject) => {
+    execFile("rm", ["-rf", "--", folder], (error) => {
+      if (error) byNode().then(resolve, reject);
+      else resolve();
+    });
+  });
+}
+
+/** @param {string} code @param {string} message @param {Partial<Removal>} [rest] @returns {Removal} */
+export const notRemoved = (code, message, rest) => ({ removed: false, code, message, ...rest });
+
+/** @param {string} place @param {import("./processes.mjs").FolderProcess[]} holders */
+export function inUseBy(place, holders) {
+  const names = holders.map(({ pid, name }) => `${pid} (${name})`).join(", ");
+  const text = `"${place}" stays: process ${names} works in it. End it first.`;
+  return notRemoved("HELD", text, { holders });
+}
+
+/** @param {unknown} error @param {string} place @returns {Removal} */
+export function toNotRemoved(error, place) {
+  if (error instanceof GitError) {
+    return notRemoved(error.code, `"${place}" stays: ${error.message}`);
+  }
+  const { code = "", message } = /** @type {NodeJS.ErrnoException} */ (error);
+  const isHeld = ["EBUSY", "EPERM", "EACCES", "ENOTEMPTY"].includes(code);
+  return notRemoved(isHeld ? "HELD" : "FAILED", `"${place}" stays: ${message}`);
+}
+
+/** @param {string} folder @param {WorktreeRecord} record */
+const trashPath = (folder, record) =>
+  path.join(folder, `${TRASH_PREFIX}${record.nonce}-${path.basename(record.path)}`);
+
+/** A git that was killed may have moved a worktree and not written down where it is. @param {Worktrees} worktrees @param {string} place @param {string} nonce */
+async function finishMove({ repository }, place, nonce) {
+  const admin = await resolveGitDir(place).catch(() => undefined);
+  if (admin === undefined || path.dirname(admin) !== adminsFolder(repository)) return;
+  const known = await readWorktreeFolder(admin);
+  if (known === "" || known === place || (await readNonce(admin)) !== nonce) return;
+  if (!(await entryExists(known)))
+    await fs.writeFile(path.join(admin, "gitdir"), `${place}/.git\n`);
+}
+
+/**
+ * After a crash: those of which anything is left, that is the folder, what a removal has put aside, or what git knows
+ * of it. Nothing else may work with the plan's worktrees meanwhile.
+ * @template {WorktreeRecord} R
+ * @param {Worktrees} worktrees @param {{plan: string, nonce: string}} of @param {R[]} records
+ * @returns {Promise<R[]>}
+ */
+export async function findLeftovers(worktrees, { plan, nonce }, records) {
+  const folder = await worktrees.folder();
+  const names = new Set(await fs.readdir(folder));
+  for (const name of names) {
+    if (name.startsWith(`${plan}-`)) await finishMove(worktrees, path.join(folder, name), nonce);
+  }
+  const known = new Set(
+    await Promise.all((await listAdmins(worktrees.repository)).map(readWorktreeFolder)),
+  );
+  return records.filter(
+    (record) =>
+      names.has(path.basename(record.path)) ||
+      names.has(path.basename(trashPath(folder, record))) ||
+      known.has(record.path),
+  );
+}
+
+/**
+ * @param {Worktrees} worktrees @param {WorktreeRecord} record
+ * @param {{signal?: AbortSignal, why?: string}} [options]
+ * @returns {Promise<Removal>} a second time: removed
+ */
+export async function removeWorktree(worktrees, record, { signal, why = "removed" } = {}) {
+  checkId(record.plan, "plan");
+  checkId(record.node, "node");
+  checkNonce(record.nonce);
+  const folder = await worktrees.folder();
+  const aside = trashPath(folder, record);
+  const outside = path.dirname(record.path) !== folder;
+  if (outside) return notRemoved("NOT_OURS", `"${record.path}" is not in "${folder}".`);
+  try {
+    const admin = await findAdmin(worktrees.repository, record.path);
+    const there = await entryExists(record.path);
+    const isOurs = admin !== undefined && (await readNonce(admin)) === record.nonce;
+    if ((there || admin) && !isOurs) {
+      return notRemoved("NOT_OURS", `"${record.path}" stays: tap has not made it for this plan.`);
+    }
+    if (!admin) {
+      await deleteFolder(aside);
+      return { removed: true };
+    }
+    const place = { ...record, admin };
+    return await (there
+      ? snapshotAndRemove(worktrees, place, aside, { signal, why })
+      : removeMissing(worktrees, place, aside));
+  } catch (error) {
+    return toNotRemoved(error, record.path);
+  }
+}
+
+/** @typedef {WorktreeRecord & {admin: string}} Placed */
+
+/** @param {Worktrees} worktrees @param {Placed} place @param {string} aside @param {{signal?: AbortSignal, why: string}} options */
+async function snapshotAndRemove(worktrees, place, aside, { signal, why }) {
+  const { repository } = worktrees;
+  if ((await fs.lstat(place.path)).isSymbolicLink()) {
+    return notRemoved("NOT_OURS", `"${place.path}" stays: it is a link.`);
+  }
+  const holders = (await processesUsing(place.path)) ?? [];
+  if (holders.length > 0) return inUseBy(place.path, holders);
+  const { kept, omitted } = await snapshotContents(repository, place, { signal, why });
+  await fs.rename(place.path, aside);
+  const late = (await processesUsing(aside)) ?? [];
+  if (late.length > 0) {
+    await fs.rename(aside, place.path);
+    return inUseBy(place.path, late);
+  }
+  await unregister(repository, place.path);
+  await deleteFolder(aside);
+  return { removed: true, ...(kept && { kept }), ...(omitted.length > 0 && { omitted }) };
+}
+
+/**
+ * @param {Repository} repository @param {Placed} place @param {{signal?: AbortSignal, why: string}} options
+ * @returns {Promise<import("./archive.mjs").Snapshot & {dirty: boolean}>} dirty: it is not as its commit
+ */
+export async function snapshotContents(repository, place, { signal, why }) {
+  if (await isEmpty(place)) return { omitted: [], dirty: true };
+  const contents = await inspectWorktree(repository, place, place.known ?? [], signal);
+  const dirty = contents.dirty || contents.ignored.length > 0;
+  if (!dirty && contents.lost.length === 0) return { omitted: [], dirty };
+  return { ...(await createSnapshot(repository, place, contents, { why, signal })), dirty };
+}
+
+/** Nothing was checked out yet. @param {Placed} place */
+async function isEmpty(place) {
+  if (await entryExists(path.join(place.admin, "index"))) return false;
+  const names = await fs.readdir(place.path);
+  return names.every((name) => name === ".git");
+}
+
+/** @param {Repository} repository @param {string} worktree whose folder is gone */
+function unregister(repository, worktree) {
+  const args = ["worktree", "remove", "--force", "--force", worktree];
+  return withLock(repository.commonDir, () => repository.change(args));
+}
+
+/** Its folder is gone: deleted by hand, or put aside by a call that was interrupted. @param {Worktrees} worktrees @param {Placed} place @param {string} aside @returns {Promise<Removal>} */
+async function removeMissing({ repository }, place, aside) {
+  const head = await readHead(place.admin);
+  const wasAside = await entryExists(aside);
+  /** @type {Archive | undefined} */
+  let kept;
+  if (!wasAside && isCommit(head) && !/^0+$/.test(head) && !(place.known ?? []).includes(head)) {
+    kept = await archiveCommit(repository, place, head, "the folder was gone");
+  }
+  await unregister(repository, place.path);
+  await deleteFolder(aside);
+  return { removed: true, ...(kept && { kept }) };
+}
+
+// Folders among the worktrees that belong to nobody: git does not know them, or no plan does. They are reported, and
+// removed one at a time when somebody asks.
+
+const MAX_FILES = 500_000;
+/** Names of snapshots of what belongs to no plan. */
+const ORPHANS = "orphans";
+
+/**
+ * @typedef {object} Orphan
+ * @property {string} path
+ * @property {"unregistered" | "forgotten" | "removed"} kind git does not know it; tap has made it for a plan that is
+ *   not known; a removal was interrupted after everything was kept
+ */
+
+/**
+ * @param {Worktrees} worktrees
+ * @param {{paths: Iterable<string>, nonces: Iterable<string>}} known what plans have recorded
+ * @returns {Promise<Orphan[]>}
+ */
+export async function findOrphans(worktrees, known) {
+  const [paths, nonces] = [new Set(known.paths), new Set(known.nonces)];
+  const folder = await worktrees.folder();
+  /** @type {Orphan[]} */
+  const found = [];
+  for (const entry of await fs.readdir(folder, { withFileTypes: true })) {
+    const place = path.join(folder, entry.name);
+    if (paths.has(place) || !(entry.isDirectory() || entry.isSymbolicLink())) continue;
+    const kind = await classifyFolder(worktrees, place, nonces);
+    if (kind) found.push({ path: place, kind });
+  }
+  return found;
+}
+
+/** @param {Worktrees} worktrees @param {string} place @param {Set<string>} nonces @returns {Promise<Orphan["kind"] | undefined>} */
+async function classifyFolder({ repository }, place, nonces) {
+  const [, aside] = /^\.removed-(\w+)-/.exec(path.basename(place)) ?? [];
+  if (aside !== undefined) return nonces.has(aside) ? undefined : "removed";
+  const admin = await findAdmin(repository, place);
+  if (admin === undefined) return "unregistered";
+  const nonce = await readNonce(admin);
+  // Somebody else's worktree is none of our business.
+  if (nonce === "" || nonces.has(nonce)) return undefined;
+  return (await isOwnedByOther(admin, repository.owner)) ? undefined : "forgotten";
+}
+
+/** A name for the snapshot. @param {string} place */
+const toNodeId = (place) =>
+  path
+    .basename(place)
+    .replace(/[^a-zA-Z0-9_-]/g, "_")
+    .slice(0, 64);
+
+/**
+ * After everything in it is kept at refs/tap/kept/orphans/<name>.
+ * @param {Worktrees} worktrees @param {{path: string}} orphan
+ * @param {{nonces: Iterable<string>}} known what plans have recorded
+ * @returns {Promise<Removal>}
+ */
+export async function removeOrphan(worktrees, { path: place }, { nonces }) {
+  const folder = await worktrees.folder();
+  if (path.dirname(place) !== folder)
+    return notRemoved("NOT_OURS", `"${place}" is not in "${folder}".`);
+  try {
+    const kind = await classifyFolder(worktrees, place, new Set(nonces));
+    if (kind === undefined)
+      return notRemoved("NOT_OURS", `"${place}" stays: it is somebody's worktree.`);
+    if (kind === "forgotten") return await removeForgotten(worktrees, place);
+    if ((await fs.lstat(place)).isSymbolicLink()) {
+      return notRemoved("NOT_OURS", `"${place}" stays: it is a link.`);
+    }
+    const holders = (await processesUsing(place)) ?? [];
+    if (holders.length > 0) return inUseBy(place, holders);
+    const rest = kind === "removed" ? {} : await snapshotFolder(worktrees, place);
+    await deleteFolder(place);
+    return { removed: true, ...rest };
+  } catch (error) {
+    if (/** @type {any} */ (error).code === "ENOENT") return { removed: true };
+    return toNotRemoved(error, place);
+  }
+}
+
+/** @param {Worktrees} worktrees @param {string} place */
+async function removeForgotten(worktrees, place) {
+  const admin = await findAdmin(worktrees.repository, place);
+  const nonce = admin ? await readNonce(admin) : "";
+  const record = { plan: ORPHANS, node: toNodeId(place), path: place, nonce };
+  return removeWorktree(worktrees, record, { why: "no plan knows it" });
+}
+
+/** Of a folder that git does not know: all of it, ignored files too. @param {Worktrees} worktrees @param {string} place */
+async function snapshotFolder({ repository }, place) {
+  const names = await fs.readdir(place);
+  if (names.every((name) => name === ".git")) {
+    const git = await fs.lstat(path.join(place, ".git")).catch(() => undefined);
+    if (!git?.isDirectory()) return { omitted: [] };
+  }
+  if ((await fs.lstat(path.join(place, ".git")).catch(() => undefined))?.isDirectory()) {
+    throw new GitError("NESTED_REPOSITORY", "it is a repository of its own. Move it elsewhere.");
+  }
+  const of = { plan: ORPHANS, node: toNodeId(place) };
+  const index = path.join(await repository.ownFolder(), `orphan-${of.node}-${process.pid}`);
+  await fs.rm(index, { force: true });
+  const folders = { GIT_DIR: repository.commonDir, GIT_WORK_TREE: place };
+  const where = { cwd: place, env: { ...folders, GIT_INDEX_FILE: index } };
+  try {
+    const flags = ["--others", "--ignored", "--exclude-standard", "--directory", "-z"];
+    const { stdout } = await repository.query(["ls-files", ...flags], where);
+    const { files, omitted } = await chooseIgnored(place, stdout.split("\0").filter(Boolean));
+    const tree = await writeTree(repository, where, { without: [], files });
+    const links = await repository.query(["ls-tree", "-r", "-z", tree]);
+    const [, nested] = /(?:^|\0)160000 [^\t]*\t([^\0]*)/.exec(links.stdout) ?? [];
+    if (nested !== undefined) {
+      throw new GitError(
+        "NESTED_REPOSITORY",
+        `"${nested}" in it is a repository of its own. Move it elsewhere.`,
+      );
+    }
+    return {
+      kept: await archiveTree(repository, of, tree, [], "git did not know the folder"),
+      omitted,
+    };
+  } finally {
+    await fs.rm(index, { force: true });
+  }
+}
+
+/** @param {string} folder @param {number} [most] files that are looked at @returns {Promise<{bytes: number, complete: boolean}>} on the disk */
+export async function diskUse(folder, most = MAX_FILES) {
+  let [bytes, left] = [0, most];
+  const folders = [folder];
+  for (let place = folders.pop(); place !== undefined && left > 0; place = folders.pop()) {
+    for (const entry of await fs.readdir(place, { withFileTypes: true }).catch(() => [])) {
+      const file = path.join(place, entry.name);
+      const stat = await fs.lstat(file).catch(() => undefined);
+      bytes += stat ? (stat.blocks === undefined ? stat.size : stat.blocks * 512) : 0;
+      if (entry.isDirectory()) folders.push(file);
+      left -= 1;
+    }
+  }
+  return { bytes, complete: left > 0 };
+}
+
+/** @param {Worktrees} worktrees @param {string[]} paths @returns {Promise<{path: string, bytes: number, complete: boolean}[]>} */
+export async function diskUses(worktrees, paths) {
+  const folder = await worktrees.folder();
+  const inside = paths.filter((place) => path.dirname(place) === folder);
+  const uses = [];
+  for (const place of inside) uses.push({ path: place, ...(await diskUse(place)) });
+  return uses;
+}
+
+// The orphans of a repository, looked for while plans work: what a plan may have made meanwhile is none.
+
+/** For a size that is only to be told. */
+const MAX_ESTIMATE_FILES = 20_000;
+/** The id of the plan for which a folder is named; also of one that was put aside to be deleted. */
+const OF_PLAN = /^(?:\.removed-\w+-)?(p[a-z0-9]{8})-/;
+
+/** @typedef {{path: string, nonce: string}} WorktreeMark */
+/**
+ * What is recorded of a plan's worktrees; "live": it has not ended, and makes more; undefined: no such plan is known.
+ * @typedef {(planId: string) => Promise<WorktreeMark[] | "live" | undefined>} FindMarks
+ */
+/** @typedef {Orphan & {bytes: number, complete: boolean}} SizedOrphan */
+
+/** @param {Repository} repository @returns {Promise<{folder: string, beside: boolean}[]>} where it has worktrees */
+async function listWorktreeFolders(repository) {
+  const root = await mainRoot(repository);
+  const places = [];
+  for (const beside of [false, true]) {
+    const place = defaultFolder(root, beside);
+    const folder = await fs.realpath(place).catch(() => "");
+    // Where a link of the repository leads to, nothing is tap's.
+    if (folder !== "" && (beside || folder === place)) places.push({ folder, beside });
+  }
+  return places;
+}
+
+/** @param {string} folder @param {string[]} names @param {FindMarks} recordedOf */
+async function collectMarks(folder, names, recordedOf) {
+  /** @type {{paths: string[], nonces: string[]}} */
+  const known = { paths: [], nonces: [] };
+  for (const name of names) {
+    const plan = OF_PLAN.exec(name)?.[1];
+    const recorded = plan && (await recordedOf(plan));
+    if (!recorded) continue;
+    if (recorded === "live") known.paths.push(path.join(folder, name));
+    else {
+      known.paths.push(...recorded.map((one) => one.path));
+      known.nonces.push(...recorded.map(({ nonce }) => nonce));
+    }
+  }
+  return known;
+}
+
+/**
+ * @param {Repository} repository @param {FindMarks} recordedOf
+ * @param {{sizes?: boolean}} [options] sizes: with what each takes on the disk
+ * @returns {Promise<SizedOrphan[]>}
+ */
+export async function searchOrphans(repository, recordedOf, { sizes = true } = {}) {
+  const found = [];
+  for (const place of await listWorktreeFolders(repository)) {
+    found.push(...(await searchFolder(repository, place, recordedOf, sizes)));
+  }
+  return found;
+}
+
+/**
+ * @param {Repository} repository @param {{folder: string, beside: boolean}} at @param {FindMarks} recordedOf
+ * @param {boolean} sizes @returns {Promise<SizedOrphan[]>}
+ */
+async function searchFolder(repository, { folder, beside }, recordedOf, sizes) {
+  const worktrees = new Worktrees(repository, { beside });
+  const look = async () => {
+    const known = await collectMarks(folder, await fs.readdir(folder), recordedOf);
+    return findOrphans(worktrees, known);
+  };
+  const first = await look();
+  if (first.length === 0) return [];
+  // A plan records a worktree before it makes it: what was new at the first look is known by the second.
+  const second = new Map((await look()).map((one) => [one.path, one]));
+  const found = [];
+  for (const { path: place } of first) {
+    const orphan = second.get(place);
+    if (!orphan) continue;
+    const use = sizes ? await diskUse(place) : { bytes: 0, complete: false };
+    found.push({ ...orphan, ...use });
+  }
+  return found;
+}
+
+/**
+ * Removes one that searchOrphans has found; whether it still is one is asked again.
+ * @param {Repository} repository @param {string} place @param {FindMarks} recordedOf
+ * @returns {Promise<Removal>}
+ */
+export async function cleanOrphan(repository, place, recordedOf) {
+  const at = (await listWorktreeFolders(repository)).find(
+    ({ folder }) => path.dirname(place) === folder,
+  );
+  if (at === undefined) {
+    return notRemoved("NOT_OURS", `"${place}" is not among the worktrees of this repository.`);
+  }
+  const known = await collectMarks(at.folder, [path.basename(place)], recordedOf);
+  if (known.paths.includes(place)) {
+    return notRemoved("NOT_OURS", `"${place}" stays: a plan has it.`);
+  }
+  return removeOrphan(new Worktrees(repository, at), { path: place }, known);
+}
+
+/** Of all folders among the worktrees; `complete` is false where there are too many files. @param {Repository} repository */
+export async function worktreeUse(repository) {
+  const use = { worktrees: 0, bytes: 0, complete: true };
+  for (const { folder } of await listWorktreeFolders(repository)) {
+    const { bytes, complete } = await diskUse(folder, MAX_ESTIMATE_FILES);
+    use.worktrees += (await fs.readdir(folder)).length;
+    use.bytes += bytes;
+    use.complete &&= complete;
+  }
+  return use;
+}

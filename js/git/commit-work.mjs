@@ -1,0 +1,461 @@
+// The commit of an attempt: all that was changed in its worktree, once.
+
+import crypto from "node:crypto";
+import fs from "node:fs/promises";
+import path from "node:path";
+import {
+  formatPathspecs,
+  getAddArguments,
+  getCeilingEnvironment,
+  resolveGitDir,
+} from "./checkouts.mjs";
+import { formatFiles, formatOutput, GitError, isGitError } from "./errors.mjs";
+import { checkCommit, checkMessage, EVIDENCE, isCommit } from "./git.mjs";
+import { changesBetween, MAX_DIFF_BYTES, readRaw } from "./merge.mjs";
+import { attemptRef, resolveRefs, setRefOnce } from "./refs.mjs";
+import { readRegular } from "./repository.mjs";
+import { detach, readCopiedPaths, readHead, worktreeOptions } from "./worktree-admin.mjs";
+import { loadIndex, MARKED_ONLY, toBytePath } from "./worktree-status.mjs";
+
+// What a plan's `setup` has left in a worktree: it is no work of the node's. A file that is still as it was left is in
+// no commit; one that the node has changed further is the node's as a whole.
+
+/** In git's folder of the worktree, as `git diff-index --raw -z` wrote it. */
+const NOTE = "tap-setup";
+const MAX_NOTE_BYTES = 64 * 1024 * 1024;
+const SETUP_STAGE_MS = 600_000;
+/** Files beyond a sparse checkout are added, too; those that it leaves out are not deleted. */
+export const NOT_SPARSE = "core.sparseCheckout=false";
+
+/** @typedef {import("./repository.mjs").Repository} Repository */
+/** @typedef {{path: string, admin: string, commit: string}} Place commit: where the worktree started */
+/** @typedef {{mode: string, object: string}} Version mode 000000: the file is not there */
+/** @typedef {Map<string, {before: Version, after: Version}>} Raw by path, its bytes as Latin-1: it may be no UTF-8 */
+/** @typedef {Partial<import("./git.mjs").RunOptions>} Where cwd, and env with the folders and the index */
+
+/** @param {string} text of `--raw -z --no-renames` @returns {Raw} */
+function parseVersions(text) {
+  const all = text.matchAll(/:(\d+) (\d+) ([0-9a-f]+) ([0-9a-f]+) [A-Z]\0([^\0]+)\0/g);
+  return new Map(
+    [...all].map(([, modeBefore, modeAfter, before, after, name]) => [
+      name,
+      {
+        before: { mode: modeBefore, object: before },
+        after: { mode: modeAfter, object: after },
+      },
+    ]),
+  );
+}
+
+/** From the start of the worktree to an index. @param {Repository} repository @param {Place} place @param {Where} where */
+async function readStagedDiff(repository, { commit }, where) {
+  const look = ["diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev", commit];
+  return (await repository.query(look, { ...where, encoding: "latin1" })).stdout;
+}
+
+/** @param {string} admin @returns {Promise<Raw>} */
+async function readSetupChanges(admin) {
+  return parseVersions(
+    await readRegular(path.join(admin, NOTE), MAX_NOTE_BYTES, "latin1").catch(() => ""),
+  );
+}
+
+/** A worktree begins again: nothing is set up in it. @param {string} admin */
+export const forgetSetup = (admin) => fs.rm(path.join(admin, NOTE), { force: true });
+
+/**
+ * Runs with an index of its own, which begins as that of the worktree.
+ * @template T
+ * @param {Place} place @param {AbortSignal | undefined} signal @param {Record<string, string>} more variables
+ * @param {(where: Where) => Promise<T>} use
+ */
+async function withTemporaryIndex(place, signal, more, use) {
+  const index = path.join(place.admin, `tap-setup-${crypto.randomUUID()}`);
+  const { cwd, env } = worktreeOptions(place);
+  try {
+    await fs.copyFile(path.join(place.admin, "index"), index);
+    return await use({ cwd, env: { ...env, ...more, GIT_INDEX_FILE: index }, signal });
+  } finally {
+    await Promise.all([index, `${index}.lock`].map((file) => fs.rm(file, { force: true })));
+  }
+}
+
+/**
+ * Stages the worktree in an index of its own.
+ * @template T
+ * @param {Repository} repository @param {Place} place
+ * @param {{signal?: AbortSignal, without: string[], more?: Record<string, string>}} how without: paths besides those that
+ *   were brought; more: variables
+ * @param {(where: Where) => Promise<T>} use
+ */
+function withStagedIndex(repository, place, { signal, without, more = {} }, use) {
+  return withTemporaryIndex(place, signal, more, async (where) => {
+    const limits = { ...where, lasting: true, network: true, timeoutMs: SETUP_STAGE_MS };
+    const rest = formatPathspecs([...without, ...(await readCopiedPaths(place.admin))]);
+    const settings = [NOT_SPARSE];
+    await repository.change(["add", "--all", ...rest], { ...limits, settings });
+    return use(where);
+  });
+}
+
+/** @param {unknown} error */
+function toTooManyFilesError(error) {
+  if (!isGitError(error, "TOO_LARGE")) return error;
+  const text =
+    "The setup leaves so many files that tap cannot tell them from work. Name their folder in .gitignore.";
+  return new GitError("TOO_LARGE", text);
+}
+
+/**
+ * Remembers what is in the worktree now as left by its setup. It is on the disk afterwards.
+ * @param {Repository} repository @param {Place} place @param {{signal?: AbortSignal}} [options]
+ */
+export async function noteSetup(repository, place, { signal } = {}) {
+  const text = await withStagedIndex(repository, place, { signal, without: [EVIDENCE] }, (where) =>
+    readStagedDiff(repository, place, where),
+  ).catch((error) => {
+    throw toTooManyFilesError(error);
+  });
+  if (text === "") return forgetSetup(place.admin);
+  const next = path.join(place.admin, `${NOTE}.new`);
+  const file = await fs.open(next, "w");
+  try {
+    await file.writeFile(text, "latin1");
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await fs.rename(next, path.join(place.admin, NOTE));
+}
+
+/**
+ * What the setup has changed of the commit's files, once more: a checkout has undone it. Files that the node has
+ * committed stay as they are.
+ * @param {Repository} repository @param {Place} place @param {{signal?: AbortSignal}} [options]
+ */
+export async function restoreSetup(repository, place, { signal } = {}) {
+  const left = [...(await readSetupChanges(place.admin))].filter(
+    ([, { before }]) => Number(before.mode) !== 0,
+  );
+  if (left.length === 0) return;
+  await withTemporaryIndex(place, signal, {}, async (where) => {
+    const own = parseVersions(await readStagedDiff(repository, place, where));
+    const mine = left.filter(([name]) => !own.has(name));
+    const there = mine.filter(([, { after }]) => Number(after.mode) !== 0);
+    const lines = there.map(([name, { after }]) => `${after.mode} ${after.object}\t${name}\0`);
+    const files = there.map(([name]) => `${name}\0`);
+    await repository.change(["update-index", "-z", "--index-info"], {
+      ...where,
+      input: Buffer.from(lines.join(""), "latin1"),
+    });
+    const write = ["checkout-index", "--force", "--quiet", "-z", "--stdin"];
+    const limits = { ...where, lasting: true, network: true, timeoutMs: SETUP_STAGE_MS };
+    await repository.change(write, { ...limits, input: Buffer.from(files.join(""), "latin1") });
+    for (const [name, { after }] of mine) {
+      if (Number(after.mode) === 0) await fs.rm(toBytePath(place.path, name), { force: true });
+    }
+  });
+}
+
+/** Whether the setup has changed files of the commit. @param {{admin: string}} place */
+export async function hasTrackedSetupChanges({ admin }) {
+  return [...(await readSetupChanges(admin)).values()].some(
+    ({ before }) => Number(before.mode) !== 0,
+  );
+}
+
+/** @param {Version} one @param {Version} other */
+const isSame = (one, other) => one.mode === other.mode && one.object === other.object;
+
+/** The folders that a path is in. @param {string} name */
+const listParentFolders = (name) =>
+  [...name.matchAll(/\//g)].map((/** @type {{index: number}} */ { index }) => name.slice(0, index));
+
+/** What cannot be in an index beside others: a file, and what is in a folder of that name. @param {string[]} others */
+function createPathFilter(others) {
+  const [files, folders] = [new Set(others), new Set(others.flatMap(listParentFolders))];
+  return (/** @type {string} */ name) =>
+    !folders.has(name) && !listParentFolders(name).some((one) => files.has(one));
+}
+
+/**
+ * Takes out of an index what is still as the setup has left it.
+ * @param {Repository} repository @param {Place} place @param {Where} where
+ */
+export async function leaveOutSetup(repository, place, where) {
+  const left = await readSetupChanges(place.admin);
+  if (left.size === 0) return;
+  const now = parseVersions(await readStagedDiff(repository, place, where));
+  const isLeft = (/** @type {string} */ name) => {
+    const [then, is] = [left.get(name), now.get(name)];
+    return then && is && isSame(then.after, is.after);
+  };
+  const names = [...now.keys()];
+  const own = names.filter((name) => !isLeft(name) && Number(now.get(name)?.after.mode) !== 0);
+  const hasRoom = createPathFilter(own);
+  const back = names
+    .filter((name) => isLeft(name))
+    .map((name) => ({ name, .../** @type {{before: Version}} */ (left.get(name)).before }));
+  const gone = back.filter(({ mode }) => Number(mode) === 0);
+  const there = back.filter(({ mode, name }) => Number(mode) !== 0 && hasRoom(name));
+  if (gone.length + there.length === 0) return;
+  // A folder goes before the file that was in its place.
+  const input = [...gone, ...there].map((one) => `${one.mode} ${one.object}\t${one.name}\0`);
+  await repository.change(["update-index", "-z", "--index-info"], {
+    ...where,
+    input: Buffer.from(input.join(""), "latin1"),
+  });
+}
+
+/**
+ * What is in a worktree beyond its setup, in an index that only `use` sees; no object is added to the repository.
+ * @template T
+ * @param {Repository} repository @param {Place} place
+ * @param {{signal?: AbortSignal, without: string[]}} how
+ * @param {(where: Where) => Promise<T>} use
+ * @returns {Promise<T | undefined>} undefined: its setup has left nothing
+ */
+export async function withWorkIndex(repository, place, how, use) {
+  if ((await readSetupChanges(place.admin)).size === 0) return undefined;
+  const objects = path.join(place.admin, `tap-objects-${crypto.randomUUID()}`);
+  await fs.mkdir(objects);
+  const shared = path.join(repository.commonDir, "objects").replace(/["\\]/g, "\\$&");
+  const more = { GIT_OBJECT_DIRECTORY: objects, GIT_ALTERNATE_OBJECT_DIRECTORIES: `"${shared}"` };
+  try {
+    return await withStagedIndex(repository, place, { ...how, more }, async (where) => {
+      await leaveOutSetup(repository, place, where);
+      return use(where);
+    });
+  } finally {
+    await fs.rm(objects, { recursive: true, force: true });
+  }
+}
+
+/** For the user's hooks. */
+const COMMIT_MS = 600_000;
+const STAGE_MS = 600_000;
+const TRAILER = "Plan-Node";
+
+/** @typedef {import("./worktrees.mjs").Worktree} Worktree */
+/** @typedef {import("./merge.mjs").Change} Change */
+
+/**
+ * @typedef {object} Committed
+ * @property {string} commit that of the attempt; where nothing was changed, the one at which it started
+ * @property {boolean} made by this call
+ * @property {Change[]} changes since the start
+ */
+
+/** @param {{plan: string, node: string, attempt: number}} of */
+const formatTrailer = ({ plan, node, attempt }) => `${TRAILER}: ${plan}/${node}/${attempt}`;
+
+/**
+ * @param {string} message @param {{plan: string, node: string, attempt: number}} of
+ * @returns {string} with the trailer, and no other of its kind
+ */
+export function withTrailer(message, of) {
+  const lines = checkMessage(message).split("\n");
+  const text = lines
+    .filter((line) => !/^plan-node\s*:/i.test(line))
+    .join("\n")
+    .trim();
+  const last = text.split("\n\n").slice(1).at(-1) ?? "";
+  const hasTrailers = last !== "" && last.split("\n").every((line) => /^[\w-]+: \S/.test(line));
+  return `${text || "Work"}${hasTrailers ? "\n" : "\n\n"}${formatTrailer(of)}\n`;
+}
+
+/** @param {Repository} repository @param {Worktree} worktree @returns {Promise<string>} */
+async function resolveHead(repository, worktree) {
+  const head = await readHead(worktree.admin);
+  if (isCommit(head)) return head;
+  const args = ["rev-parse", "--verify", "HEAD^{commit}"];
+  const { stdout } = await repository.query(args, worktreeOptions(worktree));
+  return stdout.trim();
+}
+
+/** Whether this attempt's commit was made by a call that was interrupted. @param {Repository} repository @param {Worktree} worktree @param {string} head */
+async function isOwnCommit(repository, worktree, head) {
+  if (head === worktree.commit) return false;
+  const { stdout } = await repository.query(["show", "--no-patch", "--format=%B", head]);
+  return stdout.split("\n").includes(formatTrailer(worktree));
+}
+
+/** `git add` would take conflict markers as they are. @param {Repository} repository @param {Worktree} worktree */
+async function checkMerged(repository, worktree) {
+  const index = await loadIndex(worktree, repository.hexDigits, MARKED_ONLY);
+  if (index?.hasConflicts === false) return;
+  const { stdout } = await repository.query(
+    ["ls-files", "--unmerged", "-z"],
+    worktreeOptions(worktree),
+  );
+  if (stdout === "") return;
+  const paths = [
+    ...new Set(
+      stdout
+        .split("\0")
+        .filter(Boolean)
+        .map((one) => one.split("\t")[1]),
+    ),
+  ];
+  const text = `The work has ended within a merge: ${formatFiles(paths)} has conflicts. Let it resolve them and git add the files, or abort the merge. Then retry the node from the start.`;
+  throw new GitError("UNMERGED", text, { paths });
+}
+
+/** @param {Repository} repository @param {Worktree} worktree @param {string} head @param {AbortSignal} [signal] @returns {Promise<Change[]>} what is to be committed */
+async function stage(repository, worktree, head, signal) {
+  const where = { ...worktreeOptions(worktree), signal };
+  const without = [EVIDENCE, ...(await readCopiedPaths(worktree.admin))];
+  const limits = { ...where, lasting: true, network: true, timeoutMs: STAGE_MS };
+  await repository.change(
+    [...(await getAddArguments(repository)), "--all", ...formatPathspecs(without)],
+    limits,
+  );
+  await leaveOutSetup(repository, worktree, where);
+  const look = ["diff-index", "--cached", "--raw", "-z", "--no-renames", head];
+  const staged = readRaw((await repository.query(look, where)).stdout);
+  if (!(await hasEvidence(repository, worktree, head, staged))) return staged;
+  // The agent itself has added it.
+  const remove = ["rm", "-r", "--cached", "--quiet", "--ignore-unmatch", "--", EVIDENCE];
+  await repository.change(remove, where);
+  return readRaw((await repository.query(look, where)).stdout);
+}
+
+/** @param {string} file */
+const isEvidence = (file) => file === EVIDENCE || file.startsWith(`${EVIDENCE}/`);
+
+/** @param {Repository} repository @param {Worktree} worktree @param {string} head @param {Change[]} staged */
+async function hasEvidence(repository, worktree, head, staged) {
+  if (staged.some((change) => isEvidence(change.path))) return true;
+  const before = await changesBetween(repository, worktree.commit, head);
+  return before.some((change) => isEvidence(change.path) && change.kind !== "D");
+}
+
+/** A repository inside the worktree that is not a submodule: its files would not be in the commit. @param {Worktree} worktree @param {Change[]} staged */
+async function checkNested(worktree, staged) {
+  const links = staged.filter(({ mode }) => mode === "160000").map((change) => change.path);
+  if (links.length === 0) return;
+  const modules = await readRegular(path.join(worktree.path, ".gitmodules")).catch(() => "");
+  const paths = [...modules.matchAll(/^\s*path\s*=\s*(.+?)\s*$/gm)].map(([, one]) => one);
+  const nested = links.find((one) => !paths.includes(one));
+  if (nested === undefined) return;
+  const text = `"${nested}" is a repository of its own: a commit cannot have its files. Move it out of the worktree.`;
+  throw new GitError("NESTED_REPOSITORY", text, { path: nested });
+}
+
+/**
+ * Whatever runs in a worktree finds the repository by its .git file; without it git goes upwards, to the user's
+ * checkout.
+ * @param {{path: string, admin: string}} worktree
+ */
+export async function checkWorktreeLink({ path: place, admin }) {
+  const named = await resolveGitDir(place).catch(() => undefined);
+  const log = await fs.lstat(path.join(admin, "logs", "HEAD")).catch(() => undefined);
+  if (log && !log.isFile()) {
+    const text = `"${path.join(admin, "logs", "HEAD")}" is no regular file: git cannot work in the worktree. Retry the node from the start.`;
+    throw new GitError("BROKEN_WORKTREE", text, { path: place });
+  }
+  if (named === admin) return;
+  const text = `"${path.join(place, ".git")}" was changed or deleted: the worktree cannot be used. Retry the node from the start.`;
+  throw new GitError("BROKEN_WORKTREE", text, { path: place });
+}
+
+/** @param {unknown} error of `git commit` @param {number} timeoutMs */
+function toCommitRefusal(error, timeoutMs) {
+  if (isGitError(error, "TIMEOUT")) {
+    const text = `git commit was ended after ${timeoutMs / 1000} s: a hook of the repository may hang. A longer \`timeout\` gives it more.`;
+    return new GitError("TIMEOUT", text);
+  }
+  if (!isGitError(error, "GIT_FAILED")) return error;
+  const { said, details } = /** @type {GitError} */ (error);
+  if (details.exitCode !== 1 || /^fatal: /m.test(said)) return error;
+  const text = `A hook of the repository refused the commit: ${formatOutput(said) || "it said nothing"}. Do what it asks for, or change the hook.`;
+  return new GitError("HOOK_FAILED", text, { said, exitCode: 1 });
+}
+
+/** @param {Repository} repository @param {Worktree} worktree @param {{message: string, hooks: boolean, timeoutMs: number, env?: Record<string, string>, signal?: AbortSignal}} options */
+async function commitStaged(repository, worktree, { message, hooks, timeoutMs, env, signal }) {
+  const args = ["commit", "--quiet", "--cleanup=whitespace", "--file=-"];
+  const input = withTrailer(message, worktree);
+  const folders = hooks ? getCeilingEnvironment(worktree.path) : worktreeOptions(worktree).env;
+  const limits = { hooks, timeoutMs, signal, lasting: true, network: true };
+  const settings = ["commit.gpgSign=false"]; // it would ask for a passphrase
+  const where = { cwd: worktree.path, env: { ...env, ...folders }, input, settings };
+  await repository.change(args, { ...limits, ...where }).catch((error) => {
+    throw toCommitRefusal(error, timeoutMs);
+  });
+}
+
+/**
+ * Commits everything but evidence, what was brought and what the setup has left, and gives the commit its ref. Again
+ * after a crash: the same commit.
+ * @param {Repository} repository @param {Worktree} worktree
+ * @param {object} options
+ * @param {string} options.message
+ * @param {boolean} [options.hooks] the user's hooks run
+ * @param {number} [options.timeoutMs] of the hooks
+ * @param {Record<string, string>} [options.env] that hooks see
+ * @param {AbortSignal} [options.signal]
+ * @returns {Promise<Committed>}
+ */
+export async function commitWork(repository, worktree, options) {
+  const { message, hooks = true, timeoutMs = COMMIT_MS, env, signal } = options;
+  const ref = attemptRef(worktree.plan, worktree.node, worktree.attempt);
+  checkMessage(message);
+  const [there] = await resolveRefs(repository, [ref]);
+  const done = async (/** @type {string} */ commit, /** @type {boolean} */ made) => {
+    if (!there && commit !== worktree.commit) await setRefOnce(repository, ref, commit);
+    return { commit, made, changes: await changesBetween(repository, worktree.commit, commit) };
+  };
+  if (there) return done(there, false);
+  await checkWorktreeLink(worktree);
+  await detach(repository, worktree);
+  await checkMerged(repository, worktree);
+  const head = await resolveHead(repository, worktree);
+  if (await isOwnCommit(repository, worktree, head)) return done(head, false);
+  const staged = await stage(repository, worktree, head, signal);
+  if (staged.length === 0) return done(head, false);
+  await checkNested(worktree, staged);
+  await commitStaged(repository, worktree, { message, hooks, timeoutMs, env, signal });
+  return done(await resolveHead(repository, worktree), true);
+}
+
+// What is in a worktree and not in the commit where it started, new files too. The worktree, its index and the objects
+// of the repository stay as they are.
+
+/** Filters of the user's may reach other machines. */
+const DIFF_MS = 60_000;
+
+/**
+ * @param {Repository} repository @param {{path: string, admin: string, commit: string}} worktree commit: where it started
+ * @param {{mostBytes?: number, signal?: AbortSignal}} [options]
+ * @returns {Promise<{text: string, cut: boolean}>} hostile text; ignored files and what the setup has left are not in it
+ */
+export async function diffWorktree(
+  repository,
+  worktree,
+  { mostBytes = MAX_DIFF_BYTES, signal } = {},
+) {
+  const { admin, commit } = worktree;
+  const flags = ["--no-color", "--no-ext-diff", "--no-textconv", "-M"];
+  const look = async (/** @type {object} */ where, /** @type {string[]} */ ...more) => {
+    const args = ["diff", ...more, ...flags, checkCommit(commit), "--"];
+    const { stdout, cut } = await repository.query(args, { ...where, mostBytes, cuts: true });
+    return { text: stdout, cut };
+  };
+  const how = { signal, without: [EVIDENCE] };
+  const own = await withWorkIndex(repository, worktree, how, (where) => look(where, "--cached"));
+  if (own) return own;
+  const index = path.join(admin, `tap-diff-${crypto.randomUUID()}`);
+  await fs.copyFile(path.join(admin, "index"), index);
+  const { cwd, env } = worktreeOptions(worktree);
+  const limits = { signal, lasting: true, network: true, timeoutMs: DIFF_MS };
+  const where = { ...limits, cwd, env: { ...env, GIT_INDEX_FILE: index } };
+  try {
+    const without = [EVIDENCE, ...(await readCopiedPaths(admin))];
+    const add = await getAddArguments(repository);
+    await repository.change([...add, "--intent-to-add", ...formatPathspecs(without)], where);
+    return await look(where);
+  } finally {
+    await Promise.all([index, `${index}.lock`].map((file) => fs.rm(file, { force: true })));
+  }
+}

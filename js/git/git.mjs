@@ -1,0 +1,400 @@
+// The one place that starts git: never through a shell, in an environment of its own, bounded in output and time,
+// each run in a process group of its own.
+
+import { spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { visible } from "../lib/visible.mjs";
+import { endGroup, guard, ownGroup, release } from "../process/group.mjs";
+import { GitError, isGitError, toGitError } from "./errors.mjs";
+
+/** From SIGTERM to SIGKILL. */
+const TERM_MS = 5000;
+/** To read what is left in the pipes; a process that has left its group may hold them open. */
+const PIPES_MS = 250;
+const TIMEOUT_MS = 120_000;
+const MAX_OUTPUT_BYTES = 32 * 1024 * 1024;
+/** For a lock of another git. */
+const LOCK_MS = 10_000;
+const FIRST_WAIT_MS = 10;
+const MAX_WAIT_MS = 250;
+
+/** What git gets of this process's environment: no GIT_*, no tokens. */
+const INHERITED_VARIABLES =
+  /^(?:PATH|HOME|USER|LOGNAME|USERNAME|USERPROFILE|HOMEDRIVE|HOMEPATH|SystemRoot|ProgramData|APPDATA|LOCALAPPDATA|TMPDIR|TEMP|TMP|PATHEXT|XDG_CONFIG_HOME)$/i;
+/** And where it reaches other machines, as the user's git does it. */
+const NETWORK_VARIABLES = /^(?:SSH_AUTH_SOCK|https?_proxy|no_proxy|all_proxy)$/i;
+
+/** No daemons, no collection of garbage in the background, and objects on the disk before the refs that need them. */
+const SETTINGS = Object.entries({
+  "core.fsmonitor": "false",
+  "maintenance.auto": "false",
+  "gc.auto": "0",
+  "core.fsync": "committed,loose-object",
+  "core.fsyncMethod": "batch",
+  "advice.addEmbeddedRepo": "false",
+}).flatMap(([key, value]) => ["-c", `${key}=${value}`]);
+/** No file can be in it. */
+const NO_HOOKS = ["-c", "core.hooksPath=/dev/null"];
+
+/**
+ * @typedef {object} RunOptions
+ * @property {string} cwd absolute
+ * @property {string | Buffer} [input] for its stdin
+ * @property {number[]} [codes] that are no failure; 0
+ * @property {number} [timeoutMs]
+ * @property {AbortSignal} [signal] ends it
+ * @property {boolean} [hooks] the user's hooks run
+ * @property {boolean} [network] it may reach other machines
+ * @property {boolean} [lasting] it may take long or run programs of the user: its group ends with this process
+ * @property {boolean} [reading] it takes no lock, not even to refresh an index
+ * @property {boolean} [cuts] output beyond `mostBytes` is cut and git is ended; else that is a failure
+ * @property {number} [mostBytes] of output
+ * @property {string[]} [settings] "key=value", of git
+ * @property {Record<string, string>} [env] besides what every git gets
+ * @property {(pid: number) => void} [onStart]
+ * @property {"utf8" | "latin1"} [encoding] of its stdout; latin1: one character for each byte, since names of files may be no UTF-8
+ *
+ * @typedef {{code: number | null, signal: string | null, stdout: string, stderr: string, cut: boolean}} GitResult
+ */
+
+/** @param {RunOptions} options @param {NodeJS.ProcessEnv} around @returns {Record<string, string | undefined>} */
+function environment({ env, network, reading }, around) {
+  const own = Object.entries(around).filter(
+    ([name]) => INHERITED_VARIABLES.test(name) || (network && NETWORK_VARIABLES.test(name)),
+  );
+  return {
+    ...Object.fromEntries(own),
+    LC_ALL: "C",
+    GIT_TERMINAL_PROMPT: "0",
+    GIT_EDITOR: "false",
+    ...(reading && { GIT_OPTIONAL_LOCKS: "0" }),
+    ...env,
+  };
+}
+
+/** Bytes up to a limit. */
+class OutputBuffer {
+  /** @type {Buffer[]} */
+  #pieces = [];
+  #room;
+  cut = false;
+
+  /** @param {import("node:stream").Readable} stream @param {number} most @param {() => void} onCut */
+  constructor(stream, most, onCut) {
+    this.#room = most;
+    stream.on("data", (/** @type {Buffer} */ piece) => {
+      if (piece.length > this.#room && !this.cut) {
+        this.cut = true;
+        onCut();
+      }
+      if (this.#room > 0) this.#pieces.push(piece.subarray(0, this.#room));
+      this.#room = Math.max(0, this.#room - piece.length);
+    });
+  }
+
+  /** @param {BufferEncoding} [encoding] */
+  text = (encoding = "utf8") => Buffer.concat(this.#pieces).toString(encoding);
+}
+
+/** One process, from its start to its end. */
+class Run {
+  /** Why it was ended before its time. @type {GitError | undefined} */
+  why;
+  #ending = false;
+
+  /** @param {import("node:child_process").ChildProcess} child @param {RunOptions} options @param {string} name */
+  constructor(child, options, name) {
+    this.child = child;
+    this.options = options;
+    this.name = name;
+  }
+
+  /** @param {GitError} [why] */
+  end(why) {
+    this.why ??= why;
+    if (this.#ending || this.child.pid === undefined) return;
+    this.#ending = true;
+    void endGroup(this.child.pid, TERM_MS);
+  }
+
+  #onExit() {
+    const { child, options } = this;
+    if (options.lasting) this.end(); // what a hook has started ends, too
+    setTimeout(() => {
+      child.stdout?.destroy();
+      child.stderr?.destroy();
+    }, PIPES_MS).unref();
+  }
+
+  /** @returns {Promise<GitResult>} */
+  waitForEnd() {
+    const { child, options, name } = this;
+    const { timeoutMs = TIMEOUT_MS, mostBytes = MAX_OUTPUT_BYTES, signal, cuts, input } = options;
+    const onCut = () =>
+      this.end(
+        cuts
+          ? undefined
+          : new GitError("TOO_LARGE", `${name}: more than ${mostBytes} bytes of output`),
+      );
+    const [out, err] = [
+      new OutputBuffer(/** @type {any} */ (child.stdout), mostBytes, onCut),
+      new OutputBuffer(/** @type {any} */ (child.stderr), mostBytes, () => {}),
+    ];
+    const onAbort = () => this.end(new GitError("CANCELLED", `${name} was cancelled`));
+    const late = () =>
+      this.end(new GitError("TIMEOUT", `${name} has not ended within ${timeoutMs} ms`));
+    const timer = setTimeout(late, timeoutMs);
+    signal?.addEventListener("abort", onAbort, { once: true });
+    child.stdin?.on("error", () => {}); // it has ended, which "exit" says
+    child.stdin?.end(input);
+    child.on("exit", () => this.#onExit());
+    return new Promise((resolve) => {
+      child.on("close", (code, ended) => {
+        clearTimeout(timer);
+        signal?.removeEventListener("abort", onAbort);
+        if (options.lasting && child.pid !== undefined) release(child.pid);
+        resolve({
+          code,
+          signal: ended,
+          stdout: out.text(options.encoding),
+          stderr: err.text(),
+          cut: out.cut,
+        });
+      });
+    });
+  }
+}
+
+export class Git {
+  /** @type {Promise<number[]> | undefined} */
+  #version;
+
+  /**
+   * @param {object} [options]
+   * @param {string} [options.program]
+   * @param {NodeJS.ProcessEnv} [options.env] of this process
+   * @param {number} [options.lockMs] how long a lock of another git is waited for
+   * @param {(args: string[]) => void} [options.onRun] for tests and measurements
+   */
+  constructor({ program = "git", env = process.env, lockMs = LOCK_MS, onRun = () => {} } = {}) {
+    this.program = program;
+    this.env = env;
+    this.lockMs = lockMs;
+    this.onRun = onRun;
+  }
+
+  /** @returns {Promise<number[]>} major and minor; asked once */
+  version() {
+    this.#version ??= this.run(["version"], { cwd: "/" }).then(({ stdout }) => {
+      const [, major, minor] = /(\d+)\.(\d+)/.exec(stdout) ?? [];
+      if (minor === undefined) throw new GitError("NO_GIT", `"${this.program}" is not git`);
+      return [Number(major), Number(minor)];
+    });
+    return this.#version;
+  }
+
+  /** @param {number} major @param {number} minor */
+  async isAtLeast(major, minor) {
+    const [own, ownMinor] = await this.version();
+    return own > major || (own === major && ownMinor >= minor);
+  }
+
+  /**
+   * @param {string[]} args what a user gave stands behind `--` or `--end-of-options`, or was checked
+   * @param {RunOptions} options
+   * @returns {Promise<GitResult>}
+   * @throws {GitError}
+   */
+  async run(args, options) {
+    const { codes = [0], signal } = options;
+    const name = `git ${args[0]}`;
+    if (signal?.aborted) throw new GitError("CANCELLED", `${name} was cancelled`);
+    const run = new Run(this.#spawn(args, options), options, name);
+    const { child } = run;
+    if (child.pid === undefined) throw await this.#notStarted(child, options);
+    if (options.lasting) guard(child.pid);
+    options.onStart?.(child.pid);
+    const ended = await run.waitForEnd();
+    if (run.why) throw run.why;
+    if (ended.cut && options.cuts) return ended;
+    if (ended.code === null || !codes.includes(ended.code)) throw toGitError([args[0]], ended);
+    return ended;
+  }
+
+  /** @param {string[]} args @param {RunOptions} options */
+  #spawn(args, options) {
+    this.onRun(args);
+    const { cwd, hooks, settings = [] } = options;
+    const own = [...SETTINGS, ...(hooks ? [] : NO_HOOKS)];
+    const given = settings.flatMap((setting) => ["-c", setting]);
+    return spawn(this.program, [...own, ...given, ...args], {
+      cwd,
+      env: environment(options, this.env),
+      detached: ownGroup,
+      stdio: ["pipe", "pipe", "pipe"],
+      windowsHide: true,
+    });
+  }
+
+  /** @param {import("node:child_process").ChildProcess} child @param {RunOptions} options @returns {Promise<GitError>} */
+  #notStarted(child, { cwd }) {
+    return new Promise((resolve) => {
+      child.once("error", (/** @type {NodeJS.ErrnoException} */ cause) => {
+        const missing = cause.code === "ENOENT";
+        const text = missing
+          ? `"${this.program}" is not installed, or "${cwd}" does not exist. Install git 2.38 or newer.`
+          : `"${this.program}" cannot be started: ${cause.message}`;
+        resolve(new GitError(missing ? "NO_GIT" : "GIT_FAILED", text, { cause }));
+      });
+    });
+  }
+
+  /**
+   * The same, again while another git holds a lock or changes worktrees.
+   * @param {string[]} args @param {RunOptions} options
+   * @param {(lockFile: string) => Promise<boolean>} [clear] removes a lock that nobody holds
+   */
+  async change(args, options, clear) {
+    const until = performance.now() + this.lockMs;
+    for (let wait = FIRST_WAIT_MS; ; wait = Math.min(2 * wait, MAX_WAIT_MS)) {
+      try {
+        return await this.run(args, options);
+      } catch (error) {
+        if (!isGitError(error, "LOCKED", "RACE")) throw error;
+        const file = /'([^'\n]+\.lock)'/.exec(/** @type {GitError} */ (error).said)?.[1];
+        if (file && (await clear?.(file))) continue;
+        if (performance.now() >= until) throw error;
+        await new Promise((resolve) => setTimeout(resolve, wait * (0.5 + Math.random())));
+      }
+    }
+  }
+}
+
+// What goes into a command line of git or into a ref is checked here first: names of branches and refs, ids of plans
+// and nodes, commits, paths, messages.
+
+/** What agents leave there is evidence and no part of the work. */
+export const EVIDENCE = ".orchestrator";
+
+const MAX_NAME = 200;
+const MAX_MESSAGE = 64 * 1024;
+const MAX_PATH = 1024;
+const ID = /^[a-zA-Z0-9_-]{1,64}$/;
+const COMMIT = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
+/** The characters and sequences that `git check-ref-format` refuses. */
+// eslint-disable-next-line no-control-regex
+const NOT_IN_REF = /[\u0000-\u0020\u007f~^:?*[\\]|\.\.|@\{|\/\/|^\/|\/$|\.$/;
+const BAD_PART = /^\.|\.lock$/i;
+
+/** @param {string} what @param {unknown} value @param {string} why */
+const invalid = (what, value, why) =>
+  new GitError(
+    "INVALID",
+    `${what}: ${visible(JSON.stringify(value) ?? "nothing").slice(0, 200)} ${why}`,
+  );
+
+/** @param {string} what @param {unknown} value @param {number} most @returns {string} */
+function checkText(what, value, most) {
+  if (typeof value !== "string" || value === "") throw invalid(what, value, "is not a text");
+  if (value.length > most) throw invalid(what, value, `has more than ${most} characters`);
+  return value;
+}
+
+/** @param {string} name @returns {string | undefined} why it cannot be a ref's name */
+function refProblem(name) {
+  if (NOT_IN_REF.test(name)) {
+    return "has a blank, a control character, one of ~ ^ : ? * [ \\, or .. // @{, or ends with / or .";
+  }
+  if (name.split("/").some((part) => BAD_PART.test(part))) {
+    return "has a part that begins with . or ends with .lock";
+  }
+  if (visible(name) !== name) return "has characters that cannot be seen";
+  if (name.normalize("NFC") !== name) {
+    return "is not in composed form (NFC): it looks like another name";
+  }
+  return undefined;
+}
+
+/**
+ * @param {unknown} name of a branch, without refs/heads/ @param {string} [what] of the plan it stands in
+ * @returns {string} the name
+ */
+export function checkBranch(name, what = "branch") {
+  const value = checkText(what, name, MAX_NAME);
+  const problem = refProblem(value);
+  if (problem) throw invalid(what, name, problem);
+  if (value.startsWith("-") || value === "@" || value === "HEAD" || value.startsWith("refs/")) {
+    throw invalid(what, name, "cannot be the name of a branch");
+  }
+  return value;
+}
+
+/** @param {unknown} name that begins with refs/ @returns {string} */
+export function checkRef(name) {
+  const value = checkText("ref", name, 2 * MAX_NAME);
+  const problem = value.startsWith("refs/") ? refProblem(value) : "does not begin with refs/";
+  if (problem) throw invalid("ref", name, problem);
+  return value;
+}
+
+/** @param {unknown} id of a plan or a node @param {string} what @returns {string} */
+export function checkId(id, what) {
+  const value = checkText(what, id, MAX_NAME);
+  if (!ID.test(value)) throw invalid(what, id, "is not 1 to 64 of a-z A-Z 0-9 _ -");
+  return value;
+}
+
+/** @param {unknown} number of an attempt @returns {number} */
+export function checkAttempt(number) {
+  if (Number.isSafeInteger(number) && Number(number) >= 1) return Number(number);
+  throw invalid("attempt", number, "is not a whole number from 1");
+}
+
+/** @param {unknown} commit @returns {string} its full name, in hexadecimal digits */
+export function checkCommit(commit) {
+  const value = checkText("commit", commit, MAX_NAME);
+  if (!COMMIT.test(value)) throw invalid("commit", commit, "is not the full name of a commit");
+  return value;
+}
+
+/** @param {unknown} value */
+export const isCommit = (value) => typeof value === "string" && COMMIT.test(value);
+
+/**
+ * A file or folder below a folder: relative, with /.
+ * @param {unknown} path @param {string} what @returns {string}
+ */
+export function checkInnerPath(path, what) {
+  const value = checkText(what, path, MAX_PATH).replace(/\/+$/, "");
+  const parts = value.split(/[\\/]/);
+  if (value.includes("\0") || value.includes("\n")) throw invalid(what, path, "has a line break");
+  if (/^(?:[\\/]|[A-Za-z]:)/.test(value) || value === "") {
+    throw invalid(what, path, "is not a path below the repository");
+  }
+  if (parts.some((part) => part === ".." || part === "." || part === "")) {
+    throw invalid(what, path, "has a part that is empty, . or ..");
+  }
+  if (parts.some((part) => part.toLowerCase() === ".git")) {
+    throw invalid(what, path, "leads into git's own folder");
+  }
+  return value;
+}
+
+/** @param {unknown} message of a commit @returns {string} with one line break at the end */
+export function checkMessage(message) {
+  const value = checkText("message", message, MAX_MESSAGE).replace(/\r\n?/g, "\n").trim();
+  if (value === "") throw invalid("message", message, "is empty");
+  if (value.includes("\0")) throw invalid("message", message, "has a NUL character");
+  return `${value}\n`;
+}
+
+/** Marks the worktrees of a plan: only its record knows it. */
+export const newNonce = () => randomBytes(16).toString("hex");
+
+/** @param {unknown} nonce that marks what was made for a plan @returns {string} */
+export function checkNonce(nonce) {
+  const value = checkText("nonce", nonce, MAX_NAME);
+  if (!/^[0-9a-zA-Z]{16,64}$/.test(value))
+    throw invalid("nonce", nonce, "is not 16 to 64 of 0-9 a-z");
+  return value;
+}

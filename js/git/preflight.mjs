@@ -1,0 +1,118 @@
+// What speaks against a plan in a repository, before anything is made.
+
+import fs from "node:fs/promises";
+import path from "node:path";
+import { findOperation, readStatus } from "./checkouts.mjs";
+import { GitError } from "./errors.mjs";
+import { checkBranch } from "./git.mjs";
+
+/** Stays free, besides the files themselves. */
+const SPARE_BYTES = 64 * 1024 * 1024;
+/** A file takes whole blocks. */
+const BLOCK_BYTES = 4096;
+
+/** @typedef {import("./repository.mjs").Repository} Repository */
+
+/** Whether the rest of a pattern matches the rest of a name; time is at most their lengths, multiplied. @param {string} pattern @param {string} name */
+function matches(pattern, name) {
+  const parts = pattern.match(/\*\*+|[^]/g) ?? [];
+  let ends = new Set([0]);
+  for (const part of parts) {
+    const next = new Set();
+    if (part[0] === "*") {
+      for (let at = Math.min(...ends); at <= name.length; ++at) {
+        const goesOn = next.has(at - 1) && (part !== "*" || name[at - 1] !== "/");
+        if (ends.has(at) || goesOn) next.add(at);
+      }
+    } else for (const at of ends) if (name[at] === part) next.add(at + 1);
+    if (next.size === 0) return false;
+    ends = next;
+  }
+  return ends.has(name.length);
+}
+
+/**
+ * Whether a branch is protected: `*` stands for any characters but /, `**` for any. Case does not count: on some file
+ * systems it does not in names of branches.
+ * @param {string} branch @param {readonly string[]} patterns
+ */
+export const isProtected = (branch, patterns) =>
+  patterns.some((pattern) => matches(pattern.toLowerCase(), branch.toLowerCase()));
+
+/** @param {string} targetBranch @param {readonly string[]} patterns @throws {GitError} where it is protected */
+export function requireUnprotected(targetBranch, patterns) {
+  if (!isProtected(checkBranch(targetBranch, "targetBranch"), patterns)) return;
+  const text = `The config protects "${targetBranch}" (protectedBranches). Choose another targetBranch, and merge it yourself.`;
+  throw new GitError("PROTECTED", text);
+}
+
+/** @param {Repository} repository @param {string} commit @returns {Promise<number>} bytes, roughly, of a checkout */
+export async function checkoutBytes(repository, commit) {
+  const partial = await repository.query(["config", "--get", "extensions.partialClone"], {
+    codes: [0, 1],
+  });
+  // To learn the sizes, git would fetch every file.
+  if (partial.stdout.trim() !== "") return 0;
+  const { stdout, cut } = await repository.query(["ls-tree", "-r", "-l", "-z", commit], {
+    cuts: true,
+  });
+  if (cut) return 0;
+  let bytes = 0;
+  for (const [, size] of stdout.matchAll(/(?:^|\0)\d+ blob [0-9a-f]+ +(\d+)\t/g)) {
+    bytes += Math.ceil(Number(size) / BLOCK_BYTES) * BLOCK_BYTES;
+  }
+  return bytes;
+}
+
+/** @param {string} folder that may not be there yet @returns {Promise<number>} bytes */
+async function freeBytes(folder) {
+  for (let place = folder; ; place = path.dirname(place)) {
+    try {
+      const { bavail, bsize } = await fs.statfs(place);
+      return bavail * bsize;
+    } catch (error) {
+      if (path.dirname(place) === place) throw error;
+    }
+  }
+}
+
+/**
+ * @param {Repository} repository
+ * @param {{commit: string, folder: string, count: number, free?: (folder: string) => Promise<number>}} wanted worktrees at once
+ */
+export async function checkSpace(repository, { commit, folder, count, free = freeBytes }) {
+  const needed = (await checkoutBytes(repository, commit)) * count + SPARE_BYTES;
+  const there = await free(folder);
+  if (there >= needed) return;
+  const mb = (/** @type {number} */ bytes) => `${Math.ceil(bytes / 1024 / 1024)} MB`;
+  const checkouts = count === 1 ? "1 checkout needs" : `${count} checkouts need`;
+  throw new GitError(
+    "NO_SPACE",
+    `${checkouts} about ${mb(needed)}; "${folder}" has ${mb(there)} free. Free some space, lower maxParallel, or configure another folder for worktrees.`,
+    { needed, free: there },
+  );
+}
+
+/**
+ * @param {Repository} repository
+ * @param {{targetBranch?: string, protectedBranches?: readonly string[], signal?: AbortSignal}} [plan]
+ * @returns {Promise<{changed: string[]}>} what the user has not committed: no worktree has it
+ * @throws {GitError} if a plan cannot work here
+ */
+export async function checkRepositoryReady(repository, plan = {}) {
+  const { targetBranch, protectedBranches = [], signal } = plan;
+  if (targetBranch !== undefined) requireUnprotected(targetBranch, protectedBranches);
+  const operation = await findOperation(repository.gitDir);
+  if (operation) {
+    const { what, end } = operation;
+    const text = `The repository is in the middle of ${what}. Finish it, or end it with \`${end}\`.`;
+    throw new GitError("BUSY", text);
+  }
+  const { entries } = await readStatus(repository, undefined, { signal });
+  const dirty = entries.find(({ submodule }) => /[cmu]/.test(submodule));
+  if (dirty) {
+    const text = `The submodule "${dirty.path}" has changes. Commit them there and here first.`;
+    throw new GitError("DIRTY_SUBMODULE", text, { path: dirty.path });
+  }
+  return { changed: entries.map((entry) => entry.path) };
+}

@@ -1,0 +1,133 @@
+// Which worktrees tap has made: git's folder of a worktree has a nonce that only the plan's record knows. It is there
+// from the moment in which git makes that folder, as the reason of a lock, and in a file. The file also names where the
+// plan is recorded: several hosts may work in one repository.
+
+import fs from "node:fs/promises";
+import path from "node:path";
+import { listCheckouts, resolveGitDir } from "./checkouts.mjs";
+import { exists, readRegular } from "./repository.mjs";
+
+/** @typedef {import("./repository.mjs").Repository} Repository */
+
+const OWNER_FILE = "tap";
+const COPIES_FILE = "tap-brought";
+
+/** The reason of the lock. @param {string} nonce */
+export const lockReason = (nonce) => `tap ${nonce}`;
+
+/** @param {string} file @returns {Promise<string>} without blanks at its ends; "": it is not there */
+const readTrimmed = async (file) => (await readRegular(file).catch(() => "")).trim();
+
+/**
+ * @param {string} admin git's folder of a worktree @param {string} nonce
+ * @param {string} owner the file in which its plan is recorded; "": nobody asks for it
+ */
+export const writeOwner = (admin, nonce, owner) =>
+  fs.writeFile(path.join(admin, OWNER_FILE), `${nonce}\n${owner}\n`);
+
+/** @param {string} admin @returns {Promise<string>} the nonce; "": tap has not made it */
+export async function readNonce(admin) {
+  const [marked] = (await readTrimmed(path.join(admin, OWNER_FILE))).split("\n");
+  if (marked !== "") return marked;
+  return /^tap (\w+)$/.exec(await readTrimmed(path.join(admin, "locked")))?.[1] ?? "";
+}
+
+/** Whether an attempt has made its worktree a sparse checkout, or another one than the user's. @param {string} admin */
+export async function isSparseSince(admin) {
+  const names = [OWNER_FILE, "config.worktree", path.join("info", "sparse-checkout")];
+  const [since, ...all] = await Promise.all(
+    names.map((name) =>
+      fs.lstat(path.join(admin, name)).then(
+        (stat) => stat.mtimeMs,
+        () => 0,
+      ),
+    ),
+  );
+  return all.some((at) => at > since);
+}
+
+/** Whether its plan is recorded by another host. @param {string} admin @param {string} owner of ours */
+export async function isOwnedByOther(admin, owner) {
+  const [, recorded = ""] = (await readTrimmed(path.join(admin, OWNER_FILE))).split("\n");
+  if (recorded === "" || recorded === owner) return false;
+  return exists(recorded);
+}
+
+/** @param {string} admin @returns {Promise<string>} the worktree's folder as git knows it; "": unknown */
+export async function readWorktreeFolder(admin) {
+  const link = await readTrimmed(path.join(admin, "gitdir"));
+  return link === "" ? "" : path.dirname(link);
+}
+
+/**
+ * For git in a worktree. Both folders are named: without its .git file, which anybody may have deleted, git would go
+ * upwards and find the user's checkout.
+ * @param {{path: string, admin: string}} worktree
+ */
+export const worktreeOptions = ({ path: cwd, admin }) => ({
+  cwd,
+  env: { GIT_DIR: admin, GIT_WORK_TREE: cwd },
+});
+
+/** What the worktree has checked out: a commit, or "ref: " and a ref; "": nothing yet. @param {string} admin */
+export const readHead = (admin) => readTrimmed(path.join(admin, "HEAD"));
+
+/**
+ * A branch that is checked out stays where it is, whatever is committed then.
+ * @param {Repository} repository @param {{path: string, admin: string}} worktree @param {string} [to] a commit; else that of the branch
+ */
+export async function detach(repository, worktree, to) {
+  if (!(await readHead(worktree.admin)).startsWith("ref:")) return;
+  const where = worktreeOptions(worktree);
+  const args = ["rev-parse", "--verify", "--quiet", "HEAD^{commit}"];
+  const look = () => repository.query(args, { ...where, codes: [0, 1] });
+  const commit = to ?? (await look()).stdout.trim();
+  if (commit === "") return; // a branch without a commit
+  await repository.change(["update-ref", "--no-deref", "HEAD", commit], where);
+}
+
+/** Whether git had written all of it before it was interrupted. @param {string} admin */
+export async function isWhole(admin) {
+  const files = ["HEAD", "commondir", "gitdir"].map((name) => readTrimmed(path.join(admin, name)));
+  return (await Promise.all(files)).every((text) => text !== "");
+}
+
+/** @param {Repository} repository */
+export const adminsFolder = (repository) => path.join(repository.commonDir, "worktrees");
+
+/** @param {Repository} repository @returns {Promise<string[]>} git's folders of all worktrees but the main one */
+export async function listAdmins(repository) {
+  const folder = adminsFolder(repository);
+  const names = await fs.readdir(folder).catch(() => []);
+  return names.map((name) => path.join(folder, name));
+}
+
+/**
+ * Git's folder of the worktree at a path, though the worktree itself may be gone.
+ * @param {Repository} repository @param {string} worktree @returns {Promise<string | undefined>}
+ */
+export async function findAdmin(repository, worktree) {
+  const named = await resolveGitDir(worktree).catch(() => undefined);
+  const isThere = named && path.dirname(named) === adminsFolder(repository);
+  if (isThere && (await readWorktreeFolder(named)) === worktree) return named;
+  for (const admin of await listAdmins(repository)) {
+    if ((await readWorktreeFolder(admin)) === worktree) return admin;
+  }
+  return undefined;
+}
+
+/** Untracked things of the user that were brought into a worktree. @param {string} admin @returns {Promise<string[]>} */
+export async function readCopiedPaths(admin) {
+  const text = await readTrimmed(path.join(admin, COPIES_FILE));
+  return text === "" ? [] : JSON.parse(text);
+}
+
+/** @param {string} admin @param {string[]} paths */
+export const writeCopiedPaths = (admin, paths) =>
+  fs.writeFile(path.join(admin, COPIES_FILE), JSON.stringify(paths));
+
+/** The main checkout, in which folders for worktrees are. @param {Repository} repository */
+export async function mainRoot(repository) {
+  const [main] = await listCheckouts(repository);
+  return main === undefined || main.bare ? repository.root : fs.realpath(main.path);
+}

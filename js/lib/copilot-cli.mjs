@@ -1,0 +1,82 @@
+// The user's Copilot CLI where no session has told of it: the program on PATH, and the SDK that it brings along.
+
+import { execFile } from "node:child_process";
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+
+/** The first start of a CLI unpacks it. */
+const VERSION_MS = 20_000;
+
+/** @param {NodeJS.ProcessEnv} env @returns {string | undefined} */
+export function findCopilotProgram(env) {
+  const names = process.platform === "win32" ? ["copilot.exe", "copilot.cmd"] : ["copilot"];
+  const folders = (env.PATH ?? "").split(path.delimiter).filter(Boolean);
+  return folders
+    .flatMap((folder) => names.map((name) => path.resolve(folder, name)))
+    .find((file) => {
+      try {
+        fs.accessSync(file, fs.constants.X_OK);
+        return fs.statSync(file).isFile();
+      } catch {
+        return false;
+      }
+    });
+}
+
+/** Where a CLI may have unpacked itself, as it looks for that itself. @param {NodeJS.ProcessEnv} env @returns {string[]} */
+function packageFolders(env) {
+  const home = os.homedir();
+  const cache = env.XDG_CACHE_HOME || path.join(home, ".cache");
+  const usual =
+    process.platform === "darwin"
+      ? path.join(home, "Library", "Caches")
+      : process.platform === "win32"
+        ? env.LOCALAPPDATA || path.join(home, ".cache")
+        : cache;
+  const folders = [
+    ...[env.COPILOT_PKG_CACHE_HOME, env.COPILOT_CACHE_HOME],
+    ...[path.join(usual, "copilot"), path.join(cache, "copilot")],
+    ...[env.COPILOT_HOME, path.join(home, ".copilot")],
+  ];
+  return [...new Set(folders.filter(Boolean))].map((folder) => path.join(String(folder), "pkg"));
+}
+
+/** @param {string} folder @returns {string[]} */
+function listNames(folder) {
+  try {
+    return fs.readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+/** @param {string} file @param {NodeJS.ProcessEnv} env @returns {Promise<string>} "": it does not say */
+function readCliVersion(file, env) {
+  const quiet = { ...env, COPILOT_AUTO_UPDATE: "false", COPILOT_OFFLINE: "true" };
+  const options = { env: quiet, timeout: VERSION_MS, windowsHide: true };
+  return new Promise((resolve) => {
+    execFile(file, ["--version"], options, (error, out) =>
+      resolve(error ? "" : (/\d+\.\d+\.\d+(?:-[\w.]+)?/.exec(out)?.[0] ?? "")),
+    );
+  });
+}
+
+/**
+ * @param {NodeJS.ProcessEnv} [env]
+ * @returns {Promise<{cli: string, sdk: string} | undefined>} of one version; undefined: they cannot be found
+ */
+export async function findCopilot(env = process.env) {
+  const cli = findCopilotProgram(env);
+  // A .cmd runs in a shell only.
+  if (cli === undefined || cli.endsWith(".cmd")) return undefined;
+  const version = await readCliVersion(cli, env);
+  if (version === "") return undefined;
+  const sdks = packageFolders(env).flatMap((folder) =>
+    listNames(folder)
+      .filter((name) => name.endsWith(`-${process.arch}`))
+      .map((name) => path.join(folder, name, version, "copilot-sdk")),
+  );
+  const sdk = sdks.find((folder) => fs.existsSync(path.join(folder, "index.js")));
+  return sdk === undefined ? undefined : { cli, sdk };
+}

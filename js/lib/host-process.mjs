@@ -1,0 +1,135 @@
+// Starting the detached host from an extension process, and looking at what holds the port.
+
+import { spawn } from "node:child_process";
+import fs from "node:fs";
+import http from "node:http";
+import path from "node:path";
+import { readIfThere } from "./host-files.mjs";
+import { gatewayEnvironment } from "./node.mjs";
+import { programFolder } from "./paths.mjs";
+import { runtimeTimeout } from "./timers.mjs";
+import { visible } from "./visible.mjs";
+
+const MAX_REASON = 300;
+/** The signals of a process that crashed on its own. */
+const CRASHES = new Set(["SIGSEGV", "SIGABRT", "SIGBUS", "SIGILL", "SIGTRAP"]);
+
+/**
+ * Why a host has ended that could not start.
+ * @param {string} file of its stderr @param {number | null} code @param {NodeJS.Signals | null} signal
+ */
+function readFailureReason(file, code, signal) {
+  const text = readIfThere(file) ?? "";
+  const said = /^tap: (.+)$/m.exec(text) ?? /^(?:\w*Error\b.*?: )(.+)$/m.exec(text);
+  const end = signal ? `it was ended by ${signal}` : `it ended with exit code ${code}`;
+  return visible((said?.[1] ?? end).trim().slice(0, MAX_REASON));
+}
+
+/**
+ * V8 makes its room for new objects larger while modules load, and an idle process never gives it back. Each of its
+ * threads has memory of its own; the default are four.
+ */
+export const HOST_FLAGS = ["--max-semi-space-size=1", "--v8-pool-size=1"];
+
+/**
+ * Starts a host that outlives this process. It elects itself, or leaves if another is faster.
+ * @param {string} node @param {import("./paths.mjs").GatewayFiles} files
+ * @param {(reason: string) => void} onFailed it has ended because it could not start, or has crashed
+ * @param {NodeJS.ProcessEnv} env of this process
+ */
+export function startHost(node, files, onFailed = () => {}, env = process.env) {
+  let stderr = /** @type {number | "ignore"} */ ("ignore");
+  const errors = path.join(files.logs, "host-stderr.log");
+  try {
+    fs.mkdirSync(files.logs, { recursive: true, mode: 0o700 });
+    stderr = fs.openSync(errors, "w", 0o600);
+  } catch {
+    // The gateway starts even without a log folder.
+  }
+  const main = path.join(programFolder, "js", "gateway-host", "main.mjs");
+  const child = spawn(node, [...HOST_FLAGS, main], {
+    detached: true,
+    stdio: ["ignore", "ignore", stderr],
+    env: gatewayEnvironment(env),
+    cwd: programFolder,
+    windowsHide: true,
+  });
+  child.on("error", (error) => onFailed(visible(error.message)));
+  child.on("exit", (code, signal) => {
+    const failed = signal ? CRASHES.has(signal) : code !== 0;
+    if (failed) onFailed(readFailureReason(errors, code, signal));
+  });
+  child.unref();
+  if (stderr !== "ignore") fs.closeSync(stderr);
+}
+
+/**
+ * Who holds the port.
+ * @typedef {"nobody" | "ours" | "other-home" | "foreign" | "silent" | "busy"} PortHolder busy: a gateway,
+ *   of whichever home, that takes no connection just now
+ */
+
+/**
+ * Asks GET / of the port. A gateway needs it on both loopback addresses.
+ * @param {number} port @param {string} homeHash @param {number} patienceMs
+ * @returns {Promise<PortHolder>}
+ */
+export async function probePort(port, homeHash, patienceMs = 1000) {
+  const holder = await probeAddress("127.0.0.1", port, homeHash, patienceMs);
+  return holder === "nobody" ? probeAddress("::1", port, homeHash, patienceMs) : holder;
+}
+
+/** Nobody listens, or this machine has no such address. */
+const UNREACHABLE = [
+  "ECONNREFUSED",
+  "EADDRNOTAVAIL",
+  "EAFNOSUPPORT",
+  "ENETUNREACH",
+  "EHOSTUNREACH",
+];
+
+/**
+ * @param {string} host @param {number} port @param {string} homeHash @param {number} patienceMs
+ * @returns {Promise<PortHolder>}
+ */
+function probeAddress(host, port, homeHash, patienceMs) {
+  return new Promise((resolve) => {
+    const request = http.get({ host, port, path: "/", agent: false }, (response) => {
+      let body = "";
+      response.setEncoding("utf8");
+      response.on("data", (piece) => {
+        body += piece;
+        if (body.length > 4096) request.destroy();
+      });
+      response.on("close", () => settle(readAnswer(body, homeHash, response)));
+    });
+    // The timeout covers the whole response, so a slow trickle also fails.
+    const cancelTimeout = runtimeTimeout(patienceMs, () => {
+      resolve("silent");
+      request.destroy();
+    });
+    /** @param {PortHolder} holder */
+    const settle = (holder) => {
+      cancelTimeout();
+      resolve(holder);
+    };
+    request.on("error", (/** @type {NodeJS.ErrnoException} */ error) =>
+      settle(UNREACHABLE.includes(error.code ?? "") ? "nobody" : "foreign"),
+    );
+  });
+}
+
+/**
+ * @param {string} body @param {string} homeHash @param {http.IncomingMessage} response
+ * @returns {PortHolder}
+ */
+function readAnswer(body, homeHash, { statusCode }) {
+  try {
+    const answer = JSON.parse(body);
+    if (answer.program !== "tap") return "foreign";
+    if (statusCode === 503) return "busy";
+    return answer.home === homeHash ? "ours" : "other-home";
+  } catch {
+    return "foreign";
+  }
+}

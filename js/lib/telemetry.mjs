@@ -1,0 +1,48 @@
+// The variables of OpenTelemetry that concern the export of spans. The gateway host inherits them from the session that
+// starts it, and passes them to its feature host only: headers hold secrets.
+
+const NAMES =
+  /^OTEL_(?:EXPORTER_OTLP_(?:TRACES_)?(?:ENDPOINT|HEADERS|TIMEOUT|PROTOCOL|COMPRESSION|CERTIFICATE|CLIENT_KEY|CLIENT_CERTIFICATE)|SERVICE_NAME|RESOURCE_ATTRIBUTES|SDK_DISABLED|TRACES_EXPORTER)$/;
+/** Of one value, in characters. */
+export const MAX_VARIABLE = 8192;
+
+/**
+ * Those that are set. A value that is too long has one character too many.
+ * @param {NodeJS.ProcessEnv} env @returns {Record<string, string>}
+ */
+export const telemetryVariables = (env) =>
+  Object.fromEntries(
+    Object.entries(env).flatMap(([name, value]) =>
+      value && NAMES.test(name) ? [[name, value.slice(0, MAX_VARIABLE + 1)]] : [],
+    ),
+  );
+
+/** Whether they ask for an export of spans by OTLP. @param {Record<string, string>} variables */
+export function isExportRequested(variables) {
+  const endpoint =
+    variables.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT || variables.OTEL_EXPORTER_OTLP_ENDPOINT;
+  const disabled = variables.OTEL_SDK_DISABLED?.trim().toLowerCase() === "true";
+  const exporters = variables.OTEL_TRACES_EXPORTER?.split(",").map((name) => name.trim());
+  return Boolean(endpoint) && !disabled && (exporters?.includes("otlp") ?? true);
+}
+
+// What a call of a tool records belongs to the trace of that call.
+
+/** @typedef {Record<string, Record<string, (...args: any[]) => Promise<any>>>} Services of a feature */
+
+/**
+ * @param {Services} services
+ * @param {string} [traceparent] of the call, from the gateway, which has checked it
+ * @returns {Services} the same, but what is appended or committed has the trace of the call
+ */
+export function traceRecords(services, traceparent) {
+  const trace = traceparent?.split("-")[1];
+  if (trace === undefined) return services;
+  const { append, commit } = services.records;
+  const records = {
+    ...services.records,
+    append: (/** @type {object} */ record) => append({ trace, ...record }),
+    commit: (/** @type {object} */ record) => commit({ trace, ...record }),
+  };
+  return { ...services, records };
+}

@@ -1,0 +1,29 @@
+// Helpers for thrown values, which may have any type.
+
+/** @param {unknown} thrown @returns {string} as it was said: visible() makes it safe to print */
+export const errorMessage = (thrown) => (thrown instanceof Error ? thrown.message : String(thrown));
+
+// Numbers that come as text.
+
+/**
+ * Decimal digits and nothing else: no blank, no sign, no "1e3", no "0x10".
+ * @param {string | undefined} text @param {number} least @param {number} most
+ * @returns {number | undefined} nothing where it is not such a number
+ */
+export function parseWholeNumber(text, least, most) {
+  if (text === undefined || !/^\d{1,15}$/.test(text)) return undefined;
+  const number = Number(text);
+  return number >= least && number <= most ? number : undefined;
+}
+
+// How deep a value of JSON is nested. JSON.parse reads any depth; JSON.stringify, and what walks through a value, end
+// with the stack.
+
+/** Of a file that was exported: more than what native/base/json.h takes of a plan or an entry in it. */
+export const MAX_JSON_LEVELS = 160;
+
+/** @param {unknown} value @param {number} most levels @returns {boolean} */
+export const isDeeperThan = (value, most) =>
+  typeof value === "object" &&
+  value !== null &&
+  (most === 0 || Object.values(value).some((one) => isDeeperThan(one, most - 1)));

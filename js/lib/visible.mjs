@@ -1,0 +1,165 @@
+// Text from elsewhere, made safe to print: a terminal obeys control characters, and a reader is
+// misled by those that change direction, have no width or are not drawn. They are shown, not obeyed.
+// visible() in native/base/encoding.h does the same.
+
+import { CLASSES } from "./character-classes.mjs";
+
+// Properties of single characters, from the same data as native/base/characters.h.
+
+/** Bits of a class: native/base/characters.h says what they mean. */
+export const HIDDEN = 1;
+export const UNNAMED = 2;
+export const PICTOGRAPH = 4;
+export const JOINS = 8;
+export const MARK = 16;
+
+/** @type {{starts: number[], bits: number[]} | undefined} read with the first character that needs it */
+let table;
+
+function readTable() {
+  /** @type {number[]} */
+  const starts = [];
+  /** @type {number[]} */
+  const bits = [];
+  let at = 0;
+  for (const word of CLASSES.trim().split(/\s/)) {
+    const [distance, value] = word.split(".");
+    at += parseInt(distance, 36);
+    starts.push(at);
+    bits.push(parseInt(value, 36));
+  }
+  return { starts, bits };
+}
+
+/** @param {number} point @returns {number} */
+export function characterClass(point) {
+  table ??= readTable();
+  let [low, high] = [0, table.starts.length];
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if (table.starts[middle] <= point) low = middle;
+    else high = middle;
+  }
+  return table.bits[low];
+}
+
+const PLAIN = /^[ -~]*$/;
+const NON_JOINER = 0x200c;
+const JOINER = 0x200d;
+const TEXT_STYLE = 0xfe0e;
+const EMOJI_STYLE = 0xfe0f;
+const KEYCAP = 0x20e3;
+
+/** @param {number} point */
+const isKey = (point) => (point >= 0x30 && point <= 0x39) || point === 0x23 || point === 0x2a;
+/** @param {string} character */
+const codePoint = (character) => Number(character.codePointAt(0));
+
+/** @param {string} character */
+function escapeCharacter(character) {
+  const digits = codePoint(character).toString(16);
+  return codePoint(character) < 0x80 ? `\\x${digits.padStart(2, "0")}` : `\\u{${digits}}`;
+}
+
+/** @typedef {"" | "pictograph" | "styled" | "key" | "letter"} JoinContext what a joiner may follow */
+
+/** @param {JoinContext} before */
+const isEmoji = (before) => before === "pictograph" || before === "styled";
+
+/** @param {number} point @param {number} bits @param {JoinContext} before @returns {JoinContext} */
+function nextContext(point, bits, before) {
+  if (point >= 0x1f3fb && point <= 0x1f3ff && isEmoji(before)) return "styled";
+  if (bits & MARK && before === "letter") return before;
+  if (bits & PICTOGRAPH) return "pictograph";
+  if (bits & JOINS) return "letter";
+  return isKey(point) ? "key" : "";
+}
+
+/** @param {number} point @param {JoinContext} before @param {number | undefined} next */
+function joinsNext(point, before, next) {
+  if (next === undefined) return false;
+  if (point === EMOJI_STYLE) return before === "key" && next === KEYCAP;
+  if (point !== JOINER && point !== NON_JOINER) return false;
+  const bits = characterClass(next);
+  if (bits & HIDDEN) return false;
+  if (before === "letter") return (bits & JOINS) !== 0;
+  return isEmoji(before) && point === JOINER && (bits & PICTOGRAPH) !== 0;
+}
+
+/**
+ * @param {string} text @param {(character: string) => string} escape a hidden character
+ * @returns {string} joiners and selectors stay within an emoji or a word that needs them
+ */
+export function escapeHidden(text, escape) {
+  if (PLAIN.test(text)) return text;
+  const characters = [...text];
+  /** @type {JoinContext} */
+  let before = "";
+  let shown = "";
+  for (const [index, character] of characters.entries()) {
+    const point = codePoint(character);
+    const bits = characterClass(point);
+    if ((bits & HIDDEN) === 0) {
+      shown += character;
+      before = nextContext(point, bits, before);
+      continue;
+    }
+    const styles = before === "pictograph" && (point === EMOJI_STYLE || point === TEXT_STYLE);
+    const joins = joinsNext(point, before, characters[index + 1]?.codePointAt(0));
+    shown += styles || joins ? character : escape(character);
+    before = styles ? "styled" : "";
+  }
+  return shown;
+}
+
+/** @param {string} text @returns {string} one line */
+export const visible = (text) => escapeHidden(text, escapeCharacter);
+
+/** The same for a text of several lines, which stay lines. @param {string} text */
+export const visibleLines = (text) => text.split("\n").map(visible).join("\n");
+
+/** The name cannot end the quotes. @param {string} name */
+export const wrapInQuotes = (name) => `"${name.replace(/["\\]/g, "\\$&")}"`;
+
+/**
+ * A name in a line that goes on behind it: in quotes where it could pass for the rest of the line, or for two
+ * names. native/base/names.h does the same.
+ * @param {string} name
+ */
+export const inLine = (name) => (/^[A-Za-z0-9._-]+$/.test(name) ? name : wrapInQuotes(name));
+
+/**
+ * Why it is no name: native/base/names.h says more.
+ * @param {string} name @returns {string} to follow "expected"; empty: it is one
+ */
+export function nameProblem(name) {
+  const bad = [...name].map(codePoint).find((point) => characterClass(point) & UNNAMED);
+  if (bad !== undefined) {
+    const code = bad.toString(16).toUpperCase().padStart(4, "0");
+    return `a name of plain, visible characters, found U+${code}`;
+  }
+  if (/^ | $| {2}/.test(name)) {
+    return "a name without spaces at its ends or in a row";
+  }
+  if (name === "") return "a name that is not empty";
+  if (name.split(" ").some((word) => characterClass(codePoint(word)) & MARK)) {
+    return "a name with no combining mark at the front of a word";
+  }
+  return "";
+}
+
+/** Bounded, and says by how much it was cut. @param {string} text @param {number} max */
+export function shortenText(text, max) {
+  return text.length <= max ? text : `${text.slice(0, max)}… (${text.length - max} more)`;
+}
+
+/**
+ * A word as a shell takes it, so that a line can be copied; also what keeps the borders between
+ * arguments visible.
+ * @param {string} word
+ */
+export function quoteWord(word, platform = process.platform) {
+  if (/^[\w@%+=:,./-]+$/.test(word)) return word;
+  if (platform === "win32") return `"${word.replaceAll('"', '""')}"`;
+  return `'${word.replaceAll("'", "'\\''")}'`;
+}

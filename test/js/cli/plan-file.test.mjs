@@ -1,0 +1,75 @@
+// The file of a plan that copilot-tap plan reads.
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import fs from "node:fs";
+import path from "node:path";
+import { test } from "node:test";
+import { readExport, readPlan } from "../../../js/cli/plan/plan-file.mjs";
+import { cpuMs } from "../../support/cost.mjs";
+import { temporaryFolder } from "../../support/temporary.mjs";
+import { PATIENCE_MS } from "../../support/wait.mjs";
+
+/** @param {import("node:test").TestContext} t @param {string} [text] of the file */
+function place(t, text, name = "plan.yaml") {
+  const file = path.join(temporaryFolder(t), name);
+  if (text !== undefined) fs.writeFileSync(file, text);
+  return file;
+}
+
+test("what is not a regular file is refused at once", { timeout: PATIENCE_MS }, async (t) => {
+  const pipe = place(t);
+  execFileSync("mkfifo", [pipe]);
+  for (const file of [pipe, path.dirname(pipe), "/dev/zero"]) {
+    await assert.rejects(readPlan(file), { code: "INVALID_PLAN", message: /not a regular file/ });
+  }
+  await assert.rejects(readPlan(`${pipe}.json`), { message: /there is no such file/ });
+});
+
+test("what is larger than a plan may be is not parsed", { timeout: PATIENCE_MS }, async (t) => {
+  const file = place(t, "");
+  fs.truncateSync(file, 16 * 1024 * 1024 + 1);
+  await assert.rejects(readPlan(file), { code: "INVALID_PLAN", message: /larger than 16 MB/ });
+  const yaml = place(t, "- one\n".repeat(500_000));
+  const message = /it is not JSON \(.*\), and as YAML it may have 2 MB/;
+  await assert.rejects(readPlan(yaml), { code: "INVALID_PLAN", message });
+});
+
+test("JSON is not left to the parser of YAML, which takes seconds for it", async (t) => {
+  const nodes = Array.from({ length: 40_000 }, (_, at) => ({ id: `n${at}`, work: "true # work" }));
+  const file = place(t, JSON.stringify({ name: "large", nodes }), "plan.json");
+  const before = cpuMs();
+  assert.equal(/** @type {any} */ (await readPlan(file)).nodes.length, 40_000);
+  assert.ok(cpuMs() - before < 1500, "a second");
+});
+
+test("YAML is read, and a mistake in it has its place", async (t) => {
+  assert.deepEqual(await readPlan(place(t, "name: one\nnodes: []\n")), { name: "one", nodes: [] });
+  await assert.rejects(readPlan(place(t, "name: [one")), { message: /plan\.yaml: .*line 1/ });
+  await assert.rejects(readPlan(place(t, '{"name": "one",,}')), { code: "INVALID_PLAN" });
+  await assert.rejects(readPlan(place(t, '{"name": "one", "name": "two"}')), { message: /unique/ });
+  await assert.rejects(readPlan(place(t, "[]")), { message: /expected a plan/ });
+});
+
+test("a .json file that is not JSON is told so, and a mistake of YAML ends without a colon", async (t) => {
+  const json = (/** @type {string} */ text) => readPlan(place(t, text, "plan.json"));
+  await assert.rejects(json('{"name":"x",\n'), {
+    message: /plan\.json: it is not JSON: .* line 2,? column 1\b/,
+  });
+  await assert.rejects(json('{\n"name": [x}'), { message: /plan\.json: it is not JSON: .*x/ });
+  await assert.rejects(json('{"name": "one", "name": "two"}'), { message: /unique.*\d$/ });
+  assert.deepEqual(await json('\ufeff{"name":"x"}'), { name: "x" });
+  await assert.rejects(readPlan(place(t, "name: [one")), { message: /line 1, column \d+$/ });
+});
+
+test("an export that is not there, is no file or no JSON is refused in words", (t) => {
+  const file = place(t, '{"planId":', "export.json");
+  const code = "INVALID_EXPORT";
+  assert.throws(() => readExport(`${file}.gone`), {
+    code,
+    message: /gone: there is no such file$/,
+  });
+  assert.throws(() => readExport(path.dirname(file)), { code, message: /not a regular file$/ });
+  assert.throws(() => readExport(file), { code, message: /export\.json: it is not JSON: / });
+  assert.throws(() => readExport(place(t, "[]", "list.json")), { code, message: /an object$/ });
+});

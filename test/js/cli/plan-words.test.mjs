@@ -1,0 +1,62 @@
+// What copilot-tap plan says at the end of a plan and of a cancel, without a gateway.
+
+import assert from "node:assert/strict";
+import { Writable } from "node:stream";
+import { test } from "node:test";
+import stringWidth from "string-width";
+import { printFailures } from "../../../js/cli/plan/follow.mjs";
+import { listNotes } from "../../../js/cli/plan/format.mjs";
+import { Output } from "../../../js/views/output.mjs";
+
+/** An output whose lines are kept. @param {number} [columns] */
+function kept(columns) {
+  /** @type {string[]} */
+  const said = [];
+  const out = new Writable({
+    write(chunk, _encoding, done) {
+      said.push(String(chunk));
+      done();
+    },
+  });
+  return {
+    output: new Output({}, { out, columns, env: {} }),
+    lines: () => said.join("").split("\n"),
+  };
+}
+
+test("what failed nodes printed last has lines that a terminal has room for", async () => {
+  const text = `short\n${"\t漢字 and more ".repeat(100)}\n${"\u001b[2J".repeat(90)}\n`;
+  const plan = /** @type {any} */ ({
+    planId: "p12345678",
+    nodes: [{ id: "a", status: "failed", phase: "work", error: "it ended" }],
+  });
+  for (const [columns, most] of [
+    [80, 80],
+    [undefined, 160],
+  ]) {
+    const { output, lines } = kept(columns);
+    await printFailures(async () => ({ text }), output, plan);
+    const [head, ...rest] = lines();
+    assert.equal(head, "a printed last:");
+    assert.equal(rest[0], "  short");
+    assert.match(rest[1], /^ {2} {4}漢字 and more .*…$/);
+    assert.match(rest[2], /^ {2}\\x1b\[2J.*…$/);
+    for (const line of rest) assert.ok(stringWidth(line) <= Number(most), line);
+    assert.equal(rest[3], "  all of it: copilot-tap plan logs p12345678/a");
+  }
+});
+
+test("pairs of nodes that change the same are named, and how many more there are", () => {
+  const plan = /** @type {any} */ ({ planId: "p1", nodes: [] });
+  const overlaps = [{ node: "a", other: "b", files: ["x.txt"] }];
+  const named = "a and b change the same: x.txt";
+  assert.deepEqual(listNotes(plan), []);
+  assert.deepEqual(listNotes({ ...plan, overlaps }), [named]);
+  assert.deepEqual(listNotes({ ...plan, overlaps, moreOverlaps: 1 }), [
+    named,
+    "files in common: 1 more pair of nodes",
+  ]);
+  assert.deepEqual(listNotes({ ...plan, moreOverlaps: 7 }), [
+    "files in common: 7 more pairs of nodes",
+  ]);
+});

@@ -1,0 +1,97 @@
+// The manual of the host's methods (docs/session-link.md) is complete, and they keep to whom they are for.
+
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import path from "node:path";
+import { test } from "node:test";
+import { openControl } from "../../../js/link/control.mjs";
+import { programFolder } from "../../../js/lib/paths.mjs";
+import { LocalHost } from "../../support/local-host.mjs";
+import { Host } from "../../support/test-host.mjs";
+
+const manual = fs.readFileSync(path.join(programFolder, "docs", "session-link.md"), "utf8");
+
+/** The sections of the manual, by method. */
+const sections = new Map(
+  manual.split(/^#+ /m).flatMap((section) => {
+    const [title] = section.split("\n", 1);
+    const names = title.split(" and ");
+    const isMethod = names.every((name) =>
+      /^(emitters|gateway|features|holds|host|plans|records|sessions)\.\w+$/.test(name),
+    );
+    return isMethod ? names.map((name) => /** @type {const} */ ([name, section])) : [];
+  }),
+);
+sections.delete("host.request");
+sections.delete("host.result");
+
+test("every method of the host is in the manual, and no other", async (t) => {
+  const host = await LocalHost.elected(t);
+  const control = await openControl(host.files);
+  t.after(() => control.close());
+  const { message } = await control.request("nothing", {}).catch((error) => error);
+  const methods = message.split("there are: ")[1].split(", ");
+  assert.deepEqual([...sections.keys()].sort(), methods);
+});
+
+test("what only a feature may ask is denied to the command", async (t) => {
+  const host = await LocalHost.elected(t);
+  const control = await openControl(host.files);
+  t.after(() => control.close());
+  const ofFeatures = [...sections].filter(([, section]) => /\n\nFor a feature: /.test(section));
+  assert.equal(ofFeatures.length, 13);
+  for (const [method] of ofFeatures) {
+    const { code } = await control.request(method, {}).catch((error) => error);
+    assert.equal(code, "DENIED", method);
+  }
+});
+
+test("what only the user may ask is denied to a feature", async () => {
+  const { HostRequests } = await import("../../../js/gateway-host/requests.mjs");
+  const { serveFeatureRequests } = await import("../../../js/gateway-host/requests.mjs");
+  const { HostRecords } = await import("../../../js/gateway-host/records.mjs");
+  const requests = new HostRequests();
+  const parts = /** @type {any} */ ({
+    files: { home: "/h", records: "/h/records" },
+    gateway: {},
+    log() {},
+    requests,
+  });
+  new HostRecords(parts);
+  serveFeatureRequests(requests, parts);
+  const ofUsers = [...sections].filter(([, section]) => /\n\nFor the user[.:]/.test(section));
+  assert.equal(ofUsers.length, 5);
+  for (const [method] of ofUsers) {
+    const answer = await requests.answer({ method, params: "{}", from: "feature" });
+    assert.equal(JSON.parse(answer).error.code, "DENIED", method);
+  }
+});
+
+test("plans are a person's in a folder where no session is named; other commands need one", async (t) => {
+  const host = await Host.elected(t);
+  const control = await openControl(host.files);
+  t.after(() => control.close());
+  const asked = { name: "tap-plan", arguments: '{"do":"list_copilot_plans"}' };
+  const { text } = await control.request("features.command", { ...asked, cwd: host.files.home });
+  assert.deepEqual(JSON.parse(text), { answer: { plans: [] } });
+  for (const wrong of [
+    {},
+    { cwd: "src" },
+    { cwd: "/", session: "" },
+    { cwd: "/", name: "tap-goal" },
+    { cwd: "/", patienceMs: 0 },
+    { cwd: "/", patienceMs: 3_600_001 },
+    { cwd: "/", patienceMs: "long" },
+  ]) {
+    const { code } = await control
+      .request("features.command", { ...asked, ...wrong })
+      .catch((error) => error);
+    assert.equal(code, "INVALID", JSON.stringify(wrong));
+  }
+  const { pid } = (await control.request("features.report", {})).host;
+  process.kill(pid, "SIGSTOP");
+  const late = { ...asked, cwd: host.files.home, patienceMs: 50 };
+  const { message } = await control.request("features.command", late).catch((error) => error);
+  process.kill(pid, "SIGCONT");
+  assert.match(message, /has not answered within 0\.05 s; what was asked may go on/);
+});

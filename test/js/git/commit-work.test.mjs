@@ -1,0 +1,347 @@
+// The commit of an attempt: once, of everything that is the agent's, by the user's hooks.
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import fs from "node:fs";
+import path from "node:path";
+import { test } from "node:test";
+import { copyUntrackedFiles } from "../../../js/git/copy-untracked.mjs";
+import { changesBetween, diffBetween, linesBetween } from "../../../js/git/merge.mjs";
+import { commitWork, withTrailer, diffWorktree } from "../../../js/git/commit-work.mjs";
+import { WorktreePool } from "../../../js/git/worktree-pool.mjs";
+import { commit, commitOn, filesOf, git, gitWorks, makeRepository, write } from "./rig.mjs";
+
+const posix = { skip: process.platform === "win32" && "needs a shell script" };
+const REF = "refs/tap/p/n/1";
+
+/** @param {string} root @param {string} name @param {string} script */
+function setHook(root, name, script) {
+  const file = path.join(root, ".git", "hooks", name);
+  fs.writeFileSync(file, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+}
+
+test("changed, new and deleted files are committed with the message and its trailer, and have a ref", async (t) => {
+  const { root, repository, worktrees, wanted, first } = await makeRepository(t);
+  const made = await worktrees.add(wanted());
+  write(made.path, { "a.txt": "2\n", "new/file.txt": "x\n" });
+  fs.rmSync(path.join(made.path, "b.txt"));
+  const done = await commitWork(repository, made, {
+    message: "Split the lexer\n\n# not a comment",
+  });
+  assert.equal(done.made, true);
+  assert.deepEqual(
+    done.changes.map(({ path: one, kind }) => `${kind} ${one}`),
+    [...["M a.txt", "D b.txt", "A new/file.txt"]],
+  );
+  assert.equal(git(root, "rev-parse", REF), done.commit);
+  assert.equal(git(root, "rev-parse", `${REF}^`), first);
+  const text = git(root, "log", "-1", "--format=%B", REF);
+  assert.equal(text.trim(), "Split the lexer\n\n# not a comment\n\nPlan-Node: p/n/1");
+  assert.deepEqual(filesOf(root, REF), { "a.txt": "2\n", "new/file.txt": "x\n" });
+});
+
+test("a second call finds the commit, whatever happened after it", async (t) => {
+  const { root, repository, worktrees, wanted } = await makeRepository(t);
+  const made = await worktrees.add(wanted());
+  write(made.path, { "a.txt": "2\n" });
+  const { commit: at, changes } = await commitWork(repository, made, { message: "m" });
+  const same = { commit: at, made: false, changes };
+  write(made.path, { "a.txt": "3\n" });
+  assert.deepEqual(await commitWork(repository, made, { message: "m" }), same);
+  git(root, "update-ref", "-d", REF); // killed before the commit had its ref
+  assert.deepEqual(await commitWork(repository, made, { message: "m" }), same);
+  assert.equal(git(root, "rev-parse", REF), at);
+});
+
+test("where nothing was changed there is no commit and no ref", async (t) => {
+  const { root, repository, worktrees, wanted, first } = await makeRepository(t);
+  const made = await worktrees.add(wanted());
+  const done = await commitWork(repository, made, { message: "m" });
+  assert.deepEqual(done, { commit: first, made: false, changes: [] });
+  assert.equal(gitWorks(root, "rev-parse", "--verify", "--quiet", REF), false);
+});
+
+test("evidence and what was brought are not committed, whether ignored or not, nor where the agent has added them", async (t) => {
+  const { root, repository, worktrees, wanted, first } = await makeRepository(t, {
+    untouched: false,
+  });
+  write(root, { ".env": "KEY=1\n", "a[b]/c": "x\n" });
+  const evidence = { ".orchestrator/evidence/n.json": "{}" };
+  for (const [node, ignored] of /** @type {const} */ ([
+    ["n1", ""],
+    ["n2", ".env\n.orchestrator\n"],
+  ])) {
+    const made = await worktrees.add(wanted(node));
+    await copyUntrackedFiles(root, made, { copy: [".env", "a[b]"] });
+    write(made.path, {
+      ...evidence,
+      "work.txt": "w\n",
+      ".gitignore": ignored,
+      "a/not": "brought\n",
+    });
+    const { changes } = await commitWork(repository, made, { message: "m" });
+    assert.deepEqual(
+      changes.map((change) => change.path),
+      [".gitignore", "a/not", "work.txt"],
+    );
+  }
+  const made = await worktrees.add(wanted("n3"));
+  commit(made.path, { ...evidence, "work.txt": "w\n" }, "the agent's own");
+  const own = await commitWork(repository, made, { message: "m" });
+  assert.deepEqual(
+    own.changes.map((change) => change.path),
+    ["work.txt"],
+  );
+  assert.equal(git(root, "rev-list", "--count", `${first}..${own.commit}`), "2");
+});
+
+test("commits that the agent made itself are the work", async (t) => {
+  const { root, repository, worktrees, wanted } = await makeRepository(t);
+  const made = await worktrees.add(wanted());
+  git(made.path, "checkout", "--quiet", "-b", "agents-own");
+  const head = commit(made.path, { "a.txt": "2\n" });
+  const done = await commitWork(repository, made, { message: "m" });
+  assert.deepEqual([done.commit, done.made, done.changes.length], [head, false, 1]);
+  assert.equal(git(root, "rev-parse", REF), head);
+});
+
+test("the user's hooks run, and see neither tokens nor another repository", posix, async (t) => {
+  const { root, repository, worktrees, wanted } = await makeRepository(t);
+  setHook(
+    root,
+    "pre-commit",
+    'env > "$PWD/seen.txt"; git add seen.txt; git rev-parse --show-toplevel > top.txt; git add top.txt',
+  );
+  process.env.GITHUB_TOKEN = "secret";
+  t.after(() => delete process.env.GITHUB_TOKEN);
+  const made = await worktrees.add(wanted());
+  write(made.path, { "a.txt": "2\n" });
+  const { commit: at } = await commitWork(repository, made, { message: "m", env: { CI: "1" } });
+  const files = filesOf(root, at);
+  assert.equal(files["top.txt"].trim(), made.path, "what a hook adds is in the commit");
+  assert.match(files["seen.txt"], /^CI=1$/m);
+  assert.doesNotMatch(files["seen.txt"], /secret/);
+});
+
+test("a hook that refuses is quoted; without hooks the commit is made", posix, async (t) => {
+  const { root, repository, worktrees, wanted } = await makeRepository(t);
+  setHook(root, "pre-commit", "echo 'lint: a.txt is ugly' >&2; exit 1");
+  const made = await worktrees.add(wanted());
+  write(made.path, { "a.txt": "2\n" });
+  const refused = commitWork(repository, made, { message: "m" });
+  await assert.rejects(refused, { code: "HOOK_FAILED", message: /lint: a\.txt is ugly/ });
+  assert.equal(gitWorks(root, "rev-parse", "--verify", "--quiet", REF), false);
+  const { made: isMade } = await commitWork(repository, made, { message: "m", hooks: false });
+  assert.equal(isMade, true);
+});
+
+test(
+  "a hook that hangs is ended with what it has started, and the commit can be tried again",
+  posix,
+  async (t) => {
+    const { root, repository, worktrees, wanted } = await makeRepository(t);
+    setHook(root, "pre-commit", "sleep 300 & wait");
+    const made = await worktrees.add(wanted());
+    write(made.path, { "a.txt": "2\n" });
+    const hung = commitWork(repository, made, { message: "m", timeoutMs: 300 });
+    await assert.rejects(hung, { code: "TIMEOUT", message: /ended after 0\.3 s: a hook/ });
+    fs.rmSync(path.join(root, ".git", "hooks", "pre-commit"));
+    assert.equal((await commitWork(repository, made, { message: "m" })).made, true);
+  },
+);
+
+test("a hook that edits the message cannot make the commit be lost", posix, async (t) => {
+  const { root, repository, worktrees, wanted } = await makeRepository(t);
+  setHook(root, "commit-msg", 'echo "other words" > "$1"');
+  const made = await worktrees.add(wanted());
+  write(made.path, { "a.txt": "2\n" });
+  const { commit: at } = await commitWork(repository, made, { message: "m" });
+  git(root, "update-ref", "-d", REF);
+  assert.equal((await commitWork(repository, made, { message: "m" })).commit, at);
+});
+
+test("a repository inside the worktree is refused: a commit would not have its files", async (t) => {
+  const { repository, worktrees, wanted } = await makeRepository(t);
+  const made = await worktrees.add(wanted());
+  const inner = path.join(made.path, "inner");
+  fs.mkdirSync(inner);
+  git(inner, "init", "--quiet");
+  commit(inner, { file: "x" });
+  const run = commitWork(repository, made, { message: "m" });
+  await assert.rejects(run, { code: "NESTED_REPOSITORY", message: /"inner"/ });
+});
+
+test("a worktree whose .git was deleted is not committed into the user's checkout", async (t) => {
+  const { repository, worktrees, wanted } = await makeRepository(t);
+  const made = await worktrees.add(wanted());
+  fs.rmSync(path.join(made.path, ".git"));
+  await assert.rejects(commitWork(repository, made, { message: "m" }), { code: "BROKEN_WORKTREE" });
+});
+
+test("without a name and an address git says what to set", posix, async (t) => {
+  const { root, repository, worktrees, wanted } = await makeRepository(t, { untouched: false });
+  git(root, "config", "user.useConfigOnly", "true");
+  const home = process.env.HOME;
+  const made = await worktrees.add(wanted());
+  write(made.path, { "a.txt": "2\n" });
+  process.env.HOME = "/nonexistent";
+  t.after(() => (process.env.HOME = home));
+  const run = commitWork(repository, made, { message: "m" });
+  await assert.rejects(run, { code: "NO_IDENTITY", message: /user\.email/ });
+});
+
+test("a message has one trailer of ours, among other trailers where there are some", () => {
+  const of = { plan: "p", node: "n", attempt: 2 };
+  assert.equal(withTrailer("Do it", of), "Do it\n\nPlan-Node: p/n/2\n");
+  const signed = "Do it\n\nSigned-off-by: A <a@b>\nPlan-Node: other/x/1";
+  assert.equal(withTrailer(signed, of), "Do it\n\nSigned-off-by: A <a@b>\nPlan-Node: p/n/2\n");
+  assert.equal(withTrailer("Plan-Node: x", of), "Work\n\nPlan-Node: p/n/2\n");
+});
+
+test("line ends by attributes, and names that differ only in case, are committed as git does it", async (t) => {
+  const { root, repository, worktrees, wanted } = await makeRepository(t, {
+    files: { ".gitattributes": "*.txt text eol=lf\n", "Readme.txt": "x\n" },
+  });
+  const made = await worktrees.add(wanted());
+  write(made.path, { "crlf.txt": "1\r\n2\r\n" });
+  git(made.path, "mv", "-f", "Readme.txt", "README.txt");
+  const { commit: at } = await commitWork(repository, made, { message: "m" });
+  const names = Object.keys(filesOf(root, at));
+  assert.deepEqual(names, [".gitattributes", "README.txt", "crlf.txt"]);
+  assert.equal(git(root, "show", `${at}:crlf.txt`), "1\n2");
+});
+
+test("lines and text of a difference are counted and bounded", async (t) => {
+  const { root, repository, first } = await makeRepository(t);
+  const at = commitOn(root, [first], {
+    "a.txt": "a\nmore\n",
+    "b.txt": null,
+    "c\td.txt": "b\n",
+    bin: "\0\x01",
+  });
+  const { files, insertions, deletions } = await linesBetween(repository, first, at);
+  assert.deepEqual([insertions, deletions], [1, 0]);
+  assert.deepEqual(
+    files.map(({ path: one, from, binary }) => [one, from, binary]),
+    [
+      ["a.txt", undefined, false],
+      ["bin", undefined, true],
+      ["c\td.txt", "b.txt", false],
+    ],
+  );
+  const whole = await diffBetween(repository, first, at);
+  assert.match(whole.text, /^\+more$/m);
+  assert.equal(whole.cut, false);
+  const cut = await diffBetween(repository, first, at, { mostBytes: 50 });
+  assert.deepEqual([cut.text.length, cut.cut], [50, true]);
+  assert.deepEqual(await changesBetween(repository, first, first), []);
+  await assert.rejects(diffBetween(repository, "--output=x", at), { code: "INVALID" });
+});
+
+test("what is in a worktree is told before it is committed, and nothing of it is changed by that", async (t) => {
+  const { root, repository, worktrees, wanted, first } = await makeRepository(t);
+  const made = await worktrees.add(wanted());
+  const look = async () => (await diffWorktree(repository, made)).text;
+  assert.equal(await look(), "");
+  git(made.path, "rm", "--quiet", "b.txt");
+  write(made.path, { "a.txt": "2\n", "new.txt": "new\n", ".gitignore": "out\n" });
+  write(made.path, { out: "x\n", ".orchestrator/evidence/n.json": "{}" });
+  const before = git(made.path, "status", "--porcelain", "--ignored");
+  // The count alone: what the objects take on the disk is settled by the file system, later.
+  const objects = () => git(root, "count-objects").split(",")[0];
+  const countBefore = objects();
+  const text = await look();
+  for (const part of [/a\.txt\n[^]*-a\n\+2\n/, /new\.txt\nnew file/, /b\.txt\ndeleted file/]) {
+    assert.match(text, part);
+  }
+  assert.doesNotMatch(text, /b\/out|evidence/);
+  assert.equal(git(made.path, "status", "--porcelain", "--ignored"), before);
+  assert.equal(objects(), countBefore);
+  git(made.path, "commit", "--quiet", "--all", "--message=mine");
+  assert.match(await look(), /a\.txt\n[^]*-a\n\+2\n/, "the agent's own commits are its work");
+  const { cut } = await diffWorktree(repository, made, { mostBytes: 20 });
+  assert.deepEqual([cut, made.commit], [true, first]);
+  assert.deepEqual(
+    fs.readdirSync(made.admin).filter((name) => name.startsWith("tap-diff")),
+    [],
+  );
+});
+
+test("a branch that the work has checked out is not moved by the commit, and is free afterwards", async (t) => {
+  const { root, repository, worktrees, wanted, first } = await makeRepository(t);
+  const users = commitOn(root, [first], { "b.txt": "the user's\n" });
+  git(root, "branch", "develop", users);
+  const made = await worktrees.add(wanted());
+  git(made.path, "checkout", "--quiet", "develop");
+  write(made.path, { "a.txt": "2\n" });
+  const done = await commitWork(repository, made, { message: "m" });
+  assert.equal(git(root, "rev-parse", "develop"), users);
+  assert.equal(git(root, "rev-parse", `${REF}^`), users, "with all before it");
+  assert.deepEqual([done.made, git(made.path, "branch", "--show-current")], [true, ""]);
+  assert.equal(git(root, "rev-parse", REF), done.commit);
+});
+
+test("a worktree that is given back keeps no branch checked out", async (t) => {
+  const { root, worktrees, wanted } = await makeRepository(t);
+  git(root, "branch", "develop");
+  const pool = new WorktreePool(worktrees, { most: 1 });
+  const made = await pool.acquire(wanted());
+  git(made.path, "checkout", "--quiet", "develop");
+  assert.equal((await pool.release(made)).pooled, true);
+  git(
+    root,
+    "worktree",
+    "add",
+    "--quiet",
+    path.join(root, "..", `${path.basename(root)}-d`),
+    "develop",
+  );
+  t.after(() => fs.rmSync(`${root}-d`, { recursive: true, force: true }));
+});
+
+test("work that ends within a merge is not committed: its conflicts are named", async (t) => {
+  const { root, repository, worktrees, wanted, first } = await makeRepository(t);
+  const other = commitOn(root, [first], { "a.txt": "theirs\n" });
+  const made = await worktrees.add(wanted());
+  commit(made.path, { "a.txt": "ours\n" });
+  const head = git(made.path, "rev-parse", "HEAD");
+  assert.equal(gitWorks(made.path, "merge", other), false);
+  const message =
+    /within a merge: "a\.txt" has conflicts\. Let it resolve them and git add the files/;
+  const committing = () => commitWork(repository, made, { message: "m" });
+  await assert.rejects(committing(), { code: "UNMERGED", message });
+  assert.equal(git(made.path, "rev-parse", "HEAD"), head);
+  write(made.path, { "a.txt": "both\n" });
+  git(made.path, "add", "a.txt");
+  const { commit: at } = await committing();
+  assert.deepEqual(
+    [git(root, "show", `${at}:a.txt`), git(root, "rev-parse", `${at}^2`)],
+    ["both", other],
+  );
+});
+
+test("a log of HEAD that is a pipe fails the commit at once", posix, async (t) => {
+  const { repository, worktrees, wanted } = await makeRepository(t);
+  const made = await worktrees.add(wanted());
+  write(made.path, { "a.txt": "2\n" });
+  const log = path.join(made.admin, "logs", "HEAD");
+  fs.rmSync(log, { force: true });
+  execFileSync("mkfifo", [log]);
+  const committing = commitWork(repository, made, { message: "m" });
+  await assert.rejects(committing, { code: "BROKEN_WORKTREE", message: /is no regular file/ });
+});
+
+test("what work writes outside of a sparse checkout is committed, and what is left out of it stays", async (t) => {
+  const files = { "in/a": "a\n", "out/b": "b\n", "out/c": "c\n" };
+  const { root, repository, worktrees, wanted } = await makeRepository(t, {
+    ...{ files, untouched: false },
+  });
+  git(root, "sparse-checkout", "set", "in");
+  const worktree = await worktrees.add(wanted());
+  assert.deepEqual(fs.readdirSync(worktree.path).sort(), [".git", "in"]);
+  write(worktree.path, { "in/new": "1\n", "out/b": "2\n", "out/new": "3\n" });
+  assert.match((await diffWorktree(repository, worktree)).text, /out\/new/);
+  const { commit: made } = await commitWork(repository, worktree, { message: "work" });
+  const names = git(root, "diff", "--name-status", `${made}~`, made).split("\n");
+  assert.deepEqual(names, ["A\tin/new", "M\tout/b", "A\tout/new"]);
+});

@@ -1,0 +1,44 @@
+// Names of variables that no command is given.
+
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import path from "node:path";
+import { test } from "node:test";
+import { programFolder } from "../../../js/lib/paths.mjs";
+import { REFUSED_VARIABLES, refusalReason } from "../../../js/lib/refused-variables.mjs";
+
+test("what makes a program run more than its command says is refused, in any case", () => {
+  for (const name of [
+    ...["PATH", "Path", "NODE_OPTIONS", "LD_PRELOAD", "LD_LIBRARY_PATH", "DYLD_INSERT_LIBRARIES"],
+    ...["BASH_ENV", "ENV", "GIT_SSH_COMMAND", "GIT_CONFIG_COUNT", "GIT_CONFIG_KEY_0"],
+    ...["GIT_TRACE2_EVENT", "RSYNC_RSH", "TAR_OPTIONS", "PYTEST_ADDOPTS", "OPENSSL_CONF", "PSQLRC"],
+    ...["npm_config_script_shell", "CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER"],
+  ]) {
+    assert.notEqual(refusalReason(name), "", name);
+  }
+});
+
+test("other variables are given", () => {
+  for (const name of [
+    ...[
+      "PORT",
+      "NODE_ENV",
+      "PYTHONUNBUFFERED",
+      "GIT_TERMINAL_PROMPT",
+      "CI",
+      "MY_PATH",
+      "ENVIRONMENT",
+    ],
+    ...["LDFLAGS", "XPATH", "PATHS", "CARGO_TERM_COLOR", "TZ", "LC_ALL", ""],
+  ]) {
+    assert.equal(refusalReason(name), "", name);
+  }
+});
+
+test("docs/emitters.md has the table", () => {
+  const page = fs.readFileSync(path.join(programFolder, "docs", "emitters.md"), "utf8");
+  for (const [why, names] of REFUSED_VARIABLES) {
+    const shown = names.split(" ").map((name) => `\`${name}\``);
+    assert.ok(page.includes(`| ${why} | ${shown.join(" ")} |`), why);
+  }
+});
