@@ -19,6 +19,7 @@
       'uv/deadline.cc',
       'uv/file_reads.cc',
       'uv/files.cc',
+      'uv/flush_scheduler.cc',
       'uv/link_socket.cc',
       'uv/listeners.cc',
       'uv/peer_pid.cc',
@@ -29,7 +30,6 @@
       'uv/server_unread.cc',
       'uv/session_port.cc',
       'uv/stream.cc',
-      'uv/turn_end.cc',
     ],
   },
   'target_defaults': {

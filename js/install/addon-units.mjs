@@ -19,7 +19,7 @@ const HOT = [
   /^gateway\/core\/(provider_inputs|session_inputs)\./,
   /^gateway\/hooks\/fence\./,
   /^gateway\/registry\/(providers|party|tool_names)\./,
-  /^uv\/(server|stream|provider_socket|link_socket|session_port|turn_end)\./,
+  /^uv\/(server|stream|provider_socket|link_socket|session_port|flush_scheduler)\./,
   /^addon\/(session_class|strings)\./,
 ];
 

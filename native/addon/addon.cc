@@ -36,7 +36,7 @@ Napi::Array limitTable(Napi::Env env) {
     row.Set("name", text(env, limit.name));
     row.Set("value", Napi::Number::New(env, static_cast<double>(limit.value)));
     row.Set("least", Napi::Number::New(env, static_cast<double>(limit.least)));
-    row.Set("most", Napi::Number::New(env, static_cast<double>(mostOf(limit))));
+    row.Set("most", Napi::Number::New(env, static_cast<double>(maxOverride(limit))));
     row.Set("unit", text(env, limit.unit));
     row.Set("env", text(env, limit.env));
     row.Set("why", text(env, limit.why));

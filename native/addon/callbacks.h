@@ -54,7 +54,7 @@ class Callback {
   }
   void operator()(std::span<const napi_value> arguments) { (void)call(arguments); }
   // Whether it returns true.
-  [[nodiscard]] bool asks(std::initializer_list<napi_value> arguments) {
+  [[nodiscard]] bool callPredicate(std::initializer_list<napi_value> arguments) {
     const Napi::Value answer = call(std::span(arguments.begin(), arguments.size()));
     return !answer.IsEmpty() && answer.IsBoolean() && answer.As<Napi::Boolean>().Value();
   }

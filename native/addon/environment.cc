@@ -6,7 +6,7 @@
 
 namespace tap::addon {
 
-uv_loop_t* loopOf(Napi::Env env) {
+uv_loop_t* eventLoop(Napi::Env env) {
   uv_loop_t* loop = nullptr;
   napi_get_uv_event_loop(env, &loop);
   return loop;

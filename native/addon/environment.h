@@ -14,7 +14,7 @@
 
 namespace tap::addon {
 
-[[nodiscard]] uv_loop_t* loopOf(Napi::Env env);
+[[nodiscard]] uv_loop_t* eventLoop(Napi::Env env);
 
 // The limits in force in this process; see Limits::withOverrides.
 [[nodiscard]] Limits limitsFromEnvironment(std::vector<std::string>& complaints);

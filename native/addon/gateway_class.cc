@@ -38,7 +38,7 @@ const char* levelName(protocol::LogLevel level) {
   return "error";
 }
 
-std::optional<protocol::LogLevel> levelOf(std::string_view name) {
+std::optional<protocol::LogLevel> parseLevel(std::string_view name) {
   using protocol::LogLevel;
   for (const LogLevel level : {LogLevel::Info, LogLevel::Warning, LogLevel::Error}) {
     if (name == levelName(level)) return level;
@@ -64,7 +64,7 @@ Napi::Function GatewayClass::define(Napi::Env env) {
                          InstanceMethod<&GatewayClass::openProvider>("openProvider"),
                          InstanceMethod<&GatewayClass::sendProvider>("sendProvider"),
                          InstanceMethod<&GatewayClass::inspect>("inspect"),
-                         InstanceMethod<&GatewayClass::environmentOf>("environmentOf"),
+                         InstanceMethod<&GatewayClass::sessionEnvironment>("environmentOf"),
                          InstanceMethod<&GatewayClass::issueSpawnToken>("issueSpawnToken"),
                          InstanceMethod<&GatewayClass::forgetSpawnToken>("forgetSpawnToken"),
                          InstanceMethod<&GatewayClass::issueFeatureToken>("issueFeatureToken"),
@@ -73,8 +73,8 @@ Napi::Function GatewayClass::define(Napi::Env env) {
                          InstanceMethod<&GatewayClass::setGroups>("setGroups"),
                          InstanceMethod<&GatewayClass::openGroups>("openGroups"),
                          InstanceMethod<&GatewayClass::disableTools>("disableTools"),
-                         InstanceMethod<&GatewayClass::askSession>("askSession"),
-                         InstanceMethod<&GatewayClass::tellTimeline>("tellTimeline"),
+                         InstanceMethod<&GatewayClass::requestFromSession>("askSession"),
+                         InstanceMethod<&GatewayClass::writeTimeline>("tellTimeline"),
                          InstanceMethod<&GatewayClass::commandFinished>("commandFinished"),
                          InstanceMethod<&GatewayClass::setRecords>("setRecords"),
                          InstanceMethod<&GatewayClass::close>("close"),
@@ -121,20 +121,20 @@ GatewayClass::GatewayClass(const Napi::CallbackInfo& info)
     (*onLog_)({Napi::String::New(onLog_->env(), levelName(level)),
                Napi::String::New(onLog_->env(), text)});
   };
-  events.host = [this](const gateway::TellHost& tell) { onHost(tell); };
+  events.host = [this](const gateway::NotifyHost& tell) { onHost(tell); };
   events.command = [this](const gateway::HostCommand& command) { onCommand(command); };
   events.opened = [this](const gateway::GroupsOpened& opened) { onOpened(opened); };
   events.answered = [this](const gateway::SessionAnswered& answered) { onAnswered(answered); };
   events.request = [this](const gateway::RequestHost& request) { onRequest(request); };
   events.dropped = [this](const gateway::RequestDropped& dropped) { onDropped(dropped); };
-  server_ = std::make_unique<uv::Server>(loopOf(env), std::move(config), std::move(events));
+  server_ = std::make_unique<uv::Server>(eventLoop(env), std::move(config), std::move(events));
   info.This().As<Napi::Object>().TypeTag(&kTypeTag);
   for (const std::string& complaint : complaints) {
     (*onLog_)({Napi::String::New(env, "warning"), Napi::String::New(env, complaint)});
   }
 }
 
-void GatewayClass::onHost(const gateway::TellHost& tell) {
+void GatewayClass::onHost(const gateway::NotifyHost& tell) {
   if (!liveness_.alive()) return;
   const Napi::Env env = onExit_->env();
   const Napi::HandleScope scope(env);
@@ -301,10 +301,10 @@ Napi::Value GatewayClass::inspect(const Napi::CallbackInfo& info) {
   return Napi::String::New(info.Env(), server_->inspect());
 }
 
-Napi::Value GatewayClass::environmentOf(const Napi::CallbackInfo& info) {
+Napi::Value GatewayClass::sessionEnvironment(const Napi::CallbackInfo& info) {
   const std::optional<std::string> session = Arguments(info, "environmentOf(sessionId)").text(0);
   if (!session) return info.Env().Undefined();
-  return Napi::String::New(info.Env(), server_->environmentOf(*session));
+  return Napi::String::New(info.Env(), server_->sessionEnvironment(*session));
 }
 
 void GatewayClass::answerRequest(const Napi::CallbackInfo& info) {
@@ -334,7 +334,7 @@ Napi::Value GatewayClass::openGroups(const Napi::CallbackInfo& info) {
   return opening.Promise();
 }
 
-Napi::Value GatewayClass::askSession(const Napi::CallbackInfo& info) {
+Napi::Value GatewayClass::requestFromSession(const Napi::CallbackInfo& info) {
   const Arguments arguments(info, "askSession(sessionId, request, params)");
   const std::optional<std::string> session = arguments.text(0);
   const std::optional<std::string> request = arguments.text(1);
@@ -343,19 +343,19 @@ Napi::Value GatewayClass::askSession(const Napi::CallbackInfo& info) {
   const gateway::SessionRequestNumber number{++lastSessionRequest_};
   const auto asked = Napi::Promise::Deferred::New(info.Env());
   sessionRequests_.emplace(number, asked);
-  server_->askSession(number, *session, *request, *params);
+  server_->requestFromSession(number, *session, *request, *params);
   return asked.Promise();
 }
 
-void GatewayClass::tellTimeline(const Napi::CallbackInfo& info) {
+void GatewayClass::writeTimeline(const Napi::CallbackInfo& info) {
   const Arguments arguments(info, "tellTimeline(sessionId, level, text)");
   const std::optional<std::string> session = arguments.text(0);
   const std::optional<std::string> name = arguments.text(1);
   const std::optional<std::string> text = arguments.text(2);
   if (!session || !name || !text) return;
-  const std::optional<protocol::LogLevel> level = levelOf(*name);
+  const std::optional<protocol::LogLevel> level = parseLevel(*name);
   if (!level) return arguments.refuse(1, R"("info", "warning" or "error")");
-  server_->tellTimeline(*session, *level, *text);
+  server_->writeTimeline(*session, *level, *text);
 }
 
 void GatewayClass::commandFinished(const Napi::CallbackInfo& info) {

@@ -32,7 +32,7 @@ class GatewayClass final : public Napi::ObjectWrap<GatewayClass> {
   Napi::Value openProvider(const Napi::CallbackInfo& info);
   void sendProvider(const Napi::CallbackInfo& info);
   Napi::Value inspect(const Napi::CallbackInfo& info);
-  Napi::Value environmentOf(const Napi::CallbackInfo& info);
+  Napi::Value sessionEnvironment(const Napi::CallbackInfo& info);
   Napi::Value issueSpawnToken(const Napi::CallbackInfo& info);
   void forgetSpawnToken(const Napi::CallbackInfo& info);
   Napi::Value issueFeatureToken(const Napi::CallbackInfo& info);
@@ -41,13 +41,13 @@ class GatewayClass final : public Napi::ObjectWrap<GatewayClass> {
   void setGroups(const Napi::CallbackInfo& info);
   Napi::Value openGroups(const Napi::CallbackInfo& info);
   void disableTools(const Napi::CallbackInfo& info);
-  Napi::Value askSession(const Napi::CallbackInfo& info);
-  void tellTimeline(const Napi::CallbackInfo& info);
+  Napi::Value requestFromSession(const Napi::CallbackInfo& info);
+  void writeTimeline(const Napi::CallbackInfo& info);
   void commandFinished(const Napi::CallbackInfo& info);
   void setRecords(const Napi::CallbackInfo& info);
   void close(const Napi::CallbackInfo& info);
 
-  void onHost(const gateway::TellHost& tell);
+  void onHost(const gateway::NotifyHost& tell);
   void onCommand(const gateway::HostCommand& command);
   void onRequest(const gateway::RequestHost& request);
   void onDropped(const gateway::RequestDropped& dropped);

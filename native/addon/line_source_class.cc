@@ -20,8 +20,8 @@ namespace {
   return buffer;
 }
 
-[[nodiscard]] std::optional<std::vector<std::string>> textsOf(const Napi::Object& given,
-                                                              const char* key) {
+[[nodiscard]] std::optional<std::vector<std::string>> readTexts(const Napi::Object& given,
+                                                                const char* key) {
   const Napi::Value value = given.Get(key);
   std::vector<std::string> texts;
   if (!value.IsArray()) {
@@ -42,7 +42,7 @@ Napi::Function LineSourceClass::define(Napi::Env env) {
                          InstanceMethod<&LineSourceClass::setRules>("setRules"),
                          InstanceMethod<&LineSourceClass::setDelivery>("setDelivery"),
                          InstanceMethod<&LineSourceClass::expectEvery>("expectEvery"),
-                         InstanceMethod<&LineSourceClass::heard>("heard"),
+                         InstanceMethod<&LineSourceClass::noteActivity>("heard"),
                          InstanceMethod<&LineSourceClass::setRun>("setRun"),
                          InstanceMethod<&LineSourceClass::start>("start"),
                          InstanceMethod<&LineSourceClass::post>("post"),
@@ -57,7 +57,7 @@ Napi::Function LineSourceClass::define(Napi::Env env) {
 LineSourceClass::LineSourceClass(const Napi::CallbackInfo& info)
     : Napi::ObjectWrap<LineSourceClass>(info),
       liveness_(info.Env()),
-      loop_(loopOf(info.Env())),
+      loop_(eventLoop(info.Env())),
       clock_(loop_),
       deadline_(loop_, [this] { due(); }) {
   const Napi::Env env = info.Env();
@@ -71,10 +71,10 @@ LineSourceClass::LineSourceClass(const Napi::CallbackInfo& info)
   const std::string delivery = options.text("delivery");
   if (const int64_t most = options.whole("entries"); most > 0) made.ring.entries = most;
   if (const int64_t most = options.whole("bytes"); most > 0) made.ring.bytes = most;
-  made.expectEvery = millisOf(options, "expectEvery");
+  made.expectEvery = readMillis(options, "expectEvery");
   options.functions({"onEffects", "onRows", "onExit", "onOutputEnd"});
   if (options.failed()) return;
-  const std::optional<lines::Delivery> known = deliveryOf(env, delivery);
+  const std::optional<lines::Delivery> known = parseDelivery(env, delivery);
   if (!known) return;
   made.delivery = *known;
   onEffects_ = std::make_unique<Callback>(given, "onEffects");
@@ -89,7 +89,7 @@ LineSourceClass::LineSourceClass(const Napi::CallbackInfo& info)
 // ------------------------------------------------------------------------------------
 
 void LineSourceClass::setRules(const Napi::CallbackInfo& info) {
-  const std::optional<std::vector<lines::Rule>> rules = rulesOf(info[0]);
+  const std::optional<std::vector<lines::Rule>> rules = readRules(info[0]);
   if (!rules) return;
   const std::optional<lines::RuleError> error = source_->setRules(*rules, clock_.fresh(), effects_);
   if (error) return throwRuleError(info.Env(), *error);
@@ -99,7 +99,7 @@ void LineSourceClass::setRules(const Napi::CallbackInfo& info) {
 void LineSourceClass::setDelivery(const Napi::CallbackInfo& info) {
   const std::optional<std::string> word = Arguments(info, "setDelivery(delivery)").text(0);
   if (!word) return;
-  if (const auto known = deliveryOf(info.Env(), *word)) source_->setDelivery(*known);
+  if (const auto known = parseDelivery(info.Env(), *word)) source_->setDelivery(*known);
 }
 
 void LineSourceClass::expectEvery(const Napi::CallbackInfo& info) {
@@ -109,8 +109,8 @@ void LineSourceClass::expectEvery(const Napi::CallbackInfo& info) {
   deliver();
 }
 
-void LineSourceClass::heard(const Napi::CallbackInfo&) {
-  source_->heard(clock_.fresh(), effects_);
+void LineSourceClass::noteActivity(const Napi::CallbackInfo&) {
+  source_->noteActivity(clock_.fresh(), effects_);
   deliver();
 }
 
@@ -144,9 +144,9 @@ Napi::Value LineSourceClass::start(const Napi::CallbackInfo& info) {
   program.cwd = options.text("cwd");
   program.withStderr = options.flag("stderr");
   if (options.failed()) return env.Undefined();
-  std::optional<std::vector<std::string>> args = textsOf(given, "args");
+  std::optional<std::vector<std::string>> args = readTexts(given, "args");
   if (!args) return env.Undefined();
-  std::optional<std::vector<std::string>> variables = textsOf(given, "env");
+  std::optional<std::vector<std::string>> variables = readTexts(given, "env");
   if (!variables) return env.Undefined();
   program.args = std::move(*args);
   program.env = std::move(*variables);
@@ -194,7 +194,7 @@ void LineSourceClass::note(const Napi::CallbackInfo& info) {
   const std::optional<std::string> text = arguments.text(0);
   const std::optional<std::string> word = arguments.text(1);
   if (!text || !word) return;
-  const std::optional<lines::FilterOutcome> outcome = outcomeOf(info.Env(), *word);
+  const std::optional<lines::FilterOutcome> outcome = parseOutcome(info.Env(), *word);
   if (!outcome) return;
   source_->note(*text, *outcome, clock_.fresh(), effects_);
   deliver();
@@ -239,15 +239,15 @@ void LineSourceClass::call(Callback& callback, std::initializer_list<std::string
 }
 
 void LineSourceClass::deliver() {
-  const auto addRow = [this](const lines::ToldLine& line) {
+  const auto addRow = [this](const lines::OwnedLine& line) {
     if (!rows_.empty()) rows_ += ',';
     json::Writer row(rows_);
     writeLine(row, line);
   };
-  for (const lines::ToldLine& line : effects_.rows) addRow(line);
-  for (const lines::ToldLine& line : effects_.surfaced) addRow(line);
+  for (const lines::OwnedLine& line : effects_.rows) addRow(line);
+  for (const lines::OwnedLine& line : effects_.surfaced) addRow(line);
   for (const lines::InjectBatch& batch : effects_.injects) {
-    for (const lines::ToldLine& line : batch.lines) addRow(line);
+    for (const lines::OwnedLine& line : batch.lines) addRow(line);
   }
   if (!rows_.empty() && !rowsDue_) rowsDue_ = clock_.steady() + kRowsTime;
   const bool isTold =
@@ -255,7 +255,7 @@ void LineSourceClass::deliver() {
   if (isTold) {
     // What JavaScript calls from there may have effects, too.
     const lines::SourceEffects told = std::exchange(effects_, {});
-    call(*onEffects_, {textOf(told)});
+    call(*onEffects_, {effectsJson(told)});
   } else {
     effects_.rows.clear();
   }
@@ -284,7 +284,7 @@ Napi::Value LineSourceClass::history(const Napi::CallbackInfo& info) {
     const std::string least = options.text("least");
     if (options.failed()) return env.Undefined();
     if (!least.empty()) {
-      const std::optional<lines::FilterOutcome> outcome = outcomeOf(env, least);
+      const std::optional<lines::FilterOutcome> outcome = parseOutcome(env, least);
       if (!outcome) return env.Undefined();
       query.least = *outcome;
     }
@@ -299,7 +299,7 @@ Napi::Value LineSourceClass::history(const Napi::CallbackInfo& info) {
 
 Napi::Value LineSourceClass::test(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
-  std::optional<std::vector<lines::Rule>> rules = rulesOf(info[0]);
+  std::optional<std::vector<lines::Rule>> rules = readRules(info[0]);
   if (!rules) return env.Undefined();
   const std::optional<int64_t> last = Arguments(info, "test(rules, last)").whole(1);
   if (!last) return env.Undefined();
@@ -315,7 +315,7 @@ Napi::Value LineSourceClass::test(const Napi::CallbackInfo& info) {
   std::string text;
   json::Writer writer(text);
   writer.beginObject().key("slow").beginArray();
-  for (const lines::Rule& rule : *rules) writer.string(lines::slownessOf(rule));
+  for (const lines::Rule& rule : *rules) writer.string(lines::explainSlowness(rule));
   const auto decided = lines::tryRules(std::move(*rules), texts);
   if (!decided) {
     throwRuleError(env, decided.error());

@@ -31,7 +31,7 @@ class LineSourceClass final : public Napi::ObjectWrap<LineSourceClass>, private 
   void setRules(const Napi::CallbackInfo& info);
   void setDelivery(const Napi::CallbackInfo& info);
   void expectEvery(const Napi::CallbackInfo& info);
-  void heard(const Napi::CallbackInfo& info);
+  void noteActivity(const Napi::CallbackInfo& info);
   void setRun(const Napi::CallbackInfo& info);
   Napi::Value start(const Napi::CallbackInfo& info);
   void post(const Napi::CallbackInfo& info);

@@ -16,15 +16,15 @@ constexpr std::array<std::string_view, 3> kSources = {"stdout", "stderr", "own"}
 constexpr std::array<std::string_view, 3> kDeliveries = {"off", "important", "all"};
 
 template <size_t N>
-[[nodiscard]] std::optional<uint8_t> indexOf(const std::array<std::string_view, N>& words,
-                                             std::string_view word) {
+[[nodiscard]] std::optional<uint8_t> findIndex(const std::array<std::string_view, N>& words,
+                                               std::string_view word) {
   const auto at = std::find(words.begin(), words.end(), word);
   if (at == words.end()) return std::nullopt;
   return static_cast<uint8_t>(at - words.begin());
 }
 
 // Nothing where a member is of a wrong type: an exception is then pending.
-[[nodiscard]] std::optional<lines::Rule> ruleOf(const Napi::Object& given) {
+[[nodiscard]] std::optional<lines::Rule> readRule(const Napi::Object& given) {
   const Options options(given, "rules");
   lines::Rule rule;
   rule.match = options.text("match");
@@ -32,14 +32,14 @@ template <size_t N>
   if (std::string notMatch = options.text("not"); !notMatch.empty()) {
     rule.notMatch = std::move(notMatch);
   }
-  rule.cooldown = millisOf(options, "cooldown");
+  rule.cooldown = readMillis(options, "cooldown");
   if (const int64_t count = options.whole("count"); count != 0) {
-    rule.count = count < 0 || count > lines::kMostCount ? lines::kMostCount + 1
-                                                        : static_cast<uint32_t>(count);
+    rule.count =
+        count < 0 || count > lines::kMaxCount ? lines::kMaxCount + 1 : static_cast<uint32_t>(count);
   }
   rule.capture = options.flag("capture");
   if (options.failed()) return std::nullopt;
-  const std::optional<FilterOutcome> known = outcomeOf(given.Env(), outcome);
+  const std::optional<FilterOutcome> known = parseOutcome(given.Env(), outcome);
   if (!known) return std::nullopt;
   rule.outcome = *known;
   const Napi::Value window = given.Get("window");
@@ -47,7 +47,7 @@ template <size_t N>
   const Options sizes(window.As<Napi::Object>(), "window");
   const int64_t most = sizes.whole("lines");
   rule.window = lines::Rule::Window{
-      most < 1 || most > lines::kMostWindowLines ? 0 : static_cast<uint32_t>(most),
+      most < 1 || most > lines::kMaxWindowLines ? 0 : static_cast<uint32_t>(most),
       Millis(sizes.whole("time"))};
   return sizes.failed() ? std::nullopt : std::optional(std::move(rule));
 }
@@ -66,26 +66,26 @@ void writeOne(json::Writer& writer, const Line& line) {
 
 }  // namespace
 
-std::optional<FilterOutcome> outcomeOf(Napi::Env env, const std::string& word) {
-  const std::optional<uint8_t> index = indexOf(kOutcomes, word);
+std::optional<FilterOutcome> parseOutcome(Napi::Env env, const std::string& word) {
+  const std::optional<uint8_t> index = findIndex(kOutcomes, word);
   if (index) return static_cast<FilterOutcome>(*index);
   throwType(env, "outcome: expected drop, keep, surface or inject");
   return std::nullopt;
 }
 
-std::optional<lines::Delivery> deliveryOf(Napi::Env env, const std::string& word) {
-  const std::optional<uint8_t> index = indexOf(kDeliveries, word);
+std::optional<lines::Delivery> parseDelivery(Napi::Env env, const std::string& word) {
+  const std::optional<uint8_t> index = findIndex(kDeliveries, word);
   if (index) return static_cast<lines::Delivery>(*index);
   throwType(env, "delivery: expected off, important or all");
   return std::nullopt;
 }
 
-std::optional<Millis> millisOf(const Options& options, const char* key) {
+std::optional<Millis> readMillis(const Options& options, const char* key) {
   const int64_t given = options.whole(key);
   return given == 0 ? std::nullopt : std::optional(Millis(given));
 }
 
-std::optional<std::vector<lines::Rule>> rulesOf(const Napi::Value& given) {
+std::optional<std::vector<lines::Rule>> readRules(const Napi::Value& given) {
   const Napi::Env env = given.Env();
   if (!given.IsArray()) {
     throwType(env, "rules: expected an array");
@@ -94,13 +94,13 @@ std::optional<std::vector<lines::Rule>> rulesOf(const Napi::Value& given) {
   const auto array = given.As<Napi::Array>();
   std::vector<lines::Rule> rules;
   // One more than there may be: the core says how many.
-  for (uint32_t i = 0; i < array.Length() && i <= lines::kMostRules; ++i) {
+  for (uint32_t i = 0; i < array.Length() && i <= lines::kMaxRules; ++i) {
     const Napi::Value one = array.Get(i);
     if (!one.IsObject()) {
       throwType(env, "rules: expected objects");
       return std::nullopt;
     }
-    std::optional<lines::Rule> rule = ruleOf(one.As<Napi::Object>());
+    std::optional<lines::Rule> rule = readRule(one.As<Napi::Object>());
     if (!rule) return std::nullopt;
     rules.push_back(std::move(*rule));
   }
@@ -117,19 +117,19 @@ void writeLine(json::Writer& writer, const lines::Entry& line) {
   writeOne(writer, line);
 }
 
-void writeLine(json::Writer& writer, const lines::ToldLine& line) {
+void writeLine(json::Writer& writer, const lines::OwnedLine& line) {
   writeOne(writer, line);
 }
 
-std::string textOf(const lines::SourceEffects& effects) {
+std::string effectsJson(const lines::SourceEffects& effects) {
   std::string text;
   json::Writer writer(text);
   writer.beginObject().key("surfaced").beginArray();
-  for (const lines::ToldLine& line : effects.surfaced) writeLine(writer, line);
+  for (const lines::OwnedLine& line : effects.surfaced) writeLine(writer, line);
   writer.endArray().key("injects").beginArray();
   for (const lines::InjectBatch& batch : effects.injects) {
     writer.beginObject().field("leftOut", batch.leftOut).key("lines").beginArray();
-    for (const lines::ToldLine& line : batch.lines) writeLine(writer, line);
+    for (const lines::OwnedLine& line : batch.lines) writeLine(writer, line);
     writer.endArray().endObject();
   }
   writer.endArray().key("notices").beginArray();

@@ -16,18 +16,19 @@
 namespace tap::addon {
 
 // Each of these: nothing where it is wrong; an exception is then pending.
-[[nodiscard]] std::optional<lines::FilterOutcome> outcomeOf(Napi::Env env, const std::string& word);
-[[nodiscard]] std::optional<lines::Delivery> deliveryOf(Napi::Env env, const std::string& word);
-[[nodiscard]] std::optional<std::vector<lines::Rule>> rulesOf(const Napi::Value& given);
+[[nodiscard]] std::optional<lines::FilterOutcome> parseOutcome(Napi::Env env,
+                                                               const std::string& word);
+[[nodiscard]] std::optional<lines::Delivery> parseDelivery(Napi::Env env, const std::string& word);
+[[nodiscard]] std::optional<std::vector<lines::Rule>> readRules(const Napi::Value& given);
 
 // Nothing where it is left out.
-[[nodiscard]] std::optional<Millis> millisOf(const Options& options, const char* key);
+[[nodiscard]] std::optional<Millis> readMillis(const Options& options, const char* key);
 
 void throwRuleError(Napi::Env env, const lines::RuleError& error);
 
 void writeLine(json::Writer& writer, const lines::Entry& line);
-void writeLine(json::Writer& writer, const lines::ToldLine& line);
+void writeLine(json::Writer& writer, const lines::OwnedLine& line);
 // As JSON: what is shown, what is put before the model, and notices.
-[[nodiscard]] std::string textOf(const lines::SourceEffects& effects);
+[[nodiscard]] std::string effectsJson(const lines::SourceEffects& effects);
 
 }  // namespace tap::addon

@@ -32,12 +32,12 @@ constexpr const char* kClosed = "the plans are closed";
   return deferred.Promise();
 }
 
-[[nodiscard]] Napi::String stringOf(Napi::Env env, std::string_view text) {
+[[nodiscard]] Napi::String toJsString(Napi::Env env, std::string_view text) {
   return utf8String(env, Slice::borrow(text));
 }
 
 // The time and the free memory, as arguments of a call; nothing where one is wrong.
-[[nodiscard]] std::optional<plan::Moment> momentOf(const Arguments& arguments, size_t first) {
+[[nodiscard]] std::optional<plan::Moment> readMoment(const Arguments& arguments, size_t first) {
   const std::optional<int64_t> now = arguments.whole(first);
   const std::optional<int64_t> memory = arguments.whole(first + 1);
   if (!now || !memory) return std::nullopt;
@@ -94,12 +94,12 @@ PlansClass::PlansClass(const Napi::CallbackInfo& info)
   onTrouble_ = std::make_unique<Callback>(given, "onTrouble");
   wake_ = new uv_async_t;
   wake_->data = this;
-  uv_async_init(loopOf(env), wake_,
+  uv_async_init(eventLoop(env), wake_,
                 [](uv_async_t* wake) { static_cast<PlansClass*>(wake->data)->deliver(); });
   uv_unref(reinterpret_cast<uv_handle_t*>(wake_));
   journal.wake = [wake = wake_] { uv_async_send(wake); };
   journal.onTrouble = [this](const std::string& why) {
-    (*onTrouble_)({stringOf(onTrouble_->env(), why)});
+    (*onTrouble_)({toJsString(onTrouble_->env(), why)});
   };
   engine_ = std::make_unique<plan::Engine>(limits);
   journal_ = std::make_unique<records::PlanJournal>(std::move(journal));
@@ -164,21 +164,21 @@ Napi::Value PlansClass::open(const Napi::CallbackInfo& info) {
         .endObject();
   }
   writer.endArray();
-  return stringOf(env, out);
+  return toJsString(env, out);
 }
 
 Napi::Value PlansClass::input(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   const Arguments arguments(info, "input(json, now, freeMemory)");
   const std::optional<std::string> text = arguments.text(0);
-  const auto now = momentOf(arguments, 1);
+  const auto now = readMoment(arguments, 1);
   if (!text || !now) return env.Undefined();
   const std::string closed = std::string(R"({"code":"CLOSED","message":")") + kClosed + "\"}";
   plan::Batch batch;
-  const std::string refusal = journal_ ? plan::takeInput(*engine_, *text, *now, batch) : closed;
+  const std::string refusal = journal_ ? plan::applyInput(*engine_, *text, *now, batch) : closed;
   if (!refusal.empty()) {
     const Deferred deferred(env);
-    deferred.Resolve(stringOf(env, refusal));
+    deferred.Resolve(toJsString(env, refusal));
     return deferred.Promise();
   }
   const auto pending = await(env, closed);
@@ -198,7 +198,7 @@ void PlansClass::write(plan::Batch batch, PendingList::iterator pending) {
                      for (const plan::Effect& effect : effects) {
                        if (!plan::isCurrent(*engine_, effect)) continue;
                        const Napi::HandleScope scope(env);
-                       (*onEffect_)({stringOf(env, plan::effectJson(*engine_, effect))});
+                       (*onEffect_)({toJsString(env, plan::effectJson(*engine_, effect))});
                      }
                      resolve(pending, Napi::String::New(env, ""));
                    });
@@ -214,14 +214,14 @@ Napi::Value PlansClass::load(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   const Arguments arguments(info, "load(planId, now, freeMemory)");
   const std::optional<std::string> id = arguments.text(0);
-  const auto now = momentOf(arguments, 1);
+  const auto now = readMoment(arguments, 1);
   if (!id || !now) return env.Undefined();
   if (!journal_) return rejectClosed(env);
   const auto pending = await(env);
   journal_->load(
       *id, [this, env, pending, id = *id, now = *now](const std::vector<std::string>& entries) {
         const std::vector<std::string_view> views(entries.begin(), entries.end());
-        resolve(pending, stringOf(env, engine_->replay(id, views, now).value_or("")));
+        resolve(pending, toJsString(env, engine_->replay(id, views, now).value_or("")));
       });
   return pending->deferred.Promise();
 }
@@ -244,7 +244,7 @@ Napi::Value PlansClass::entries(const Napi::CallbackInfo& info) {
     writer.beginArray();
     for (const std::string& entry : entries) writer.raw(entry);
     writer.endArray();
-    resolve(pending, stringOf(env, out));
+    resolve(pending, toJsString(env, out));
   });
   return pending->deferred.Promise();
 }
@@ -287,7 +287,7 @@ Napi::Value PlansClass::state(const Napi::CallbackInfo& info) {
   const std::optional<int64_t> wakeAt = engine_->wakeAt();
   if (wakeAt) state.Set("wakeAt", Napi::Number::New(env, static_cast<double>(*wakeAt)));
   Napi::Array plans = Napi::Array::New(env);
-  for (const std::string& id : engine_->plans()) plans.Set(plans.Length(), stringOf(env, id));
+  for (const std::string& id : engine_->plans()) plans.Set(plans.Length(), toJsString(env, id));
   state.Set("plans", plans);
   return state;
 }
@@ -299,7 +299,7 @@ Napi::Value PlansClass::close(const Napi::CallbackInfo& info) {
     if (whenClosed.empty()) {
       deferred.Reject(closedError(env).Value());
     } else {
-      deferred.Resolve(stringOf(env, whenClosed));
+      deferred.Resolve(toJsString(env, whenClosed));
     }
   }
   if (std::exchange(held_, false)) Unref();

@@ -26,7 +26,7 @@ constexpr const char* kAppend = "append(collection, record)";
 constexpr napi_type_tag kRecordsTag = {0x6b1f0d4c8a2e4c57, 0x9d3e7f0a51c24b86};
 
 // The texts of a row that JavaScript gave.
-struct GivenRow {
+struct InputRow {
   std::string session;
   std::string source;
   std::string trace;
@@ -35,19 +35,19 @@ struct GivenRow {
 };
 
 // Nothing where something is wrong; an exception is then pending.
-[[nodiscard]] std::unique_ptr<GivenRow> givenRow(const Napi::CallbackInfo& info,
-                                                 const char* signature) {
+[[nodiscard]] std::unique_ptr<InputRow> readInputRow(const Napi::CallbackInfo& info,
+                                                     const char* signature) {
   const Napi::Env env = info.Env();
   const std::optional<std::string> name = Arguments(info, signature).text(0);
   if (!name) return nullptr;
-  const std::optional<protocol::Collection> collection = protocol::collectionOf(*name);
+  const std::optional<protocol::Collection> collection = protocol::findCollection(*name);
   if (!collection || !info[1].IsObject()) {
     throwType(env, std::string(signature) + ": expected " +
                        (collection ? "an object as argument 2" : "the name of a collection"));
     return nullptr;
   }
   const Options record(info[1].As<Napi::Object>(), signature);
-  auto given = std::make_unique<GivenRow>();
+  auto given = std::make_unique<InputRow>();
   given->session = record.text("session");
   given->source = record.text("source");
   given->trace = record.text("trace");
@@ -70,7 +70,7 @@ struct GivenRow {
   return given;
 }
 
-[[nodiscard]] std::string_view wordOf(records::RollbackReason reason) {
+[[nodiscard]] std::string_view reasonWord(records::RollbackReason reason) {
   switch (reason) {
     case records::RollbackReason::None:
       return "";
@@ -128,7 +128,7 @@ RecordsClass::RecordsClass(const Napi::CallbackInfo& info)
   onDiagnostic_ = std::make_unique<Callback>(given, "onDiagnostic");
   wake_ = new uv_async_t;
   wake_->data = this;
-  uv_async_init(loopOf(env), wake_,
+  uv_async_init(eventLoop(env), wake_,
                 [](uv_async_t* wake) { static_cast<RecordsClass*>(wake->data)->deliver(); });
   uv_unref(reinterpret_cast<uv_handle_t*>(wake_));
   store.writer.clock = unixMillis;
@@ -185,13 +185,13 @@ void RecordsClass::deliver() {
 }
 
 void RecordsClass::append(const Napi::CallbackInfo& info) {
-  const std::unique_ptr<GivenRow> given = givenRow(info, kAppend);
+  const std::unique_ptr<InputRow> given = readInputRow(info, kAppend);
   if (given && store_) store_->append(given->row);
 }
 
 Napi::Value RecordsClass::commit(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
-  const std::unique_ptr<GivenRow> given = givenRow(info, "commit(collection, record)");
+  const std::unique_ptr<InputRow> given = readInputRow(info, "commit(collection, record)");
   if (!given) return env.Undefined();
   const auto deferred = std::make_shared<Napi::Promise::Deferred>(env);
   await();
@@ -201,7 +201,7 @@ Napi::Value RecordsClass::commit(const Napi::CallbackInfo& info) {
   return deferred->Promise();
 }
 
-Napi::Value RecordsClass::ask(Napi::Env env, bool isSql, std::string text) {
+Napi::Value RecordsClass::runQuery(Napi::Env env, bool isSql, std::string text) {
   const auto deferred = std::make_shared<Napi::Promise::Deferred>(env);
   const auto answered = [env, deferred](const records::Answer& answer) {
     if (answer.good) {
@@ -222,13 +222,13 @@ Napi::Value RecordsClass::ask(Napi::Env env, bool isSql, std::string text) {
 Napi::Value RecordsClass::query(const Napi::CallbackInfo& info) {
   std::optional<std::string> json = Arguments(info, "query(json)").text(0);
   if (!json) return info.Env().Undefined();
-  return ask(info.Env(), false, std::move(*json));
+  return runQuery(info.Env(), false, std::move(*json));
 }
 
 Napi::Value RecordsClass::sql(const Napi::CallbackInfo& info) {
   std::optional<std::string> statement = Arguments(info, "sql(statement)").text(0);
   if (!statement) return info.Env().Undefined();
-  return ask(info.Env(), true, std::move(*statement));
+  return runQuery(info.Env(), true, std::move(*statement));
 }
 
 Napi::Value RecordsClass::stats(const Napi::CallbackInfo& info) {
@@ -256,7 +256,7 @@ Napi::Value RecordsClass::stats(const Napi::CallbackInfo& info) {
   stats.Set("written", number(env, static_cast<int64_t>(state.written)));
   stats.Set("dropped", dropped);
   stats.Set("journal", wal ? "wal" : "rollback");
-  stats.Set("rollbackReason", std::string(wordOf(state.rollbackReason)));
+  stats.Set("rollbackReason", std::string(reasonWord(state.rollbackReason)));
   stats.Set("sqlite", std::string(sqlite));
   stats.Set("diagnostics", diagnostics);
   return stats;

@@ -36,7 +36,7 @@ class RecordsClass final : public Napi::ObjectWrap<RecordsClass> {
   Napi::Value close(const Napi::CallbackInfo& info);
   void keepOnlyNotify(const Napi::CallbackInfo& info);
 
-  Napi::Value ask(Napi::Env env, bool isSql, std::string text);
+  Napi::Value runQuery(Napi::Env env, bool isSql, std::string text);
   // Something is awaited: the loop goes on until it has happened.
   void await();
   void deliver();

@@ -45,11 +45,11 @@ Napi::String modelText(Napi::Env env, Slice& result) {
   return asciiString(env, text.front, room ? Slice::borrow(text.front) : std::move(result));
 }
 
-using Room = std::array<char, kShortText>;
+using ShortTextBuffer = std::array<char, kShortText>;
 
 // A JavaScript string where it is short: one way across instead of two. Nothing where it is no
 // string or may be longer: a character may not have fitted into what was left.
-std::optional<std::string_view> shortText(Napi::Env env, napi_value value, Room& room) {
+std::optional<std::string_view> shortText(Napi::Env env, napi_value value, ShortTextBuffer& room) {
   size_t size = 0;
   const napi_status status =
       napi_get_value_string_utf8(env, value, room.data(), room.size(), &size);
@@ -131,7 +131,7 @@ SessionClass::SessionClass(const Napi::CallbackInfo& info)
   events.quiet = [this](Millis silence, Millis most) { return onQuiet(silence, most); };
   events.closed = [this](const std::string& reason, bool silent) { onClosed(reason, silent); };
   events.over = [this] { finish(); };
-  port_ = std::make_unique<uv::SessionPort>(loopOf(env), limitsFromEnvironment(complaints),
+  port_ = std::make_unique<uv::SessionPort>(eventLoop(env), limitsFromEnvironment(complaints),
                                             std::move(events));
 }
 
@@ -192,8 +192,8 @@ void SessionClass::send(const Napi::CallbackInfo& info) {
 
 void SessionClass::call(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
-  Room toolRoom;
-  Room argsRoom;
+  ShortTextBuffer toolRoom;
+  ShortTextBuffer argsRoom;
   const std::optional<int64_t> id = wholeNumber(info[0]);
   const std::optional<std::string_view> tool = shortText(env, info[1], toolRoom);
   const std::optional<std::string_view> args = shortText(env, info[2], argsRoom);
@@ -216,8 +216,8 @@ void SessionClass::call(const Napi::CallbackInfo& info) {
     }
     timeout = Millis(static_cast<int64_t>(std::min(ms, kMaxTimeoutMs)));
   }
-  Room idRoom;
-  Room traceRoom;
+  ShortTextBuffer idRoom;
+  ShortTextBuffer traceRoom;
   if (const auto toolCallId = shortText(env, info[4], idRoom)) {
     std::string quoted;
     json::appendQuoted(quoted, *toolCallId);
@@ -283,7 +283,7 @@ bool SessionClass::onQuiet(Millis silence, Millis most) {
   const auto number = [&](Millis ms) {
     return Napi::Number::New(env, static_cast<double>(ms.count()));
   };
-  return quiet_->asks({number(silence), number(most)});
+  return quiet_->callPredicate({number(silence), number(most)});
 }
 
 void SessionClass::onClosed(const std::string& reason, bool silent) {

@@ -18,11 +18,11 @@
 // Node-API has them since version 10. Node.js 20, whose version is 9, has the same functions: there
 // they are called experimental.
 extern "C" {
-NAPI_EXTERN napi_status NAPI_CDECL
-node_api_create_external_string_latin1(napi_env env, char* text, size_t length, napi_finalize letGo,
-                                       void* held, napi_value* result, bool* copied);
+NAPI_EXTERN napi_status NAPI_CDECL node_api_create_external_string_latin1(
+    napi_env env, char* text, size_t length, napi_finalize finalizeString, void* held,
+    napi_value* result, bool* copied);
 NAPI_EXTERN napi_status NAPI_CDECL node_api_create_external_string_utf16(
-    napi_env env, char16_t* text, size_t length, napi_finalize letGo, void* held,
+    napi_env env, char16_t* text, size_t length, napi_finalize finalizeString, void* held,
     napi_value* result, bool* copied);
 }
 
@@ -39,32 +39,32 @@ struct Held {
   int64_t bytes;  // as V8 was told, so that it collects in time
 };
 
-void tellV8(napi_env env, int64_t bytes) {
+void adjustExternalMemory(napi_env env, int64_t bytes) {
   int64_t all = 0;
   napi_adjust_external_memory(env, bytes, &all);
 }
 
 template <class Owner>
-void letGo(napi_env env, void* /*text*/, void* data) {
+void finalizeString(napi_env env, void* /*text*/, void* data) {
   const std::unique_ptr<Held<Owner>> held(static_cast<Held<Owner>*>(data));
-  if (env != nullptr) tellV8(env, -held->bytes);  // null: its thread ends
+  if (env != nullptr) adjustExternalMemory(env, -held->bytes);  // null: its thread ends
 }
 
 template <class Owner>
 [[nodiscard]] Held<Owner>* hold(napi_env env, Owner owner, size_t size) {
   const auto bytes = static_cast<int64_t>(size);
-  tellV8(env, bytes);
+  adjustExternalMemory(env, bytes);
   return new Held<Owner>{std::move(owner), bytes};
 }
 
-// V8 releases a worker's strings after the worker has unloaded the addon, so letGo must stay
-// loaded. Returns: false if the system does not support that.
+// V8 releases a worker's strings after the worker has unloaded the addon, so finalizeString must
+// stay loaded. Returns: false if the system does not support that.
 [[nodiscard]] bool staysLoaded() {
 #if defined(__linux__)
   return true;  // linked with -z nodelete (binding.gyp): dlopen would need a newer glibc
 #else
   static const bool pinned = [] {
-    auto* const here = reinterpret_cast<void*>(&tellV8);
+    auto* const here = reinterpret_cast<void*>(&adjustExternalMemory);
 #if defined(_WIN32)
     HMODULE self = nullptr;
     return GetModuleHandleExW(
@@ -93,7 +93,7 @@ Napi::String asciiString(Napi::Env env, std::string_view ascii, Slice bytes) {
   auto* const held = hold(env, std::move(bytes), size);
   bool copied = false;
   node_api_create_external_string_latin1(env, const_cast<char*>(ascii.data()), ascii.size(),
-                                         &letGo<Slice>, held, &value, &copied);
+                                         &finalizeString<Slice>, held, &value, &copied);
   return {env, value};
 }
 
@@ -107,8 +107,8 @@ Napi::String utf16String(Napi::Env env, std::u16string units) {
   auto* const held = hold(env, std::move(units), size);
   napi_value value = nullptr;
   bool copied = false;
-  node_api_create_external_string_utf16(env, held->owner.data(), length, &letGo<std::u16string>,
-                                        held, &value, &copied);
+  node_api_create_external_string_utf16(env, held->owner.data(), length,
+                                        &finalizeString<std::u16string>, held, &value, &copied);
   return {env, value};
 }
 

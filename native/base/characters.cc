@@ -8,14 +8,14 @@
 
 namespace tap::characters {
 
-uint8_t classOf(char32_t point) {
+uint8_t classBits(char32_t point) {
   if (point >= 0x20 && point < 0x7F) return 0;
   const uint32_t last = static_cast<uint32_t>(point) << 8 | 0xFF;
   // The first place is 0, so that there is always one before.
   return static_cast<uint8_t>(*std::prev(std::ranges::upper_bound(kClasses, last)) & 0xFF);
 }
 
-char32_t lookOf(char32_t point) {
+char32_t skeletonPoint(char32_t point) {
   const Look* row = std::ranges::lower_bound(kLooks, point, {}, &Look::from);
   return row != std::end(kLooks) && row->from == point ? row->to : point;
 }

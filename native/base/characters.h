@@ -13,11 +13,11 @@ inline constexpr uint8_t kPictograph = 4;  // an emoji, or kept free for one
 inline constexpr uint8_t kJoins = 8;       // of a script that is written with joiners
 inline constexpr uint8_t kMark = 16;       // drawn onto what is before it
 
-[[nodiscard]] uint8_t classOf(char32_t point);
+[[nodiscard]] uint8_t classBits(char32_t point);
 [[nodiscard]] inline bool is(char32_t point, uint8_t bits) {
-  return (classOf(point) & bits) != 0;
+  return (classBits(point) & bits) != 0;
 }
 // The character that stands for all that look like this one, often itself.
-[[nodiscard]] char32_t lookOf(char32_t point);
+[[nodiscard]] char32_t skeletonPoint(char32_t point);
 
 }  // namespace tap::characters

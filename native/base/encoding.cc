@@ -109,9 +109,9 @@ enum class Keep : uint8_t { Nothing, Lines, Controls };
 // Shows one character after another. Joiners and the selectors of an emoji's style stay where they
 // belong, that is within an emoji, a keycap, or a word of a script that is written with them: each
 // takes a character that is seen on either side, so that no text can be made of them alone.
-class Shower {
+class VisibleWriter {
  public:
-  explicit Shower(Keep keep) : keep_(keep) {}
+  explicit VisibleWriter(Keep keep) : keep_(keep) {}
 
   // Appends the first character of `text`, shown, and steps over it. False if what it has appended
   // belongs to the character that follows.
@@ -124,7 +124,7 @@ class Shower {
       before_ = Before::Other;
       return true;
     }
-    const uint8_t bits = characters::classOf(first.point);
+    const uint8_t bits = characters::classBits(first.point);
     if ((bits & characters::kHidden) == 0) {
       out += raw;
       before_ = after(first.point, bits);
@@ -162,7 +162,7 @@ class Shower {
     if (next.size == 0) return false;
     if (point == kEmojiStyle) return before_ == Before::Key && next.point == kKeycap;
     if (point != kJoiner && point != kNonJoiner) return false;
-    const uint8_t bits = characters::classOf(next.point);
+    const uint8_t bits = characters::classBits(next.point);
     if ((bits & characters::kHidden) != 0) return false;
     if (before_ == Before::Letter) return (bits & characters::kJoins) != 0;
     return isEmoji(before_) && point == kJoiner && (bits & characters::kPictograph) != 0;
@@ -172,9 +172,9 @@ class Shower {
   Before before_ = Before::Other;
 };
 
-[[nodiscard]] std::string shown(std::string_view text, Keep keep, size_t maxBytes) {
+[[nodiscard]] std::string escapeHidden(std::string_view text, Keep keep, size_t maxBytes) {
   constexpr std::string_view kEllipsis = "…";
-  Shower shower(keep);
+  VisibleWriter shower(keep);
   std::string out;
   size_t cut = 0;  // the last place where the ellipsis still fits
   while (!text.empty()) {
@@ -255,13 +255,13 @@ bool equalConstantTime(std::string_view a, std::string_view b) {
 }
 
 std::string visible(std::string_view text, bool keepLines, size_t maxBytes) {
-  return shown(text, keepLines ? Keep::Lines : Keep::Nothing, maxBytes);
+  return escapeHidden(text, keepLines ? Keep::Lines : Keep::Nothing, maxBytes);
 }
 
 std::string visibleToModel(std::string_view text, size_t maxBytes) {
   const bool plain = utf8::asciiPrefix(text) == text.size();  // nothing is hidden then
   if (plain && text.size() <= maxBytes) return std::string(text);
-  return shown(text, Keep::Controls, maxBytes);
+  return escapeHidden(text, Keep::Controls, maxBytes);
 }
 
 std::string fileName(std::string_view name) {

@@ -33,7 +33,7 @@ std::string_view baseName(std::string_view path) {
 }
 
 // The last `bytes` bytes, without the rest of a character at the front.
-std::string_view endOf(std::string_view text, size_t bytes) {
+std::string_view lastBytes(std::string_view text, size_t bytes) {
   if (text.size() <= bytes) return text;
   text.remove_prefix(text.size() - bytes);
   while (!text.empty() && (static_cast<uint8_t>(text.front()) & 0xC0) == 0x80) {
@@ -280,7 +280,7 @@ void Glob::advance(Places& from, Places& to, char32_t point, bool segmentStart) 
 }
 
 bool Glob::matches(std::string_view path) const {
-  std::string_view rest = endOf(baseName_ ? baseName(path) : path, kMaxPathBytes);
+  std::string_view rest = lastBytes(baseName_ ? baseName(path) : path, kMaxPathBytes);
   Places now(steps_.size());
   Places then(steps_.size());
   now.add(steps_, 0, true);

@@ -31,7 +31,7 @@ inline void store(char* text, uint64_t bytes) {
 }
 
 // The value of eight hexadecimal digits, all at once; for other bytes, an arbitrary number.
-inline uint32_t valueOf(uint64_t digits) {
+inline uint32_t parseDigits(uint64_t digits) {
   uint64_t value = (digits & each(0x0F)) + 9 * (digits >> 6 & each(1));  // letters have bit 6
   value = (value | value >> 4) & 0x00FF00FF00FF00FF;
   value = (value | value >> 8) & 0x0000FFFF0000FFFF;
@@ -39,7 +39,7 @@ inline uint32_t valueOf(uint64_t digits) {
 }
 
 // The eight digits of it, in lower case.
-inline uint64_t digitsOf(uint32_t value) {
+inline uint64_t toDigits(uint32_t value) {
   uint64_t digits = value;
   digits = (digits | digits << 16) & 0x0000FFFF0000FFFF;
   digits = (digits | digits << 8) & 0x00FF00FF00FF00FF;
@@ -50,12 +50,12 @@ inline uint64_t digitsOf(uint32_t value) {
 
 // The sixteen digits of it, in lower case, into `text`.
 inline void storeDigits(char* text, uint64_t value) {
-  store(text, digitsOf(static_cast<uint32_t>(value >> 32)));
-  store(text + 8, digitsOf(static_cast<uint32_t>(value)));
+  store(text, toDigits(static_cast<uint32_t>(value >> 32)));
+  store(text + 8, toDigits(static_cast<uint32_t>(value)));
 }
 // The value of sixteen digits; for other bytes, an arbitrary number.
 inline uint64_t loadValue(const char* text) {
-  return uint64_t{valueOf(load(text))} << 32 | valueOf(load(text + 8));
+  return uint64_t{parseDigits(load(text))} << 32 | parseDigits(load(text + 8));
 }
 
 }  // namespace tap::hexdigits

@@ -66,7 +66,7 @@ void dropBlanks(std::string_view& rest) {
 [[nodiscard]] bool takeValue(std::string_view& rest, Value& value) {
   if (rest.empty()) return false;
   const char* const start = rest.data();
-  const Kind kind = text::kindOf(*start);
+  const Kind kind = text::valueKind(*start);
   const char* const after = skipValue(start, start + rest.size(), kind);
   if (after == nullptr || after == start) return false;
   dropFront(rest, after);

@@ -197,12 +197,13 @@ Next Pass::close() {
 
 Next Pass::valueEnded() {
   if (depth_ == 0) {
-    root_ = {text::kindOf(*rootStart_), text::between(rootStart_, p_)};
+    root_ = {text::valueKind(*rootStart_), text::between(rootStart_, p_)};
     return Next::TextEnd;
   }
   if (depth_ == 1 && inObject()) {
-    members_.push_back(
-        {memberKey_, {text::kindOf(*memberStart_), text::between(memberStart_, p_)}, keyEscaped_});
+    members_.push_back({memberKey_,
+                        {text::valueKind(*memberStart_), text::between(memberStart_, p_)},
+                        keyEscaped_});
   }
   return Next::Separator;
 }

@@ -122,7 +122,7 @@ inline constexpr int kBlock = 8;
 }
 
 // What sort of value begins with this byte, if one does.
-[[nodiscard]] inline Kind kindOf(char first) {
+[[nodiscard]] inline Kind valueKind(char first) {
   switch (first) {
     case '{':
       return Kind::Object;

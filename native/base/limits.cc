@@ -25,9 +25,9 @@ std::optional<int64_t> wholeNumber(std::string_view text) {
 LimitReading readLimit(const LimitRow& row, std::optional<std::string_view> text) {
   if (!text || text->empty()) return {row.value, ""};
   const std::optional<int64_t> number = wholeNumber(*text);
-  const bool tooMuch = number && *number > mostOf(row);
+  const bool tooMuch = number && *number > maxOverride(row);
   if (number && *number >= row.least && !tooMuch) return {*number, ""};
-  const std::string why = tooMuch ? "more than " + std::to_string(mostOf(row))
+  const std::string why = tooMuch ? "more than " + std::to_string(maxOverride(row))
                                   : "no whole number of at least " + std::to_string(row.least);
   return {row.value, std::string(row.env) + " is " + inQuotes(visible(*text, false, 64)) +
                          ", which is " + why};

@@ -116,7 +116,7 @@ inline constexpr int64_t kMegabyte = int64_t{1024} * 1024;
 // base64, too. Of times: JavaScript's timers wait for 2^31 - 1 ms at most, a margin included; one
 // that is to wait longer is due at once. Of counts: a rate times any uptime stays far from
 // overflow.
-[[nodiscard]] constexpr int64_t mostOf(const LimitRow& row) {
+[[nodiscard]] constexpr int64_t maxOverride(const LimitRow& row) {
   if (row.unit == "bytes") return 256 * kMegabyte;
   return row.unit == "ms" ? 2'000'000'000 : 1'000'000;
 }
@@ -302,7 +302,8 @@ struct LimitReading {
   int64_t value;      // in force: the default where the variable is wrong, empty or not there
   std::string wrong;  // the problem, as a sentence without its full stop; empty: none
 };
-// The one reader of these variables: a value is decimal digits, from the row's least to mostOf.
+// The one reader of these variables: a value is decimal digits, from the row's least to
+// maxOverride.
 [[nodiscard]] LimitReading readLimit(const LimitRow& row, std::optional<std::string_view> text);
 
 // The values in force: the table's, with what the environment overrides.

@@ -77,10 +77,10 @@ int LinePattern::runTimed(std::string_view line, PatternBudget& budget) {
 Match LinePattern::matches(std::string_view line, PatternBudget& budget) {
   if (!ready() || (isSlow_ && budget.left.count() <= 0)) return Match::TimedOut;
   if (++uses_ == kUsesUntilJit &&
-      pcre::sizeOf(code_.get(), PCRE2_INFO_SIZE) <= Pattern::kMaxJitBytes) {
+      pcre::patternInfo(code_.get(), PCRE2_INFO_SIZE) <= Pattern::kMaxJitBytes) {
     isMachineCode_ = pcre2_jit_compile(code_.get(), PCRE2_JIT_COMPLETE) == 0;
   }
-  const bool isTimed = isSlow_ || line.size() >= kLongLine || uses_ % kUsesPerLook == 0;
+  const bool isTimed = isSlow_ || line.size() >= kLongLine || uses_ % kUsesPerTiming == 0;
   const int code = isTimed ? runTimed(line, budget) : run(line);
   if (code >= 0) return Match::Yes;
   if (code == PCRE2_ERROR_NOMATCH) return Match::No;
@@ -123,7 +123,7 @@ std::vector<LinePattern::Group> LinePattern::groups(std::string_view line) const
 size_t LinePattern::bytes() const {
   size_t own = text_.capacity() + (careful_ == nullptr ? 0 : careful_->bytes());
   for (const uint32_t part : {PCRE2_INFO_SIZE, PCRE2_INFO_JITSIZE}) {
-    if (code_ != nullptr) own += pcre::sizeOf(code_.get(), part);
+    if (code_ != nullptr) own += pcre::patternInfo(code_.get(), part);
   }
   return own;
 }

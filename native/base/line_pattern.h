@@ -29,7 +29,7 @@ class LinePattern {
   // The budget pays for a match that takes longer. Matches on long lines are timed, some on short
   // ones, and all of a pattern that was slow once.
   static constexpr std::chrono::microseconds kFastTime{100};
-  static constexpr uint32_t kUsesPerLook = 64;
+  static constexpr uint32_t kUsesPerTiming = 64;
 
   // Refuses what Pattern::compile refuses. The first line compiles it: what is never matched takes
   // no memory but for its text.

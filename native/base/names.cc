@@ -64,7 +64,7 @@ std::string skeleton(std::string_view name) {
   while (!name.empty()) {
     const char32_t point = next(name);
     if (characters::is(point, characters::kHidden | characters::kMark)) continue;
-    out += utf8::encode(characters::lookOf(point)).view();
+    out += utf8::encode(characters::skeletonPoint(point)).view();
   }
   return out;
 }
@@ -80,7 +80,7 @@ bool hasSkeleton(std::string_view name, std::string_view look) {
     }
     const char32_t point = next(name);
     if (characters::is(point, characters::kHidden | characters::kMark)) continue;
-    const utf8::Encoded drawn = utf8::encode(characters::lookOf(point));
+    const utf8::Encoded drawn = utf8::encode(characters::skeletonPoint(point));
     if (!look.starts_with(drawn.view())) return false;
     look.remove_prefix(drawn.view().size());
   }

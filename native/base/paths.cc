@@ -12,12 +12,12 @@ namespace {
 
 enum class Style : uint8_t { Posix, Windows };
 
-std::string_view separatorsOf(Style style) {
+std::string_view pathSeparators(Style style) {
   return style == Style::Windows ? "/\\" : "/";
 }
 
 bool isSeparator(char c, Style style) {
-  return separatorsOf(style).find(c) != std::string_view::npos;
+  return pathSeparators(style).find(c) != std::string_view::npos;
 }
 
 bool hasDrive(std::string_view path) {
@@ -44,14 +44,14 @@ class Plain {
   // Continues with a relative path.
   void append(std::string_view path) {
     while (!path.empty()) {
-      const size_t end = std::min(path.find_first_of(separatorsOf(style_)), path.size());
+      const size_t end = std::min(path.find_first_of(pathSeparators(style_)), path.size());
       segment(path.substr(0, end));
       path.remove_prefix(std::min(end + 1, path.size()));
     }
   }
 
   // Windows: \a lies on the drive of the folder that it is used in.
-  void rootIn(const Plain& folder) {
+  void addDrive(const Plain& folder) {
     const bool onDrive = text_.starts_with('/') && !text_.starts_with("//");
     if (onDrive && hasDrive(folder.text_)) text_.insert(0, folder.text_, 0, 2);
   }
@@ -114,7 +114,7 @@ void addPlain(std::vector<std::string>& list, std::string_view path, std::string
               Style style) {
   Plain from(folder, style);
   Plain plain(path, style);
-  if (from.absolute() && plain.absolute()) plain.rootIn(from);
+  if (from.absolute() && plain.absolute()) plain.addDrive(from);
   if (from.absolute() && !plain.absolute()) {
     plain = from;
     plain.append(style == Style::Windows && hasDrive(path) ? path.substr(2) : path);
@@ -131,7 +131,7 @@ bool isWindows(std::string_view path) {
 
 }  // namespace
 
-std::vector<std::string> spellingsOf(std::string_view path, std::string_view folder) {
+std::vector<std::string> listSpellings(std::string_view path, std::string_view folder) {
   std::vector<std::string> list{std::string(path)};
   addPlain(list, path, folder, Style::Posix);
   if (isWindows(path) || isWindows(folder)) addPlain(list, path, folder, Style::Windows);

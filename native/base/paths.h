@@ -21,6 +21,7 @@ namespace tap {
 // the separator: "C:/src/a.c". Where `folder` is not absolute, a relative path stays relative.
 //
 // Takes time and memory in proportion to path and folder, whatever they are.
-[[nodiscard]] std::vector<std::string> spellingsOf(std::string_view path, std::string_view folder);
+[[nodiscard]] std::vector<std::string> listSpellings(std::string_view path,
+                                                     std::string_view folder);
 
 }  // namespace tap

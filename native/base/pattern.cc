@@ -17,18 +17,18 @@ using pcre::units;
 using Clock = std::chrono::steady_clock;
 
 // A callout costs little, a look at the clock more.
-constexpr size_t kStepsPerLook = 32;
+constexpr size_t kStepsPerCheck = 32;
 // A step between two callouts may run through the whole subject; it counts for more then.
 constexpr size_t kBytesPerStep = 256;
 
 // The 32 KB of machine stack that the JIT uses by default are enough for most matches.
 constexpr size_t kJitStackStart = size_t{64} * 1024;
-constexpr size_t kJitStackMost = size_t{16} * 1024 * 1024;
+constexpr size_t kMaxJitStack = size_t{16} * 1024 * 1024;
 constexpr uint32_t kHeapKilobytes = 16 * 1024;  // where there is no JIT
 
 // Between two looks the match takes microseconds. Where more has passed, something else ran: a busy
 // machine must not make of a rule's quick pattern one that has run out of time.
-constexpr std::chrono::nanoseconds kMostBetweenLooks = std::chrono::microseconds(100);
+constexpr std::chrono::nanoseconds kMaxBetweenChecks = std::chrono::microseconds(100);
 
 struct Watch {
   std::chrono::nanoseconds left;
@@ -36,9 +36,9 @@ struct Watch {
   size_t steps = 0;
   size_t position = 0;
 
-  bool look() {
+  bool checkTime() {
     const Clock::time_point now = Clock::now();
-    left -= std::min<std::chrono::nanoseconds>(now - last, kMostBetweenLooks);
+    left -= std::min<std::chrono::nanoseconds>(now - last, kMaxBetweenChecks);
     last = now;
     return left.count() > 0;
   }
@@ -51,18 +51,18 @@ int onStep(pcre2_callout_block* block, void* data) {
   const size_t position = block->current_position;
   const size_t before = std::exchange(watch.position, position);
   watch.steps += 1 + (position > before ? position - before : before - position) / kBytesPerStep;
-  if (watch.steps < kStepsPerLook) return 0;
+  if (watch.steps < kStepsPerCheck) return 0;
   watch.steps = 0;
-  return watch.look() ? 0 : PCRE2_ERROR_CALLOUT;
+  return watch.checkTime() ? 0 : PCRE2_ERROR_CALLOUT;
 }
 
-Match outcomeOf(int code, bool whole) {
+Match toMatch(int code, bool whole) {
   if (code >= 0) return Match::Yes;
   if (code != PCRE2_ERROR_NOMATCH) return Match::TimedOut;
   return whole ? Match::No : Match::Unseen;
 }
 
-Match watched(const pcre2_code_8* code, std::string_view subject, Watch& watch) {
+Match matchWatched(const pcre2_code_8* code, std::string_view subject, Watch& watch) {
   const std::string_view text = utf8::truncate(subject, Pattern::kMaxSubjectBytes);
   const pcre::MatchContext context(pcre2_match_context_create(nullptr));
   const pcre::MatchData data(pcre2_match_data_create(1, nullptr));
@@ -75,11 +75,11 @@ Match watched(const pcre2_code_8* code, std::string_view subject, Watch& watch) 
   };
   const int found = run();
   const bool whole = text.size() == subject.size();
-  if (found != PCRE2_ERROR_JIT_STACKLIMIT) return outcomeOf(found, whole);
-  const pcre::JitStack stack(pcre2_jit_stack_create(kJitStackStart, kJitStackMost, nullptr));
+  if (found != PCRE2_ERROR_JIT_STACKLIMIT) return toMatch(found, whole);
+  const pcre::JitStack stack(pcre2_jit_stack_create(kJitStackStart, kMaxJitStack, nullptr));
   if (!stack) return Match::TimedOut;
   pcre2_jit_stack_assign(context.get(), nullptr, stack.get());
-  return outcomeOf(run(), whole);
+  return toMatch(run(), whole);
 }
 
 }  // namespace
@@ -92,10 +92,10 @@ Result<Pattern, PatternError> Pattern::compile(std::string_view pattern) {
   auto compiled = pcre::compile(pattern, pcre::Callouts::Yes);
   if (!compiled) return compiled.error();
   Code code(compiled.value().release());
-  const size_t size = pcre::sizeOf(code.get(), PCRE2_INFO_SIZE);
+  const size_t size = pcre::patternInfo(code.get(), PCRE2_INFO_SIZE);
   // Where a system allows no JIT the interpreter does the same, more slowly.
   if (size <= kMaxJitBytes) pcre2_jit_compile(code.get(), PCRE2_JIT_COMPLETE);
-  const size_t machineCode = pcre::sizeOf(code.get(), PCRE2_INFO_JITSIZE);
+  const size_t machineCode = pcre::patternInfo(code.get(), PCRE2_INFO_JITSIZE);
   return Pattern(std::move(code), size + machineCode);
 }
 
@@ -113,8 +113,8 @@ Match Pattern::within(std::string_view subject, std::chrono::nanoseconds most,
   const std::chrono::nanoseconds given = std::min(budget.left, most);
   if (given.count() <= 0) return Match::TimedOut;
   Watch watch{given, Clock::now()};
-  const Match match = watched(code_.get(), subject, watch);
-  watch.look();
+  const Match match = matchWatched(code_.get(), subject, watch);
+  watch.checkTime();
   budget.left -= given - watch.left;
   return match;
 }

@@ -20,7 +20,7 @@ void release(void* memory, void*) {
   std::free(memory);
 }
 
-std::string messageOf(int error) {
+std::string errorMessage(int error) {
   std::array<PCRE2_UCHAR, 256> text{};
   pcre2_get_error_message(error, text.data(), text.size());
   return reinterpret_cast<const char*>(text.data());
@@ -28,7 +28,7 @@ std::string messageOf(int error) {
 
 }  // namespace
 
-size_t sizeOf(const pcre2_code* code, uint32_t what) {
+size_t patternInfo(const pcre2_code* code, uint32_t what) {
   size_t size = 0;
   return pcre2_pattern_info(code, what, &size) == 0 ? size : 0;
 }
@@ -47,8 +47,8 @@ Result<Code, PatternError> compile(std::string_view pattern, Callouts callouts) 
   PCRE2_SIZE offset = 0;
   const uint32_t options = kOptions | (callouts == Callouts::Yes ? PCRE2_AUTO_CALLOUT : 0U);
   Code code(pcre2_compile(units(pattern), pattern.size(), options, &error, &offset, context.get()));
-  if (!code) return PatternError{std::min(offset, pattern.size()), messageOf(error)};
-  const size_t size = sizeOf(code.get(), PCRE2_INFO_SIZE);
+  if (!code) return PatternError{std::min(offset, pattern.size()), errorMessage(error)};
+  const size_t size = patternInfo(code.get(), PCRE2_INFO_SIZE);
   if (size > Pattern::kMaxCompiledBytes) {
     return PatternError{pattern.size(), "it takes " + std::to_string(size) +
                                             " bytes once compiled, at most " +

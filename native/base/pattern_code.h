@@ -39,6 +39,6 @@ enum class Callouts : uint8_t { No, Yes };
 }
 
 // A size that PCRE2 knows of a pattern; 0 if it does not.
-[[nodiscard]] size_t sizeOf(const pcre2_code* code, uint32_t what);
+[[nodiscard]] size_t patternInfo(const pcre2_code* code, uint32_t what);
 
 }  // namespace tap::pcre

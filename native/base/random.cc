@@ -16,8 +16,8 @@ std::optional<Uuid> Uuid::parse(std::string_view text) {
     return load(p + first) >> 32 << 32 | load(p + second - 4) << 32 >> 32;
   };
   Uuid id;
-  id.high = uint64_t{valueOf(load(p))} << 32 | valueOf(fours(9, 14));
-  id.low = uint64_t{valueOf(fours(19, 24))} << 32 | valueOf(load(p + 28));
+  id.high = uint64_t{parseDigits(load(p))} << 32 | parseDigits(fours(9, 14));
+  id.low = uint64_t{parseDigits(fours(19, 24))} << 32 | parseDigits(load(p + 28));
   // Whatever was no digit, or no hyphen, is another text now.
   const Text own = id.chars();
   if (text != std::string_view(own.data(), own.size())) return std::nullopt;
@@ -29,14 +29,14 @@ Uuid::Text Uuid::chars() const {
   Text text;
   char* const p = text.data();
   // Each writes eight bytes; the next one overwrites those beyond its share.
-  const uint64_t second = digitsOf(static_cast<uint32_t>(high));
-  const uint64_t third = digitsOf(static_cast<uint32_t>(low >> 32));
-  store(p, digitsOf(static_cast<uint32_t>(high >> 32)));
+  const uint64_t second = toDigits(static_cast<uint32_t>(high));
+  const uint64_t third = toDigits(static_cast<uint32_t>(low >> 32));
+  store(p, toDigits(static_cast<uint32_t>(high >> 32)));
   store(p + 9, second);
   store(p + 14, second << 32);
   store(p + 19, third);
   store(p + 24, third << 32);
-  store(p + 28, digitsOf(static_cast<uint32_t>(low)));
+  store(p + 28, toDigits(static_cast<uint32_t>(low)));
   for (const size_t at : {8, 13, 18, 23}) text[at] = '-';
   return text;
 }

@@ -17,7 +17,7 @@ Result<LineFilter::Compiled, std::string> LineFilter::compile(const Rule& rule) 
     if (!compiled) return "not: " + notAPattern(compiled.error());
     notMatch = std::move(compiled.value());
   }
-  PatternFacts facts = factsOf(rule.match);
+  PatternFacts facts = analyzePattern(rule.match);
   const bool isSimple = !rule.count && !rule.window && !rule.cooldown;
   return Compiled{rule,
                   std::move(match.value()),
@@ -32,7 +32,7 @@ Result<LineFilter::Compiled, std::string> LineFilter::compile(const Rule& rule) 
 }
 
 std::optional<RuleError> LineFilter::setRules(const std::vector<Rule>& rules) {
-  if (auto problem = problemOf(rules)) return problem;
+  if (auto problem = checkRules(rules)) return problem;
   std::vector<Compiled> compiled;
   compiled.reserve(rules.size());
   for (const Rule& rule : rules) {
@@ -64,7 +64,7 @@ void LineFilter::search() {
   for (const Compiled& rule : rules_) {
     for (const std::string& text : rule.literals) literals.push_back({text, rule.caseless});
   }
-  if (literals.empty() || literals.size() > Prefilter::kMostLiterals) return;
+  if (literals.empty() || literals.size() > Prefilter::kMaxLiterals) return;
   prefilter_ = std::make_unique<Prefilter>(std::move(literals));
 }
 
@@ -84,7 +84,7 @@ std::string LineFilter::captured(size_t index, std::string_view text) const {
     json::appendQuoted(member, name);
     member += ':';
     json::appendQuoted(member, value);
-    if (json.size() + member.size() < kMostMetadata) json += member;
+    if (json.size() + member.size() < kMaxMetadata) json += member;
   }
   return json.size() > 1 ? json + "}" : std::string();
 }
@@ -109,7 +109,7 @@ bool LineFilter::mayMatch(const Line& line) {
   return hit_ < from + line.text.size();
 }
 
-bool LineFilter::ask(Compiled& rule, LinePattern& pattern, std::string_view text) {
+bool LineFilter::runPattern(Compiled& rule, LinePattern& pattern, std::string_view text) {
   switch (pattern.matches(text, slow_)) {
     case Match::Yes:
       return true;
@@ -126,8 +126,8 @@ bool LineFilter::ask(Compiled& rule, LinePattern& pattern, std::string_view text
 }
 
 bool LineFilter::matches(Compiled& rule, std::string_view text) {
-  if (!rule.always && !ask(rule, rule.match, text)) return false;
-  return !rule.notMatch || !ask(rule, *rule.notMatch, text);
+  if (!rule.always && !runPattern(rule, rule.match, text)) return false;
+  return !rule.notMatch || !runPattern(rule, *rule.notMatch, text);
 }
 
 Decision LineFilter::decide(const Line& line, Time now) {
@@ -181,7 +181,7 @@ size_t LineFilter::bytes() const {
 
 Result<std::vector<Decision>, RuleError> tryRules(std::vector<Rule> rules,
                                                   const std::vector<std::string_view>& lines) {
-  if (auto problem = problemOf(rules)) return *problem;
+  if (auto problem = checkRules(rules)) return *problem;
   for (Rule& rule : rules) {
     rule.cooldown.reset();
     rule.count.reset();

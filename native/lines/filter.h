@@ -57,8 +57,8 @@ class LineFilter {
   // A rule that has just had its first line that took too long: its index, once.
   [[nodiscard]] std::optional<size_t> takeSlowNotice();
   // The named groups of a rule with `capture` in a line that it matches, as a JSON object of at
-  // most kMostMetadata bytes: those that do not fit are left out. Empty: there are none.
-  static constexpr size_t kMostMetadata = 1024;
+  // most kMaxMetadata bytes: those that do not fit are left out. Empty: there are none.
+  static constexpr size_t kMaxMetadata = 1024;
   [[nodiscard]] std::string captured(size_t index, std::string_view text) const;
 
   // The block that the next lines with `inBlock` lie in.
@@ -87,7 +87,7 @@ class LineFilter {
   void search();
   [[nodiscard]] bool mayMatch(const Line& line);
   [[nodiscard]] bool matches(Compiled& rule, std::string_view text);
-  [[nodiscard]] bool ask(Compiled& rule, LinePattern& pattern, std::string_view text);
+  [[nodiscard]] bool runPattern(Compiled& rule, LinePattern& pattern, std::string_view text);
   [[nodiscard]] Decision decided(size_t index, Time now);
 
   Search search_;

@@ -203,7 +203,7 @@ void LineText::inString(char32_t point) {
 void LineText::put(std::string_view text) {
   if (returned_) eraseAll();
   const bool full = leftOut_ > 0;
-  const std::string_view fits = full ? "" : utf8::truncate(text, kMost - text_.size());
+  const std::string_view fits = full ? "" : utf8::truncate(text, kMaxLineBytes - text_.size());
   append(fits);
   leftOut_ += text.size() - fits.size();
 }
@@ -213,7 +213,7 @@ void LineText::append(std::string_view text) {
   const size_t wanted = text_.size() + text.size();
   if (wanted > text_.capacity()) {
     std::string larger;
-    larger.reserve(std::max(wanted, std::min(2 * wanted, kMost + kMarkRoom)));
+    larger.reserve(std::max(wanted, std::min(2 * wanted, kMaxLineBytes + kMarkRoom)));
     larger += text_;
     text_ = std::move(larger);
   }

@@ -8,7 +8,7 @@
 //   BEL                  removed
 //   other controls       \xNN and \u{N}, as visible() shows them (base/encoding.h); NUL is \x00
 //
-// A text longer than kMost bytes is cut between two characters, and a mark says how much is
+// A text longer than kMaxLineBytes bytes is cut between two characters, and a mark says how much is
 // missing.
 #pragma once
 
@@ -22,7 +22,7 @@ namespace tap::lines {
 
 class LineText {
  public:
-  static constexpr size_t kMost = 8192;
+  static constexpr size_t kMaxLineBytes = 8192;
   static constexpr size_t kMarkRoom = 64;
 
   // More of the line. REQUIRES: no \n in it.

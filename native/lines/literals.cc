@@ -13,10 +13,10 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
-constexpr size_t kMostTexts = 16;
-constexpr size_t kMostBytes = 24;  // a longer literal finds no less
-constexpr size_t kMostDepth = 32;
-constexpr uint32_t kMostCopies = 4;
+constexpr size_t kMaxTexts = 16;
+constexpr size_t kMaxBytes = 24;  // a longer literal finds no less
+constexpr size_t kMaxPatternDepth = 32;
+constexpr uint32_t kMaxCopies = 4;
 
 // What a part of a pattern matches.
 struct Part {
@@ -42,13 +42,13 @@ struct Part {
 
 // Whether `a` narrows a search down more than `b`: long literals do, few literals do.
 [[nodiscard]] bool isBetter(const Texts& a, const Texts& b) {
-  const size_t inA = std::min(shortest(a), kMostBytes / 2);
-  const size_t inB = std::min(shortest(b), kMostBytes / 2);
+  const size_t inA = std::min(shortest(a), kMaxBytes / 2);
+  const size_t inB = std::min(shortest(b), kMaxBytes / 2);
   return inA != inB ? inA > inB : a.size() < b.size();
 }
 
 void consider(Texts& best, const Texts& texts) {
-  if (shortest(texts) >= kLeastLiteral && (best.empty() || isBetter(texts, best))) best = texts;
+  if (shortest(texts) >= kMinLiteral && (best.empty() || isBetter(texts, best))) best = texts;
 }
 
 [[nodiscard]] Texts product(const Texts& heads, const Texts& tails) {
@@ -63,7 +63,7 @@ void consider(Texts& best, const Texts& texts) {
   const auto longest = [](const Texts& texts) {
     return texts.empty() ? 0 : std::ranges::max(texts, {}, &std::string::size).size();
   };
-  return heads.size() * tails.size() <= kMostTexts && longest(heads) + longest(tails) <= kMostBytes;
+  return heads.size() * tails.size() <= kMaxTexts && longest(heads) + longest(tails) <= kMaxBytes;
 }
 
 // Parts one behind the other.
@@ -105,13 +105,13 @@ class Sequence {
   Part all = parts.front();
   for (size_t i = 1; i < parts.size(); ++i) {
     const Part& part = parts[i];
-    if (all.exact && part.exact && all.exact->size() + part.exact->size() <= kMostTexts) {
+    if (all.exact && part.exact && all.exact->size() + part.exact->size() <= kMaxTexts) {
       all.exact->insert(all.exact->end(), part.exact->begin(), part.exact->end());
     } else {
       all.exact.reset();
     }
     const bool known = !all.required.empty() && !part.required.empty() &&
-                       all.required.size() + part.required.size() <= 2 * kMostTexts;
+                       all.required.size() + part.required.size() <= 2 * kMaxTexts;
     if (known) {
       all.required.insert(all.required.end(), part.required.begin(), part.required.end());
     } else {
@@ -175,7 +175,7 @@ class Reader {
   }
 
   Part alternatives(size_t depth) {
-    if (depth > kMostDepth) return giveUp();
+    if (depth > kMaxPatternDepth) return giveUp();
     std::vector<Part> parts;
     bool repeats = false;
     do {
@@ -211,7 +211,7 @@ class Reader {
   static void add(Sequence& parts, const Part& part, const Repeat& repeat) {
     if (repeat.isOne) return parts.add(part);
     if (repeat.least == 0) return parts.add(anything());
-    for (uint32_t i = 1; i < std::min(repeat.least, kMostCopies); ++i) parts.add(part);
+    for (uint32_t i = 1; i < std::min(repeat.least, kMaxCopies); ++i) parts.add(part);
     parts.addRepeated(part);
   }
 
@@ -291,17 +291,17 @@ class Reader {
   Part escape() {
     if (rest_.empty()) return giveUp();
     const char c = rest_.front();
-    const auto isOneOf = [c](std::string_view set) {
+    const auto isAmong = [c](std::string_view set) {
       return set.find(c) != std::string_view::npos;
     };
-    if (isOneOf("bBAzZ")) {
+    if (isAmong("bBAzZ")) {
       rest_.remove_prefix(1);
       return nothing();
     }
-    if (isOneOf("dDwWsSvVhHtnrf")) {
+    if (isAmong("dDwWsSvVhHtnrf")) {
       rest_.remove_prefix(1);
       Part part = anything();
-      part.wildcard = isOneOf("DWS");
+      part.wildcard = isAmong("DWS");
       return part;
     }
     const bool isWord = isDigit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
@@ -362,7 +362,7 @@ class Reader {
 
 }  // namespace
 
-PatternFacts factsOf(std::string_view pattern) {
+PatternFacts analyzePattern(std::string_view pattern) {
   return Reader(pattern).read();
 }
 

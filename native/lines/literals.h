@@ -12,7 +12,7 @@
 namespace tap::lines {
 
 struct PatternFacts {
-  // Every match contains at least one of these; empty: nothing is known. Each has kLeastLiteral
+  // Every match contains at least one of these; empty: nothing is known. Each has kMinLiteral
   // bytes or more, none of them a control character.
   std::vector<std::string> literals;
   // The literals are in lower case and stand for both cases of ASCII letters; also, k and s stand
@@ -25,9 +25,9 @@ struct PatternFacts {
   bool nestedRepeats = false;  // a repeat without a bound within another
 };
 
-inline constexpr size_t kLeastLiteral = 3;
+inline constexpr size_t kMinLiteral = 3;
 
 // REQUIRES: Pattern::compile takes it.
-[[nodiscard]] PatternFacts factsOf(std::string_view pattern);
+[[nodiscard]] PatternFacts analyzePattern(std::string_view pattern);
 
 }  // namespace tap::lines

@@ -31,7 +31,7 @@ void eachCase(const char* pair, bool caseless, const Visit& visit) {
 
 }  // namespace
 
-size_t Prefilter::rowOf(const char* pair) {
+size_t Prefilter::pairIndex(const char* pair) {
   uint16_t value = 0;
   std::memcpy(&value, pair, sizeof value);
   return static_cast<uint16_t>(value * 0x9E37U) >> (16 - kBits);
@@ -50,7 +50,7 @@ void Prefilter::enter(uint16_t literal) {
   folds_ = folds_ || (caseless && text.find_first_of("ks") != npos);
   for (size_t place = 0; place + 1 < window_; ++place) {
     eachCase(text.data() + place, caseless, [&](const std::array<char, 2>& pair) {
-      const size_t row = rowOf(pair.data());
+      const size_t row = pairIndex(pair.data());
       places_[row] = static_cast<uint8_t>(places_[row] | 1U << place);
       if (place == 0) heads_.push_back({static_cast<uint16_t>(row), literal});
     });
@@ -58,7 +58,7 @@ void Prefilter::enter(uint16_t literal) {
 }
 
 bool Prefilter::matchesAt(std::string_view text, size_t at) const {
-  const auto row = static_cast<uint16_t>(rowOf(text.data() + at));
+  const auto row = static_cast<uint16_t>(pairIndex(text.data() + at));
   auto head = std::lower_bound(heads_.begin(), heads_.end(), Head{row, 0});
   for (; head != heads_.end() && head->row == row; ++head) {
     const auto& [literal, caseless] = literals_[head->literal];
@@ -70,13 +70,14 @@ bool Prefilter::matchesAt(std::string_view text, size_t at) const {
 
 // At which places of a window the pair at `at` may be. The pairs beside it must fit, too.
 uint8_t Prefilter::placesAt(std::string_view text, size_t from, size_t at) const {
-  uint32_t places = places_[rowOf(text.data() + at)];
+  uint32_t places = places_[pairIndex(text.data() + at)];
   if (places == 0) return 0;
   if (at + 3 <= text.size()) {
     const uint32_t last = 1U << (window_ - 2);
-    places &= static_cast<uint32_t>(places_[rowOf(text.data() + at + 1)] >> 1) | last;
+    places &= static_cast<uint32_t>(places_[pairIndex(text.data() + at + 1)] >> 1) | last;
   }
-  if (at > from) places &= static_cast<uint32_t>(places_[rowOf(text.data() + at - 1)] << 1) | 1U;
+  if (at > from)
+    places &= static_cast<uint32_t>(places_[pairIndex(text.data() + at - 1)] << 1) | 1U;
   return static_cast<uint8_t>(places);
 }
 

@@ -23,9 +23,9 @@ class Prefilter {
     std::string text;
     bool caseless = false;
   };
-  // REQUIRES: at least one literal, at most kMostLiterals; each has kLeastLiteral bytes or more.
+  // REQUIRES: at least one literal, at most kMaxLiterals; each has kMinLiteral bytes or more.
   explicit Prefilter(std::vector<Literal> literals);
-  static constexpr size_t kMostLiterals = 2000;
+  static constexpr size_t kMaxLiterals = 2000;
 
   // Where the first literal at or after `from` begins; npos if there is none. Places that only look
   // like a caseless literal with U+212A or U+017F in it are found, too.
@@ -38,16 +38,16 @@ class Prefilter {
  private:
   static constexpr size_t kBits = 12;
   static constexpr size_t kRows = size_t{1} << kBits;
-  static constexpr size_t kMostWindow = 9;  // its pairs have a bit each
+  static constexpr size_t kMaxWindow = 9;  // its pairs have a bit each
 
-  [[nodiscard]] static size_t rowOf(const char* pair);
+  [[nodiscard]] static size_t pairIndex(const char* pair);
   void enter(uint16_t literal);
   [[nodiscard]] uint8_t placesAt(std::string_view text, size_t from, size_t at) const;
   [[nodiscard]] bool matchesAt(std::string_view text, size_t at) const;
   [[nodiscard]] size_t findLiteral(std::string_view text, size_t from) const;
 
   std::vector<Literal> literals_;
-  size_t window_ = kMostWindow;
+  size_t window_ = kMaxWindow;
   bool folds_ = false;  // a caseless literal has a k or an s
   // By a pair of bytes: at which places of a window it is, a bit for each.
   std::array<uint8_t, kRows> places_{};

@@ -5,22 +5,22 @@
 namespace tap::lines {
 namespace {
 
-[[nodiscard]] std::string problemOfOne(const Rule& rule) {
+[[nodiscard]] std::string checkRule(const Rule& rule) {
   const bool isTold = rule.outcome >= FilterOutcome::Surface;
   if (!isTold && (rule.cooldown || rule.count || rule.window)) {
     return "cooldown, count and window need the outcome surface or inject";
   }
-  if (rule.cooldown && (*rule.cooldown <= Millis(0) || *rule.cooldown > kMostRuleTime)) {
+  if (rule.cooldown && (*rule.cooldown <= Millis(0) || *rule.cooldown > kMaxRuleTime)) {
     return "cooldown: expected more than 0 ms and at most a day";
   }
-  if (rule.count && (*rule.count < 1 || *rule.count > kMostCount)) {
-    return "count: expected 1 to " + std::to_string(kMostCount);
+  if (rule.count && (*rule.count < 1 || *rule.count > kMaxCount)) {
+    return "count: expected 1 to " + std::to_string(kMaxCount);
   }
   if (!rule.window) return {};
-  if (rule.window->lines < 1 || rule.window->lines > kMostWindowLines) {
-    return "window.lines: expected 1 to " + std::to_string(kMostWindowLines);
+  if (rule.window->lines < 1 || rule.window->lines > kMaxWindowLines) {
+    return "window.lines: expected 1 to " + std::to_string(kMaxWindowLines);
   }
-  if (rule.window->time <= Millis(0) || rule.window->time > kMostRuleTime) {
+  if (rule.window->time <= Millis(0) || rule.window->time > kMaxRuleTime) {
     return "window.ms: expected more than 0 and at most a day";
   }
   if (rule.cooldown) return "a rule with a window has no cooldown: its window is one";
@@ -36,18 +36,18 @@ namespace {
 
 }  // namespace
 
-std::optional<RuleError> problemOf(const std::vector<Rule>& rules) {
-  if (rules.size() > kMostRules) {
-    return RuleError{kMostRules, "a filter has at most " + std::to_string(kMostRules) + " rules"};
+std::optional<RuleError> checkRules(const std::vector<Rule>& rules) {
+  if (rules.size() > kMaxRules) {
+    return RuleError{kMaxRules, "a filter has at most " + std::to_string(kMaxRules) + " rules"};
   }
   for (size_t i = 0; i < rules.size(); ++i) {
-    std::string problem = problemOfOne(rules[i]);
+    std::string problem = checkRule(rules[i]);
     if (!problem.empty()) return RuleError{i, std::move(problem)};
   }
   return std::nullopt;
 }
 
-std::vector<Rule> rulesOf(const OldPatterns& patterns) {
+std::vector<Rule> convertPatterns(const OldPatterns& patterns) {
   std::vector<Rule> rules;
   const auto add = [&rules](std::string_view pattern, FilterOutcome outcome) {
     if (!pattern.empty()) rules.push_back(caseless(pattern, outcome));
@@ -63,8 +63,8 @@ std::vector<Rule> rulesOf(const OldPatterns& patterns) {
   return rules;
 }
 
-std::string slownessOf(const Rule& rule) {
-  const PatternFacts facts = factsOf(rule.match);
+std::string explainSlowness(const Rule& rule) {
+  const PatternFacts facts = analyzePattern(rule.match);
   if (facts.always) return {};
   if (facts.nestedRepeats) {
     return "a repeat within a repeat, as in (a+)+, can take very long; a line that takes too long "
@@ -78,7 +78,7 @@ std::string slownessOf(const Rule& rule) {
            " repeats such as \".*\", which are tried in all combinations";
   }
   if (facts.literals.empty()) {
-    return "no text of " + std::to_string(kLeastLiteral) +
+    return "no text of " + std::to_string(kMinLiteral) +
            " characters is in every match, so that it is tried on every line";
   }
   return {};

@@ -35,18 +35,18 @@ struct Rule {
   friend bool operator==(const Rule&, const Rule&) = default;
 };
 
-inline constexpr size_t kMostRules =
+inline constexpr size_t kMaxRules =
     static_cast<size_t>(kLimitTable[static_cast<size_t>(Limit::FilterRules)].value);
-inline constexpr Millis kMostRuleTime = std::chrono::hours(24);
-inline constexpr uint32_t kMostCount = 1'000'000;
-inline constexpr uint32_t kMostWindowLines = 1000;
+inline constexpr Millis kMaxRuleTime = std::chrono::hours(24);
+inline constexpr uint32_t kMaxCount = 1'000'000;
+inline constexpr uint32_t kMaxWindowLines = 1000;
 
 struct RuleError {
   size_t rule = 0;
   std::string message;  // for people: which part is wrong, and why
 };
 // Everything but the patterns. Nothing: the rules are good.
-[[nodiscard]] std::optional<RuleError> problemOf(const std::vector<Rule>& rules);
+[[nodiscard]] std::optional<RuleError> checkRules(const std::vector<Rule>& rules);
 
 // The three patterns that filters had before they had rules; an empty one is not there. They ignore
 // case. A line that `exclude` matches is dropped, else one that `notify` matches is injected; where
@@ -56,9 +56,9 @@ struct OldPatterns {
   std::string_view exclude;
   std::string_view notify;
 };
-[[nodiscard]] std::vector<Rule> rulesOf(const OldPatterns& patterns);
+[[nodiscard]] std::vector<Rule> convertPatterns(const OldPatterns& patterns);
 
 // Why a rule makes filtering slow, for people; empty: it does not.
-[[nodiscard]] std::string slownessOf(const Rule& rule);
+[[nodiscard]] std::string explainSlowness(const Rule& rule);
 
 }  // namespace tap::lines

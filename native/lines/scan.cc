@@ -10,13 +10,13 @@ namespace {
 
 constexpr size_t kStride = 64;
 
-struct Seen {
+struct ByteBits {
   uint8_t control = 0;  // not 0: a control character besides \t and \n
   uint8_t high = 0;     // its top bit: a byte that is not ASCII
 };
 
 // REQUIRES: kStride bytes. A loop of a fixed length without branches, which compilers vectorize.
-void look(const uint8_t* at, Seen& seen) {
+void scanStride(const uint8_t* at, ByteBits& seen) {
   uint8_t control = 0;
   uint8_t high = 0;
   for (size_t i = 0; i < kStride; ++i) {
@@ -44,16 +44,16 @@ void look(const uint8_t* at, Seen& seen) {
 Bytes scan(std::string_view bytes) {
   const auto* at = reinterpret_cast<const uint8_t*>(bytes.data());
   size_t left = bytes.size();
-  Seen seen;
+  ByteBits seen;
   for (; left >= kStride; left -= kStride, at += kStride) {
-    look(at, seen);
+    scanStride(at, seen);
     if (seen.control != 0) return Bytes::Other;
   }
   if (left > 0) {
     uint8_t tail[kStride];
     std::memset(tail, ' ', sizeof tail);
     std::memcpy(tail, at, left);
-    look(tail, seen);
+    scanStride(tail, seen);
   }
   if (seen.control != 0) return Bytes::Other;
   if (seen.high < 0x80) return Bytes::Plain;

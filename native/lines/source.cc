@@ -27,7 +27,7 @@ constexpr std::string_view kEllipsis = "\u2026";
   return std::to_string(count) + " " + std::string(one) + (count == 1 ? "" : "s");
 }
 
-[[nodiscard]] ToldLine toldOf(const Entry& entry, size_t most) {
+[[nodiscard]] OwnedLine copyLine(const Entry& entry, size_t most) {
   return {entry.number,
           entry.unixMillis,
           entry.line,
@@ -40,7 +40,7 @@ constexpr std::string_view kEllipsis = "\u2026";
 }
 
 // A line within a text of several, with where it comes from: a program's text is never alone.
-[[nodiscard]] std::string placeOf(uint32_t run, uint64_t line) {
+[[nodiscard]] std::string linePrefix(uint32_t run, uint64_t line) {
   return "\n[run " + std::to_string(run) + ", line " + std::to_string(line) + "] ";
 }
 
@@ -75,7 +75,7 @@ std::optional<RuleError> LineSource::setRules(const std::vector<Rule>& rules, No
 
 void LineSource::expectEvery(std::optional<Millis> time, Now now) {
   options_.expectEvery = time;
-  heardAt_ = now.steady;
+  lastActivity_ = now.steady;
   isSilent_ = false;
 }
 
@@ -95,8 +95,8 @@ void LineSource::beginRun(Now now, SourceEffects& effects) {
 
 void LineSource::endRun(const RunEnd& end, Now now, SourceEffects& effects) {
   Line line;
-  if (stdout_.end(line)) take(line, Source::Stdout, now, effects);
-  if (stderr_.end(line)) take(line, Source::Stderr, now, effects);
+  if (stdout_.end(line)) acceptLine(line, Source::Stdout, now, effects);
+  if (stderr_.end(line)) acceptLine(line, Source::Stderr, now, effects);
   endDigests(true, now, effects);
   Entry entry;
   const std::string text = endText(end, now);
@@ -104,16 +104,16 @@ void LineSource::endRun(const RunEnd& end, Now now, SourceEffects& effects) {
   entry.source = Source::Own;
   const bool isTold = end.mustInject || !end.isExpected;
   entry.outcome = isTold ? FilterOutcome::Inject : FilterOutcome::Keep;
-  tell(entry, end.mustInject, now, effects);
+  emitEntry(entry, end.mustInject, now, effects);
   sendBatch(effects);
-  saySlowRules(effects);
-  sayLeftOut(now, true, effects);
+  addSlowRuleNotices(effects);
+  addLeftOutNotice(now, true, effects);
 }
 
 void LineSource::post(std::string_view text, Now now, SourceEffects& effects) {
   feed(text, Source::Stdout, now, effects);
   Line line;
-  if (stdout_.end(line)) take(line, Source::Stdout, now, effects);
+  if (stdout_.end(line)) acceptLine(line, Source::Stdout, now, effects);
 }
 
 std::string LineSource::endText(const RunEnd& end, Now now) const {
@@ -127,7 +127,7 @@ std::string LineSource::endText(const RunEnd& end, Now now) const {
   std::string last;
   for (const Entry& entry : ring_.query({kEndLines, 0, FilterOutcome::Keep})) {
     if (entry.run != run_ || entry.source == Source::Own) continue;
-    last += placeOf(run_, entry.line) + shortened(entry.text, kEndLineBytes);
+    last += linePrefix(run_, entry.line) + shortened(entry.text, kEndLineBytes);
   }
   return last.empty() ? text : text + "; the last that were kept:" + last;
 }
@@ -138,7 +138,7 @@ void LineSource::note(std::string_view text, FilterOutcome outcome, Now now,
   entry.text = text;
   entry.source = Source::Own;
   entry.outcome = outcome;
-  tell(entry, false, now, effects);
+  emitEntry(entry, false, now, effects);
 }
 
 // --- lines ---
@@ -150,12 +150,12 @@ void LineSource::feed(std::string_view bytes, Source from, Now now, SourceEffect
   filter_.enter(splitter.block());
   const uint64_t before = counters_.lines;
   Line line;
-  while (splitter.next(line)) take(line, from, now, effects);
-  if (counters_.lines > before) heard(now, effects);
-  saySlowRules(effects);
+  while (splitter.next(line)) acceptLine(line, from, now, effects);
+  if (counters_.lines > before) noteActivity(now, effects);
+  addSlowRuleNotices(effects);
 }
 
-void LineSource::take(const Line& line, Source from, Now now, SourceEffects& effects) {
+void LineSource::acceptLine(const Line& line, Source from, Now now, SourceEffects& effects) {
   ++counters_.lines;
   ++line_;
   counters_.cut += line.cut ? 1 : 0;
@@ -187,13 +187,13 @@ void LineSource::accept(const Line& line, Source from, const Decision& decision,
   entry.source = from;
   entry.text = line.text;
   entry.metadata = metadata;
-  tell(entry, false, now, effects);
+  emitEntry(entry, false, now, effects);
   if (!decision.isGathered) return;
   ++counters_.gathered;
   gather(static_cast<size_t>(decision.rule), line.text, now, effects);
 }
 
-FilterOutcome LineSource::outcomeOf(const Entry& entry, bool mustInject) const {
+FilterOutcome LineSource::effectiveOutcome(const Entry& entry, bool mustInject) const {
   if (mustInject) return entry.outcome;
   switch (options_.delivery) {
     case Delivery::Off:
@@ -206,16 +206,16 @@ FilterOutcome LineSource::outcomeOf(const Entry& entry, bool mustInject) const {
   return entry.outcome;
 }
 
-void LineSource::tell(Entry entry, bool mustInject, Now now, SourceEffects& effects) {
+void LineSource::emitEntry(Entry entry, bool mustInject, Now now, SourceEffects& effects) {
   entry.run = run_;
   entry.unixMillis = now.unixMillis;
-  entry.outcome = outcomeOf(entry, mustInject);
+  entry.outcome = effectiveOutcome(entry, mustInject);
   entry.number = ring_.append(entry);
   switch (entry.outcome) {
     case FilterOutcome::Drop:
     case FilterOutcome::Keep:
       if (recording_.take(now.steady, kRowsPerSecond)) {
-        effects.rows.push_back(toldOf(entry, LineText::kMost + LineText::kMarkRoom));
+        effects.rows.push_back(copyLine(entry, LineText::kMaxLineBytes + LineText::kMarkRoom));
       } else {
         ++counters_.rowsLeftOut;
       }
@@ -232,7 +232,7 @@ void LineSource::surface(const Entry& entry, Now now, SourceEffects& effects) {
     return countLeftOut(&LeftOut::surfaced, now);
   }
   ++counters_.surfaced;
-  effects.surfaced.push_back(toldOf(entry, LineText::kMost + LineText::kMarkRoom));
+  effects.surfaced.push_back(copyLine(entry, LineText::kMaxLineBytes + LineText::kMarkRoom));
 }
 
 // --- injects ---
@@ -251,7 +251,7 @@ void LineSource::inject(const Entry& entry, Now now, SourceEffects& effects) {
   }
   batchBytes_ += size;
   ++counters_.injected;
-  batch_.lines.push_back(toldOf(entry, kBatchBytes));
+  batch_.lines.push_back(copyLine(entry, kBatchBytes));
 }
 
 void LineSource::sendBatch(SourceEffects& effects) {
@@ -272,7 +272,8 @@ void LineSource::gather(size_t rule, std::string_view text, Now now, SourceEffec
   }
   ++digest->lines;
   if (digest->text.size() < kDigestBytes) {
-    digest->text += placeOf(run_, line_) + shortened(text, kDigestBytes - digest->text.size() + 16);
+    digest->text +=
+        linePrefix(run_, line_) + shortened(text, kDigestBytes - digest->text.size() + 16);
     ++digest->shown;
   }
   if (digest->lines < window.lines) return;
@@ -294,7 +295,7 @@ void LineSource::endDigest(size_t index, Now now, SourceEffects& effects) {
   entry.source = Source::Own;
   entry.rule = static_cast<int32_t>(digest.rule);
   entry.outcome = rule.outcome;
-  tell(entry, false, now, effects);
+  emitEntry(entry, false, now, effects);
 }
 
 void LineSource::endDigests(bool all, Now now, SourceEffects& effects) {
@@ -312,7 +313,7 @@ std::optional<Time> LineSource::nextDeadline() const {
   earliest(first, noticeDue_);
   for (const Digest& digest : digests_) earliest(first, digest.due);
   if (options_.expectEvery && !isSilent_) {
-    earliest(first, heardAt_ + *options_.expectEvery);
+    earliest(first, lastActivity_ + *options_.expectEvery);
   }
   return first;
 }
@@ -322,31 +323,31 @@ void LineSource::due(Now now, SourceEffects& effects) {
   endDigests(false, now, effects);
   checkSilence(now, effects);
   if (batchDue_ && now.steady >= *batchDue_) sendBatch(effects);
-  if (noticeDue_ && now.steady >= *noticeDue_) sayLeftOut(now, false, effects);
-  saySlowRules(effects);
+  if (noticeDue_ && now.steady >= *noticeDue_) addLeftOutNotice(now, false, effects);
+  addSlowRuleNotices(effects);
 }
 
 void LineSource::flush(Now now, SourceEffects& effects) {
   const uint64_t before = counters_.lines;
   Line line;
-  if (stdout_.flush(now.steady, line)) take(line, Source::Stdout, now, effects);
-  if (stderr_.flush(now.steady, line)) take(line, Source::Stderr, now, effects);
-  if (counters_.lines > before) heard(now, effects);
+  if (stdout_.flush(now.steady, line)) acceptLine(line, Source::Stdout, now, effects);
+  if (stderr_.flush(now.steady, line)) acceptLine(line, Source::Stderr, now, effects);
+  if (counters_.lines > before) noteActivity(now, effects);
 }
 
-void LineSource::heard(Now now, SourceEffects& effects) {
-  const Millis silence = now.steady - heardAt_;
-  heardAt_ = now.steady;
+void LineSource::noteActivity(Now now, SourceEffects& effects) {
+  const Millis silence = now.steady - lastActivity_;
+  lastActivity_ = now.steady;
   if (!std::exchange(isSilent_, false)) return;
   note("something came again after " + inSeconds(silence), FilterOutcome::Surface, now, effects);
 }
 
 void LineSource::checkSilence(Now now, SourceEffects& effects) {
   if (!options_.expectEvery || isSilent_) return;
-  if (now.steady < heardAt_ + *options_.expectEvery) return;
+  if (now.steady < lastActivity_ + *options_.expectEvery) return;
   isSilent_ = true;
-  note("nothing came for " + inSeconds(now.steady - heardAt_) + "; something was expected every " +
-           inSeconds(*options_.expectEvery),
+  note("nothing came for " + inSeconds(now.steady - lastActivity_) +
+           "; something was expected every " + inSeconds(*options_.expectEvery),
        FilterOutcome::Inject, now, effects);
 }
 
@@ -361,7 +362,7 @@ void LineSource::countLeftOut(uint64_t LeftOut::*what, Now now) {
   if (noticed_) noticeDue_ = std::max(*noticeDue_, *noticed_ + kNoticeAgain);
 }
 
-void LineSource::sayLeftOut(Now now, bool isEnd, SourceEffects& effects) {
+void LineSource::addLeftOutNotice(Now now, bool isEnd, SourceEffects& effects) {
   noticeDue_.reset();
   noticed_ = isEnd ? std::nullopt : std::optional(now.steady);
   const LeftOut said = isEnd ? runLeftOut_ : leftOut_;
@@ -370,7 +371,7 @@ void LineSource::sayLeftOut(Now now, bool isEnd, SourceEffects& effects) {
   effects.notices.push_back({SourceNotice::Kind::LeftOut, 0, said.surfaced, said.injected, isEnd});
 }
 
-void LineSource::saySlowRules(SourceEffects& effects) {
+void LineSource::addSlowRuleNotices(SourceEffects& effects) {
   while (const std::optional<size_t> rule = filter_.takeSlowNotice()) {
     effects.notices.push_back({SourceNotice::Kind::SlowRule, *rule, 0, 0, false});
   }

@@ -31,7 +31,7 @@ struct SourceOptions {
 };
 
 // An entry with memory of its own. Run and line say where it comes from.
-struct ToldLine {
+struct OwnedLine {
   uint64_t number = 0;
   int64_t unixMillis = 0;
   uint64_t line = 0;  // 0: an entry that is not a line
@@ -45,7 +45,7 @@ struct ToldLine {
 
 // One prompt. It counts as one push.
 struct InjectBatch {
-  std::vector<ToldLine> lines;
+  std::vector<OwnedLine> lines;
   uint64_t leftOut = 0;  // lines that had no room; the ring has them
 };
 
@@ -62,9 +62,9 @@ struct SourceNotice {
 };
 
 struct SourceEffects {
-  std::vector<ToldLine> surfaced;  // for the timeline; an injected line is not repeated here
+  std::vector<OwnedLine> surfaced;  // for the timeline; an injected line is not repeated here
   std::vector<InjectBatch> injects;
-  std::vector<ToldLine> rows;  // for the record store: kept lines, not those above
+  std::vector<OwnedLine> rows;  // for the record store: kept lines, not those above
   std::vector<SourceNotice> notices;
 };
 
@@ -108,7 +108,7 @@ class LineSource {
   void setDelivery(Delivery delivery) { options_.delivery = delivery; }
   void expectEvery(std::optional<Millis> time, Now now);
   // Something has come that is no line, such as an answer in which nothing has changed.
-  void heard(Now now, SourceEffects& effects);
+  void noteActivity(Now now, SourceEffects& effects);
 
   // What follows is of this run, also where it does not begin. Its owner counts the runs; 0: none.
   void setRun(uint32_t run);
@@ -156,10 +156,10 @@ class LineSource {
     [[nodiscard]] bool any() const { return surfaced + injected > 0; }
   };
 
-  void take(const Line& line, Source from, Now now, SourceEffects& effects);
+  void acceptLine(const Line& line, Source from, Now now, SourceEffects& effects);
   void accept(const Line& line, Source from, const Decision& decision, Now now,
               SourceEffects& effects);
-  void tell(Entry entry, bool mustInject, Now now, SourceEffects& effects);
+  void emitEntry(Entry entry, bool mustInject, Now now, SourceEffects& effects);
   void surface(const Entry& entry, Now now, SourceEffects& effects);
   void inject(const Entry& entry, Now now, SourceEffects& effects);
   void sendBatch(SourceEffects& effects);
@@ -169,9 +169,9 @@ class LineSource {
   void flush(Now now, SourceEffects& effects);
   void checkSilence(Now now, SourceEffects& effects);
   void countLeftOut(uint64_t LeftOut::*what, Now now);
-  void sayLeftOut(Now now, bool isEnd, SourceEffects& effects);
-  void saySlowRules(SourceEffects& effects);
-  [[nodiscard]] FilterOutcome outcomeOf(const Entry& entry, bool mustInject) const;
+  void addLeftOutNotice(Now now, bool isEnd, SourceEffects& effects);
+  void addSlowRuleNotices(SourceEffects& effects);
+  [[nodiscard]] FilterOutcome effectiveOutcome(const Entry& entry, bool mustInject) const;
   [[nodiscard]] std::string endText(const RunEnd& end, Now now) const;
 
   SourceOptions options_;
@@ -183,7 +183,7 @@ class LineSource {
   uint32_t run_ = 0;
   Time runSince_;
   uint64_t line_ = 0;  // of the run
-  Time heardAt_;       // the last line, or the begin of what is expected
+  Time lastActivity_;  // the last line, or the begin of what is expected
   bool isSilent_ = false;
   Rate surfacing_;
   Rate recording_;

@@ -39,7 +39,7 @@ bool LineSplitter::next(Line& line) {
       continue;
     }
     const std::string_view text = plain_ ? raw : withoutReturns(raw);
-    if (text.size() <= LineText::kMost && (plain_ || scan(text) == Bytes::Plain)) {
+    if (text.size() <= LineText::kMaxLineBytes && (plain_ || scan(text) == Bytes::Plain)) {
       line = {text, true, false};
       return true;
     }

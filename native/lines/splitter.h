@@ -18,11 +18,12 @@ inline constexpr Millis kPartialTime{1000};
 struct Line {
   std::string_view text;  // without its end
   bool inBlock = false;   // it lies in LineSplitter::block()
-  bool cut = false;       // it was longer than LineText::kMost
+  bool cut = false;       // it was longer than LineText::kMaxLineBytes
 };
 
 // How the same bytes are divided into pieces makes no difference, as long as no partial line is
-// flushed between two of them. It holds at most LineText::kMost bytes and a constant amount more.
+// flushed between two of them. It holds at most LineText::kMaxLineBytes bytes and a constant amount
+// more.
 class LineSplitter {
  public:
   // The next piece. REQUIRES: next() has returned false for the piece before. The bytes are

@@ -14,7 +14,7 @@ constexpr Millis kCallMargin{5'000};
 }  // namespace
 
 void SessionClient::opened(Time now) {
-  lastHeard_ = now;
+  lastReceived_ = now;
   lastPing_ = now;
   if (watch_) pingTimer_ = timers_.schedule(now + limits_.time(Limit::PingMs), PingDue{});
 }
@@ -43,7 +43,7 @@ bool SessionClient::cancel(const std::string& callId, const std::string& reason,
 }
 
 void SessionClient::received(protocol::SessionEvent&& event, Time now, Actions& actions) {
-  lastHeard_ = now;
+  lastReceived_ = now;
   if (auto* result = std::get_if<CallResult>(&event)) {
     const auto at = calls_.find(result->callId);
     if (at == calls_.end()) return;  // settled before: the first outcome wins
@@ -74,8 +74,8 @@ bool SessionClient::pingDue(Time now, Actions& actions) {
   pingTimer_ = TimerId::None;
   const Millis between = limits_.time(Limit::PingMs);
   // This process itself was stopped or slept: the silence says nothing about the gateway.
-  if (now - std::exchange(lastPing_, now) > 2 * between) lastHeard_ = now;
-  const Millis silence = now - lastHeard_;
+  if (now - std::exchange(lastPing_, now) > 2 * between) lastReceived_ = now;
+  const Millis silence = now - lastReceived_;
   // The answer to the last ping came about one interval ago: half as much again is no jitter.
   if (silence >= std::min(between + between / 2, limits_.time(Limit::LinkDeadMs))) {
     actions.emplace_back(GatewayQuiet{silence});

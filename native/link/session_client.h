@@ -84,7 +84,7 @@ class SessionClient {
 
   const Limits& limits_;
   bool watch_;
-  Time lastHeard_{};
+  Time lastReceived_{};
   Time lastPing_{};
   TimerId pingTimer_ = TimerId::None;
   TimerQueue<Timer> timers_;

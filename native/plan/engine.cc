@@ -11,10 +11,10 @@ namespace tap::plan {
 namespace {
 
 // ` It has a, b and 4 more`.
-std::string someOf(const Plan& plan) {
-  constexpr size_t kMostShown = 8;
+std::string listSomeNodes(const Plan& plan) {
+  constexpr size_t kMaxShownNodes = 8;
   std::string text = " It has ";
-  const size_t shown = std::min(plan.size(), kMostShown);
+  const size_t shown = std::min(plan.size(), kMaxShownNodes);
   for (size_t i = 0; i < shown; ++i) {
     if (i > 0) text += i + 1 == plan.size() ? " and " : ", ";
     text += plan.node(static_cast<NodeIndex>(i)).spec.id;
@@ -34,7 +34,7 @@ Refusal Engine::unknownNode(const Plan& plan, std::string_view node) {
   const std::string known = didYouMean(plan.graph().nearestId(node));
   return {Refusal::Code::UnknownNode, "the plan \"" + plan.spec().name + "\" has no node \"" +
                                           std::string(node.substr(0, 64)) + "\"." +
-                                          (known.empty() ? someOf(plan) : known)};
+                                          (known.empty() ? listSomeNodes(plan) : known)};
 }
 
 Engine::Live* Engine::live(std::string_view plan) {
@@ -47,7 +47,7 @@ const Plan* Engine::find(std::string_view plan) const {
   return found == plans_.end() ? nullptr : &found->second.plan;
 }
 
-Refused Engine::locate(std::string_view plan, std::string_view node, At& at) {
+Refused Engine::locate(std::string_view plan, std::string_view node, NodeRef& at) {
   at.live = live(plan);
   if (at.live == nullptr) return unknownPlan(plan);
   const auto index = at.live->plan.find(node);
@@ -58,7 +58,7 @@ Refused Engine::locate(std::string_view plan, std::string_view node, At& at) {
   return unknownNode(at.live->plan, node);
 }
 
-Engine::At Engine::running(std::string_view plan, std::string_view node, uint32_t attempt) {
+Engine::NodeRef Engine::running(std::string_view plan, std::string_view node, uint32_t attempt) {
   Live* const found = live(plan);
   if (found == nullptr) return {};
   const auto index = found->plan.find(node);
@@ -76,7 +76,7 @@ void Engine::record(Live& live, const Entry& entry, Batch& out) {
   writeEntry(out.entries.back().text, entry);
 }
 
-void Engine::fit(Live& live) {
+void Engine::growCounters(Live& live) {
   live.holds.resize(live.plan.size());
   live.stale.resize(live.plan.size());
   live.interrupted.resize(live.plan.size());
@@ -103,20 +103,20 @@ std::optional<std::string> Engine::replay(std::string_view id,
   }
   if (!plan) return "it has no entries";
   plan->releaseDelayed(now.unixMillis);
-  take(id, std::move(*plan));
+  insertPlan(id, std::move(*plan));
   return std::nullopt;
 }
 
 // What a journal gave.
-void Engine::take(std::string_view id, Plan plan) {
+void Engine::insertPlan(std::string_view id, Plan plan) {
   Live made{std::string(id), std::move(plan)};
-  fit(made);
-  made.saidFailed = made.plan.count(NodeStatus::Failed) > 0;
-  made.saidNear = shareUsed(made.plan) >= kNear;
+  growCounters(made);
+  made.notifiedFailed = made.plan.count(NodeStatus::Failed) > 0;
+  made.notifiedNear = shareUsed(made.plan) >= kNear;
   for (NodeIndex i = 0; i < made.plan.size(); ++i) {
     if (made.plan.node(i).commit.empty() || isTakenUp(made.plan, i)) continue;
     made.committed.push_back(i);
-    if (made.committed.size() > kMostProbed) made.committed.pop_front();
+    if (made.committed.size() > kMaxProbed) made.committed.pop_front();
   }
   plans_.emplace(std::string(id), std::move(made));
   order_.emplace_back(id);
@@ -131,7 +131,7 @@ void Engine::recover(const Moment& now, Batch& out) {
     }
     endIfDone(live, now, out);
   }
-  go(now, out);
+  startReady(now, out);
 }
 
 // A batch is written whole, as a rule; a journal that was cut between two entries is gone on with,
@@ -143,12 +143,12 @@ void Engine::recoverNode(Live& live, NodeIndex node, const Moment& now, Batch& o
   const bool isDone =
       record.status == PhaseStatus::Succeeded || record.status == PhaseStatus::Skipped;
   if (isDone && !live.plan.phaseAfter(node, state.phase) && state.status == NodeStatus::Running) {
-    this->record(live, entryOf(EntryKind::NodeSucceeded, state, now), out);
+    this->record(live, makeEntry(EntryKind::NodeSucceeded, state, now), out);
     out.effects.emplace_back(CleanUp{live.id, node});
     return;
   }
-  Entry entry = entryOf(EntryKind::Interrupted, state, now);
-  entry.detail = reasonOf("the host ended");
+  Entry entry = makeEntry(EntryKind::Interrupted, state, now);
+  entry.detail = reasonDetail("the host ended");
   this->record(live, entry, out);
 }
 

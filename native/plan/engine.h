@@ -78,9 +78,9 @@ enum class Outcome : uint8_t {
 class Engine {
  public:
   // After so many interruptions of one attempt, or stale landings, the node fails.
-  static constexpr uint32_t kMostInterruptions = 5;
-  static constexpr uint32_t kMostStale = 5;
-  static constexpr size_t kMostProbed = 32;
+  static constexpr uint32_t kMaxInterruptions = 5;
+  static constexpr uint32_t kMaxStale = 5;
+  static constexpr size_t kMaxProbed = 32;
   static constexpr int64_t kMemoryWaitMs = 5'000;
 
   explicit Engine(const EngineLimits& limits) : limits_(limits) {}
@@ -174,24 +174,24 @@ class Engine {
     std::vector<uint32_t> stale{};        // by node: landings that came too late
     std::vector<uint32_t> interrupted{};  // by node: in a row
     std::deque<NodeIndex> committed{};    // the last ones
-    bool saidNear = false;
-    bool saidFailed = false;
-    bool saidWaiting = false;
+    bool notifiedNear = false;
+    bool notifiedFailed = false;
+    bool notifiedWaiting = false;
   };
-  struct At {
+  struct NodeRef {
     Live* live = nullptr;
     NodeIndex node = 0;
   };
 
   [[nodiscard]] Live* live(std::string_view plan);
-  [[nodiscard]] Refused locate(std::string_view plan, std::string_view node, At& at);
+  [[nodiscard]] Refused locate(std::string_view plan, std::string_view node, NodeRef& at);
   // The node, where this attempt of it runs.
-  [[nodiscard]] At running(std::string_view plan, std::string_view node, uint32_t attempt);
+  [[nodiscard]] NodeRef running(std::string_view plan, std::string_view node, uint32_t attempt);
   static void record(Live& live, const Entry& entry, Batch& out);
-  static void fit(Live& live);
-  void take(std::string_view id, Plan plan);
+  static void growCounters(Live& live);
+  void insertPlan(std::string_view id, Plan plan);
 
-  void go(const Moment& now, Batch& out);
+  void startReady(const Moment& now, Batch& out);
   [[nodiscard]] bool startOne(const Moment& now, Batch& out);
   [[nodiscard]] std::optional<NodeIndex> pick(Live& live, const Moment& now);
   [[nodiscard]] static std::optional<NodeIndex> firstStartable(const Live& live, Need need);
@@ -205,7 +205,7 @@ class Engine {
   void failed(Live& live, NodeIndex node, const Moment& now, Batch& out);
   void failPhase(Live& live, NodeIndex node, std::string_view detail, const Moment& now,
                  Batch& out);
-  void giveLane(Live& live, const Moment& now, Batch& out);
+  void grantLandingSlot(Live& live, const Moment& now, Batch& out);
   void release(Live& live, NodeIndex node);
   static void probe(Live& live, NodeIndex node, Batch& out);
   [[nodiscard]] static bool isTakenUp(const Plan& plan, NodeIndex node);

@@ -10,7 +10,7 @@
 namespace tap::plan {
 namespace {
 
-constexpr size_t kMostEntries = 1'000'000;
+constexpr size_t kMaxEntries = 1'000'000;
 
 [[nodiscard]] Refusal damaged(const std::string& why) {
   return {Refusal::Code::InvalidPlan, why};
@@ -43,7 +43,7 @@ class Import {
       const auto reason = [i](const std::string& why) {
         return "journal[" + std::to_string(i - 1) + "]: " + why;
       };
-      if (i > kMostEntries) return reason("there are too many");
+      if (i > kMaxEntries) return reason("there are too many");
       auto read = readEntry(element.raw);
       if (!read) return reason(read.error());
       Entry& entry = read.value();
@@ -62,23 +62,23 @@ class Import {
     const bool isOver = plan_.ended().has_value();
     for (NodeIndex i = 0; i < plan_.size(); ++i) {
       const Node& node = plan_.node(i);
-      const bool waits = node.waits && !isOver;
+      const bool waits = node.isAwaitingLanding && !isOver;
       if (!waits && (isTerminal(node.status) || node.attempts.empty())) continue;
-      const Phase phase = waits || node.landsAgain ? Phase::Postchecks : Phase::MergeFi;
-      Entry canceled = entryOf(EntryKind::NodeCanceled, node, now);
-      canceled.detail = reasonOf("imported");
+      const Phase phase = waits || node.isRelanding ? Phase::Postchecks : Phase::MergeFi;
+      Entry canceled = makeEntry(EntryKind::NodeCanceled, node, now);
+      canceled.detail = reasonDetail("imported");
       if (!waits) {
         if (auto problem = apply(std::move(canceled))) return problem;
       }
-      Entry retried = entryOf(EntryKind::Retried, node, now);
+      Entry retried = makeEntry(EntryKind::Retried, node, now);
       retried.phase = phase;
       if (auto problem = apply(std::move(retried))) return problem;
     }
     if (plan_.ended()) return std::nullopt;
-    if (plan_.allTerminal()) return apply(entryOf(EntryKind::PlanEnded, now));
+    if (plan_.allTerminal()) return apply(makeEntry(EntryKind::PlanEnded, now));
     if (plan_.isPaused()) return std::nullopt;
-    Entry paused = entryOf(EntryKind::Paused, now);
-    paused.detail = reasonOf("imported");
+    Entry paused = makeEntry(EntryKind::Paused, now);
+    paused.detail = reasonDetail("imported");
     return apply(std::move(paused));
   }
 
@@ -96,7 +96,7 @@ Refused Engine::import(std::string_view id, std::string_view text, std::string_v
   if (live(id) != nullptr) {
     return Refusal{Refusal::Code::WrongState, "there is such a plan already"};
   }
-  Entry created = entryOf(EntryKind::Created, now);
+  Entry created = makeEntry(EntryKind::Created, now);
   if (createdAt > 0) created.at = std::min(createdAt, now.unixMillis);
   auto plan = Plan::make(text, facts, created.at, problems);
   if (!plan) return damaged("the plan is not valid");
@@ -111,7 +111,7 @@ Refused Engine::import(std::string_view id, std::string_view text, std::string_v
   Import import(id, *plan, made);
   if (const auto problem = import.applyAll(entries, now)) return damaged(*problem);
   if (const auto problem = import.settle(now)) return damaged(*problem);
-  take(id, std::move(*plan));
+  insertPlan(id, std::move(*plan));
   std::ranges::move(made.entries, std::back_inserter(out.entries));
   return std::nullopt;
 }

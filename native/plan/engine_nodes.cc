@@ -8,20 +8,20 @@ namespace tap::plan {
 
 void Engine::began(std::string_view plan, std::string_view node, uint32_t attempt,
                    const Moment& now, Batch& out) {
-  const At at = running(plan, node, attempt);
+  const NodeRef at = running(plan, node, attempt);
   if (at.live == nullptr) return;
   const Node& state = at.live->plan.node(at.node);
   if (state.status != NodeStatus::Scheduled) return;
   const bool isFirst = at.live->plan.startedAt() == 0;
-  record(*at.live, entryOf(EntryKind::Began, state, now), out);
+  record(*at.live, makeEntry(EntryKind::Began, state, now), out);
   if (isFirst) out.effects.emplace_back(Notice{at.live->id, Notice::Kind::Started, {}});
 }
 
 void Engine::step(std::string_view plan, std::string_view node, uint32_t attempt,
                   std::string_view detail, const Moment& now, Batch& out) {
-  const At at = running(plan, node, attempt);
+  const NodeRef at = running(plan, node, attempt);
   if (at.live == nullptr) return;
-  Entry entry = entryOf(EntryKind::Step, at.live->plan.node(at.node), now);
+  Entry entry = makeEntry(EntryKind::Step, at.live->plan.node(at.node), now);
   entry.detail = detail;
   record(*at.live, entry, out);
 }
@@ -29,11 +29,11 @@ void Engine::step(std::string_view plan, std::string_view node, uint32_t attempt
 void Engine::phaseEnded(std::string_view plan, std::string_view node, uint32_t attempt, Phase phase,
                         Outcome outcome, std::string_view detail, int64_t until, const Moment& now,
                         Batch& out) {
-  const At at = running(plan, node, attempt);
+  const NodeRef at = running(plan, node, attempt);
   if (at.live == nullptr) return stopped(plan, node, now, out);
   Live& live = *at.live;
   const Node& state = live.plan.node(at.node);
-  if (state.phase != phase || state.waitsForLane) return;
+  if (state.phase != phase || state.waitsForLandingSlot) return;
   switch (outcome) {
     case Outcome::Succeeded:
       succeeded(live, at.node, PhaseStatus::Succeeded, detail, now, out);
@@ -48,24 +48,24 @@ void Engine::phaseEnded(std::string_view plan, std::string_view node, uint32_t a
       stale(live, at.node, detail, now, out);
       break;
     case Outcome::Interrupted: {
-      if (until <= now.unixMillis && ++live.interrupted[at.node] > kMostInterruptions) {
+      if (until <= now.unixMillis && ++live.interrupted[at.node] > kMaxInterruptions) {
         failPhase(live, at.node, detail, now, out);
         break;
       }
-      Entry entry = entryOf(EntryKind::Interrupted, state, now);
+      Entry entry = makeEntry(EntryKind::Interrupted, state, now);
       entry.until = until > now.unixMillis ? until : 0;
       entry.detail = detail;
       record(live, entry, out);
       release(live, at.node);
-      giveLane(live, now, out);
-      if (until > now.unixMillis && !std::exchange(live.saidWaiting, true)) {
+      grantLandingSlot(live, now, out);
+      if (until > now.unixMillis && !std::exchange(live.notifiedWaiting, true)) {
         out.effects.emplace_back(Notice{live.id, Notice::Kind::Waiting, state.spec.id});
       }
       break;
     }
   }
   checkBudget(live, now, out);
-  go(now, out);
+  startReady(now, out);
 }
 
 void Engine::succeeded(Live& live, NodeIndex node, PhaseStatus status, std::string_view detail,
@@ -74,12 +74,12 @@ void Engine::succeeded(Live& live, NodeIndex node, PhaseStatus status, std::stri
   const Phase phase = state.phase;
   const auto next = live.plan.phaseAfter(node, phase);
   live.interrupted[node] = 0;
-  Entry entry = entryOf(EntryKind::PhaseEnded, state, now);
+  Entry entry = makeEntry(EntryKind::PhaseEnded, state, now);
   entry.phase = phase;
   entry.status = status;
   entry.detail = detail;
-  const bool mustWait =
-      next && live.plan.needsLane(node, *next) && live.plan.lane() && *live.plan.lane() != node;
+  const bool mustWait = next && live.plan.needsLandingSlot(node, *next) &&
+                        live.plan.landingSlot() && *live.plan.landingSlot() != node;
   if (!mustWait) entry.next = next;
   // A join has no work whose beginning could be told.
   if (state.status == NodeStatus::Scheduled)
@@ -90,10 +90,10 @@ void Engine::succeeded(Live& live, NodeIndex node, PhaseStatus status, std::stri
     if (!mustWait) run(live, node, *next, false, out);
     return;
   }
-  record(live, entryOf(EntryKind::NodeSucceeded, state, now), out);
+  record(live, makeEntry(EntryKind::NodeSucceeded, state, now), out);
   release(live, node);
   out.effects.emplace_back(CleanUp{live.id, node});
-  giveLane(live, now, out);
+  grantLandingSlot(live, now, out);
   endIfDone(live, now, out);
 }
 
@@ -105,14 +105,15 @@ void Engine::stale(Live& live, NodeIndex node, std::string_view detail, const Mo
   if (!live.plan.lands(node) || !next) {
     return succeeded(live, node, PhaseStatus::Succeeded, detail, now, out);
   }
-  if (++live.stale[node] > kMostStale) {
-    return failPhase(live, node,
-                     errorOf("TARGET_MOVES",
-                             "the target branch has moved each time that this was about to land; "
-                             "retry the node when others have finished with it"),
-                     now, out);
+  if (++live.stale[node] > kMaxStale) {
+    return failPhase(
+        live, node,
+        errorDetail("TARGET_MOVES",
+                    "the target branch has moved each time that this was about to land; "
+                    "retry the node when others have finished with it"),
+        now, out);
   }
-  Entry entry = entryOf(EntryKind::PhaseEnded, state, now);
+  Entry entry = makeEntry(EntryKind::PhaseEnded, state, now);
   entry.phase = state.phase;
   entry.status = PhaseStatus::Interrupted;
   entry.next = next;
@@ -123,7 +124,7 @@ void Engine::stale(Live& live, NodeIndex node, std::string_view detail, const Mo
 
 void Engine::failPhase(Live& live, NodeIndex node, std::string_view detail, const Moment& now,
                        Batch& out) {
-  Entry entry = entryOf(EntryKind::PhaseEnded, live.plan.node(node), now);
+  Entry entry = makeEntry(EntryKind::PhaseEnded, live.plan.node(node), now);
   entry.phase = live.plan.node(node).phase;
   entry.status = PhaseStatus::Failed;
   entry.detail = detail;
@@ -133,19 +134,19 @@ void Engine::failPhase(Live& live, NodeIndex node, std::string_view detail, cons
 
 void Engine::failed(Live& live, NodeIndex node, const Moment& now, Batch& out) {
   const Node& state = live.plan.node(node);
-  Entry entry = entryOf(EntryKind::NodeFailed, state, now);
-  const bool again = state.retries < state.spec.mostRetries;
+  Entry entry = makeEntry(EntryKind::NodeFailed, state, now);
+  const bool again = state.retries < state.spec.maxRetries;
   entry.retry = again;
   record(live, entry, out);
   release(live, node);
   if (again) {
-    Entry retried = entryOf(EntryKind::Retried, state, now);
-    retried.phase = retryPhase(state, state.spec.retriesFromStart && !state.landsAgain);
+    Entry retried = makeEntry(EntryKind::Retried, state, now);
+    retried.phase = retryPhase(state, state.spec.retriesFromStart && !state.isRelanding);
     record(live, retried, out);
-  } else if (!std::exchange(live.saidFailed, true)) {
+  } else if (!std::exchange(live.notifiedFailed, true)) {
     out.effects.emplace_back(Notice{live.id, Notice::Kind::Failed, state.spec.id});
   }
-  giveLane(live, now, out);
+  grantLandingSlot(live, now, out);
   endIfDone(live, now, out);
 }
 
@@ -156,7 +157,7 @@ void Engine::stopped(std::string_view plan, std::string_view node, const Moment&
   if (!index || holdsPlace(found->plan.node(*index).status)) return;
   release(*found, *index);
   endIfDone(*found, now, out);
-  go(now, out);
+  startReady(now, out);
 }
 
 void Engine::overlap(std::string_view plan, std::string_view node, std::string_view detail,
@@ -164,8 +165,8 @@ void Engine::overlap(std::string_view plan, std::string_view node, std::string_v
   Live* const found = live(plan);
   if (found == nullptr) return;
   const auto index = found->plan.find(node);
-  if (!index || found->plan.overlaps().size() >= Plan::kMostOverlaps) return;
-  Entry entry = entryOf(EntryKind::Overlap, found->plan.node(*index), now);
+  if (!index || found->plan.overlaps().size() >= Plan::kMaxOverlaps) return;
+  Entry entry = makeEntry(EntryKind::Overlap, found->plan.node(*index), now);
   entry.detail = detail;
   record(*found, entry, out);
 }

@@ -17,26 +17,26 @@ inline constexpr uint8_t kAgent = 4;
 
 inline constexpr double kNear = 0.8;  // of a budget
 
-[[nodiscard]] inline Entry entryOf(EntryKind kind, const Moment& now) {
+[[nodiscard]] inline Entry makeEntry(EntryKind kind, const Moment& now) {
   Entry entry;
   entry.kind = kind;
   entry.at = now.unixMillis;
   return entry;
 }
 
-[[nodiscard]] inline Entry entryOf(EntryKind kind, const Node& node, const Moment& now) {
-  Entry entry = entryOf(kind, now);
+[[nodiscard]] inline Entry makeEntry(EntryKind kind, const Node& node, const Moment& now) {
+  Entry entry = makeEntry(kind, now);
   entry.node = node.spec.id;
   return entry;
 }
 
-[[nodiscard]] inline std::string reasonOf(std::string_view reason) {
+[[nodiscard]] inline std::string reasonDetail(std::string_view reason) {
   std::string out;
   json::Writer(out).beginObject().field("reason", reason).endObject();
   return out;
 }
 
-[[nodiscard]] inline std::string errorOf(std::string_view code, std::string_view message) {
+[[nodiscard]] inline std::string errorDetail(std::string_view code, std::string_view message) {
   std::string out;
   json::Writer writer(out);
   writer.beginObject().key("error").beginObject();
@@ -48,7 +48,7 @@ inline constexpr double kNear = 0.8;  // of a budget
 [[nodiscard]] inline Phase retryPhase(const Node& node, bool fromStart) {
   if (fromStart || node.attempts.empty()) return Phase::MergeFi;
   // The session of its agent has ended with its work.
-  if (node.landsAgain) return Phase::Postchecks;
+  if (node.isRelanding) return Phase::Postchecks;
   const bool isAfterWork = node.phase == Phase::Commit || node.phase == Phase::Postchecks;
   if (isAfterWork && node.spec.work.kind == WorkKind::Agent) return Phase::Work;
   return node.phase;

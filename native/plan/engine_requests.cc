@@ -3,7 +3,7 @@
 
 #include "plan/engine.h"
 #include "plan/engine_parts.h"
-#include "plan/read_plan.h"
+#include "plan/plan_reader.h"
 
 namespace tap::plan {
 namespace {
@@ -29,7 +29,7 @@ namespace {
 }
 
 // Of a part that is not given, what the plan has.
-[[nodiscard]] Budget together(Budget budget, const Budget& given) {
+[[nodiscard]] Budget mergeBudgets(Budget budget, const Budget& given) {
   if (given.aiCredits) budget.aiCredits = given.aiCredits;
   if (given.tokens) budget.tokens = given.tokens;
   return budget;
@@ -46,9 +46,9 @@ Refused Engine::create(std::string_view id, std::string_view text, std::string_v
   const auto [place, isNew] =
       plans_.emplace(std::string(id), Live{std::string(id), std::move(*plan)});
   Live& made = place->second;
-  fit(made);
+  growCounters(made);
   order_.emplace_back(id);
-  Entry entry = entryOf(EntryKind::Created, now);
+  Entry entry = makeEntry(EntryKind::Created, now);
   json::Writer(entry.detail)
       .beginObject()
       .rawField("plan", text)
@@ -56,7 +56,7 @@ Refused Engine::create(std::string_view id, std::string_view text, std::string_v
       .endObject();
   out.entries.push_back({made.id, {}});
   writeEntry(out.entries.back().text, entry);
-  go(now, out);
+  startReady(now, out);
   return std::nullopt;
 }
 
@@ -67,15 +67,15 @@ Refused Engine::addNodes(std::string_view plan, std::string_view nodes, const Mo
   if (found->plan.ended()) {
     return Refusal{Refusal::Code::WrongState, "the plan has ended; make a new one"};
   }
-  Entry entry = entryOf(EntryKind::NodesAdded, now);
+  Entry entry = makeEntry(EntryKind::NodesAdded, now);
   entry.detail = nodes;
   if (!found->plan.addText(nodes, Origin::Request, problems)) {
     return Refusal{Refusal::Code::InvalidPlan, "these nodes are not valid"};
   }
-  fit(*found);
+  growCounters(*found);
   out.entries.push_back({found->id, {}});
   writeEntry(out.entries.back().text, entry);
-  go(now, out);
+  startReady(now, out);
   return std::nullopt;
 }
 
@@ -98,8 +98,8 @@ Refused Engine::pause(std::string_view plan, std::string_view reason, const Mome
   if (found->plan.ended()) return Refusal{Refusal::Code::WrongState, "the plan has ended"};
   if (found->plan.isPaused())
     return Refusal{Refusal::Code::WrongState, "the plan is paused already"};
-  Entry entry = entryOf(EntryKind::Paused, now);
-  entry.detail = reasonOf(reason);
+  Entry entry = makeEntry(EntryKind::Paused, now);
+  entry.detail = reasonDetail(reason);
   record(*found, entry, out);
   return std::nullopt;
 }
@@ -115,15 +115,16 @@ Refused Engine::resume(std::string_view plan, std::string_view budget, const Mom
     const Problem& first = problems.list().front();
     return Refusal{Refusal::Code::BadInput, first.path + ": " + first.message};
   }
-  const std::string spent = spentText(found->plan.usage(), together(found->plan.budget(), given));
+  const std::string spent =
+      spentText(found->plan.usage(), mergeBudgets(found->plan.budget(), given));
   if (!spent.empty()) return Refusal{Refusal::Code::WrongState, spent};
-  Entry entry = entryOf(EntryKind::Resumed, now);
+  Entry entry = makeEntry(EntryKind::Resumed, now);
   if (!budget.empty())
     json::Writer(entry.detail).beginObject().rawField("budget", budget).endObject();
   record(*found, entry, out);
-  found->saidNear = false;
+  found->notifiedNear = false;
   checkBudget(*found, now, out);
-  go(now, out);
+  startReady(now, out);
   return std::nullopt;
 }
 
@@ -131,12 +132,12 @@ Refused Engine::cancel(std::string_view plan, const Moment& now, Batch& out) {
   Live* const found = live(plan);
   if (found == nullptr) return unknownPlan(plan);
   if (found->plan.ended()) return Refusal{Refusal::Code::WrongState, "the plan has ended already"};
-  while (!found->plan.laneQueue().empty()) {  // nothing of these runs
-    const NodeIndex node = found->plan.laneQueue().front();
-    record(*found, entryOf(EntryKind::NodeCanceled, found->plan.node(node), now), out);
+  while (!found->plan.landingQueue().empty()) {  // nothing of these runs
+    const NodeIndex node = found->plan.landingQueue().front();
+    record(*found, makeEntry(EntryKind::NodeCanceled, found->plan.node(node), now), out);
     release(*found, node);
   }
-  record(*found, entryOf(EntryKind::PlanCanceled, now), out);
+  record(*found, makeEntry(EntryKind::PlanCanceled, now), out);
   for (NodeIndex i = 0; i < found->holds.size(); ++i) {
     if ((found->holds[i] & kBusy) != 0) out.effects.emplace_back(StopNode{found->id, i});
   }
@@ -146,30 +147,30 @@ Refused Engine::cancel(std::string_view plan, const Moment& now, Batch& out) {
 
 Refused Engine::cancelNode(std::string_view plan, std::string_view node, const Moment& now,
                            Batch& out) {
-  At at;
+  NodeRef at;
   if (auto refused = locate(plan, node, at)) return refused;
   const Node& state = at.live->plan.node(at.node);
   if (isTerminal(state.status)) {
     return Refusal{Refusal::Code::WrongState,
                    "the node has ended already: " + std::string(plan::text(state.status))};
   }
-  const bool runsNothing = state.waitsForLane;
-  record(*at.live, entryOf(EntryKind::NodeCanceled, state, now), out);
+  const bool runsNothing = state.waitsForLandingSlot;
+  record(*at.live, makeEntry(EntryKind::NodeCanceled, state, now), out);
   if (runsNothing) release(*at.live, at.node);
   if (isBusy(plan, at.node)) out.effects.emplace_back(StopNode{at.live->id, at.node});
-  giveLane(*at.live, now, out);
+  grantLandingSlot(*at.live, now, out);
   endIfDone(*at.live, now, out);
-  go(now, out);
+  startReady(now, out);
   return std::nullopt;
 }
 
 Refused Engine::retry(std::string_view plan, std::string_view node, bool fromStart,
                       std::string_view detail, const Moment& now, Batch& out) {
-  At at;
+  NodeRef at;
   if (auto refused = locate(plan, node, at)) return refused;
   Live& live = *at.live;
   const Node& state = live.plan.node(at.node);
-  if (const auto other = live.plan.heldBackBy(at.node)) {
+  if (const auto other = live.plan.blockedBy(at.node)) {
     const Node& before = live.plan.node(*other);
     return Refusal{Refusal::Code::WrongState,
                    "the node waits for " + before.spec.id + ", which is " +
@@ -181,25 +182,25 @@ Refused Engine::retry(std::string_view plan, std::string_view node, bool fromSta
                    "only a node that failed or was canceled can be retried; this one is " +
                        std::string(plan::text(state.status))};
   }
-  Entry entry = entryOf(EntryKind::Retried, state, now);
+  Entry entry = makeEntry(EntryKind::Retried, state, now);
   entry.phase = retryPhase(state, fromStart);
   entry.detail = detail;
-  live.saidFailed = false;
+  live.notifiedFailed = false;
   live.stale[at.node] = 0;
   live.interrupted[at.node] = 0;
   record(live, entry, out);
   // It would land with what nobody has checked here.
   if (live.plan.hasUnknownResult()) landAgain(live, live.plan.waiting(), now, out);
-  go(now, out);
+  startReady(now, out);
   return std::nullopt;
 }
 
 void Engine::landAgain(Live& live, const std::vector<NodeIndex>& nodes, const Moment& now,
                        Batch& out) {
   for (const NodeIndex index : nodes) {
-    Entry entry = entryOf(EntryKind::Retried, live.plan.node(index), now);
+    Entry entry = makeEntry(EntryKind::Retried, live.plan.node(index), now);
     entry.phase = Phase::Postchecks;
-    live.saidFailed = false;
+    live.notifiedFailed = false;
     live.stale[index] = 0;
     live.interrupted[index] = 0;
     record(live, entry, out);
@@ -221,7 +222,7 @@ Refused Engine::land(std::string_view plan, std::string_view result, bool follow
                    "the checks of what waits have to run, and the plan is paused: resume it first"};
   }
   landAgain(*found, left, now, out);
-  go(now, out);
+  startReady(now, out);
   return std::nullopt;
 }
 
@@ -232,7 +233,7 @@ Refused Engine::landed(std::string_view plan, std::string_view detail, const Mom
   if (!found->plan.isUnlanded()) {
     return Refusal{Refusal::Code::WrongState, "nothing of the plan waits to be landed"};
   }
-  Entry entry = entryOf(EntryKind::Landed, now);
+  Entry entry = makeEntry(EntryKind::Landed, now);
   entry.detail = detail;
   record(*found, entry, out);
   endAgain(*found, now, out);
@@ -241,14 +242,14 @@ Refused Engine::landed(std::string_view plan, std::string_view detail, const Mom
 
 void Engine::landedLate(std::string_view plan, std::string_view node, std::string_view detail,
                         const Moment& now, Batch& out) {
-  At at;
+  NodeRef at;
   if (locate(plan, node, at)) return;
   const Node& state = at.live->plan.node(at.node);
   if (state.status != NodeStatus::Canceled || state.phase != Phase::MergeRi ||
       state.attempts.empty() || !at.live->plan.lands(at.node)) {
     return;
   }
-  Entry entry = entryOf(EntryKind::Landed, state, now);
+  Entry entry = makeEntry(EntryKind::Landed, state, now);
   entry.detail = detail;
   record(*at.live, entry, out);
   endAgain(*at.live, now, out);
@@ -257,7 +258,7 @@ void Engine::landedLate(std::string_view plan, std::string_view node, std::strin
 // What it ended with has changed.
 void Engine::endAgain(Live& live, const Moment& now, Batch& out) {
   if (!live.plan.ended()) return;
-  Entry ended = entryOf(EntryKind::PlanEnded, now);
+  Entry ended = makeEntry(EntryKind::PlanEnded, now);
   ended.plan = live.plan.outcome();
   record(live, ended, out);
 }

@@ -10,7 +10,7 @@ namespace tap::plan {
 void Engine::due(const Moment& now, Batch& out) {
   memoryWait_.reset();
   for (const std::string& id : order_) live(id)->plan.releaseDelayed(now.unixMillis);
-  go(now, out);
+  startReady(now, out);
 }
 
 std::optional<int64_t> Engine::wakeAt() const {
@@ -23,7 +23,7 @@ std::optional<int64_t> Engine::wakeAt() const {
   return first;
 }
 
-void Engine::go(const Moment& now, Batch& out) {
+void Engine::startReady(const Moment& now, Batch& out) {
   while (startOne(now, out)) {
   }
 }
@@ -48,7 +48,7 @@ std::optional<NodeIndex> Engine::firstStartable(const Live& live, Need need) {
   for (const ReadyKey& key : live.plan.ready(need)) {
     if ((live.holds[key.node] & kBusy) != 0) continue;  // what was canceled still ends
     const auto phase = live.plan.firstPhase(key.node, live.plan.node(key.node).phase);
-    if (phase && live.plan.needsLane(key.node, *phase) && live.plan.lane()) continue;
+    if (phase && live.plan.needsLandingSlot(key.node, *phase) && live.plan.landingSlot()) continue;
     return key.node;
   }
   return std::nullopt;
@@ -60,10 +60,10 @@ std::optional<NodeIndex> Engine::pick(Live& live, const Moment& now) {
   if (live.places >= most || workers_ >= limits_.maxWorkers) return std::nullopt;
   const auto other = firstStartable(live, Need::Place);
   const auto agent = firstStartable(live, Need::Agent);
-  const auto keyOf = [&live](NodeIndex node) {
+  const auto readyKey = [&live](NodeIndex node) {
     return ReadyKey{live.plan.node(node).path, live.plan.graph().dependents(node).size(), node};
   };
-  const bool agentFirst = agent && (!other || keyOf(*agent) < keyOf(*other));
+  const bool agentFirst = agent && (!other || readyKey(*agent) < readyKey(*other));
   if (agentFirst && mayStartAgent(live, now)) return agent;
   if (other) return other;
   return agent && mayStartAgent(live, now) ? agent : std::nullopt;
@@ -101,9 +101,9 @@ Reserved Engine::reservation(const Live& live) {
 
 void Engine::start(Live& live, NodeIndex node, const Moment& now, Batch& out) {
   const Node& state = live.plan.node(node);
-  const Need need = Plan::needOf(state);
-  Entry entry = entryOf(EntryKind::Scheduled, state, now);
-  entry.attempt = static_cast<uint32_t>(state.attempts.size() + (state.goesOn ? 0 : 1));
+  const Need need = Plan::nodeNeed(state);
+  Entry entry = makeEntry(EntryKind::Scheduled, state, now);
+  entry.attempt = static_cast<uint32_t>(state.attempts.size() + (state.resumes ? 0 : 1));
   // Nothing is left of a join whose last phase was skipped: then bringing commits together is done
   // again.
   entry.phase = live.plan.firstPhase(node, state.phase).value_or(Phase::MergeFi);
@@ -150,10 +150,10 @@ void Engine::release(Live& live, NodeIndex node) {
   }
 }
 
-void Engine::giveLane(Live& live, const Moment& now, Batch& out) {
-  if (live.plan.lane() || live.plan.laneQueue().empty()) return;
-  const NodeIndex node = live.plan.laneQueue().front();
-  Entry entry = entryOf(EntryKind::PhaseBegan, live.plan.node(node), now);
+void Engine::grantLandingSlot(Live& live, const Moment& now, Batch& out) {
+  if (live.plan.landingSlot() || live.plan.landingQueue().empty()) return;
+  const NodeIndex node = live.plan.landingQueue().front();
+  Entry entry = makeEntry(EntryKind::PhaseBegan, live.plan.node(node), now);
   const Phase phase = live.plan.node(node).phase;
   entry.phase = phase;
   record(live, entry, out);
@@ -175,27 +175,27 @@ void Engine::probe(Live& live, NodeIndex node, Batch& out) {
     out.effects.emplace_back(Probe{live.id, node, {live.committed.begin(), live.committed.end()}});
   }
   live.committed.push_back(node);
-  if (live.committed.size() > kMostProbed) live.committed.pop_front();
+  if (live.committed.size() > kMaxProbed) live.committed.pop_front();
 }
 
 void Engine::checkBudget(Live& live, const Moment& now, Batch& out) {
   const double share = shareUsed(live.plan);
   if (share < kNear || live.plan.ended() || live.plan.isPaused()) return;
   if (share < 1) {
-    if (!std::exchange(live.saidNear, true)) {
+    if (!std::exchange(live.notifiedNear, true)) {
       out.effects.emplace_back(Notice{live.id, Notice::Kind::BudgetNear, {}});
     }
     return;
   }
-  Entry entry = entryOf(EntryKind::Paused, now);
-  entry.detail = reasonOf("budget");
+  Entry entry = makeEntry(EntryKind::Paused, now);
+  entry.detail = reasonDetail("budget");
   record(live, entry, out);
   out.effects.emplace_back(Notice{live.id, Notice::Kind::BudgetSpent, {}});
 }
 
 void Engine::endIfDone(Live& live, const Moment& now, Batch& out) {
   if (live.plan.ended() || !live.plan.allTerminal() || live.busyCount > 0) return;
-  Entry entry = entryOf(EntryKind::PlanEnded, now);
+  Entry entry = makeEntry(EntryKind::PlanEnded, now);
   entry.plan = live.plan.outcome();
   record(live, entry, out);
   out.effects.emplace_back(Notice{live.id, Notice::Kind::Ended, {}});

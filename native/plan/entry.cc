@@ -13,7 +13,7 @@ template <class Id, size_t kRows>
                             std::optional<Id>& out) {
   if (value.kind != json::Kind::String) return false;
   const auto plain = json::plainText(value);
-  if (plain) out = idOf(words, *plain);
+  if (plain) out = parseWord(words, *plain);
   return out.has_value();
 }
 

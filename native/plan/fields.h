@@ -15,9 +15,9 @@
 
 namespace tap::plan {
 
-inline constexpr size_t kMostIdBytes = 64;
-inline constexpr size_t kMostNameBytes = 200;
-inline constexpr size_t kMostListItems = 100;
+inline constexpr size_t kMaxNodeIdBytes = 64;
+inline constexpr size_t kMaxNameBytes = 200;
+inline constexpr size_t kMaxListItems = 100;
 
 // Where a value stands, as a list from the inside out: text is made only for a problem.
 struct Path {
@@ -64,20 +64,20 @@ struct Path {
 // The fields of one object, each found once; those without a name in `names` are problems.
 class Fields {
  public:
-  static constexpr size_t kMost = 16;
+  static constexpr size_t kMaxFields = 16;
 
   Fields(json::Value object, const Path& path, std::span<const std::string_view> names,
          Problems& problems)
       : path_(path), names_(names), problems_(problems) {
     json::Members members(object);
     json::Member member;
-    while (members.next(member)) take(member);
+    while (members.next(member)) addMember(member);
   }
   // Of an object whose members are known: its text, which may be long, is not walked through again.
   Fields(const std::vector<json::Member>& members, const Path& path,
          std::span<const std::string_view> names, Problems& problems)
       : path_(path), names_(names), problems_(problems) {
-    for (const json::Member& member : members) take(member);
+    for (const json::Member& member : members) addMember(member);
   }
 
   [[nodiscard]] bool has(size_t field) const { return there_[field]; }
@@ -151,7 +151,7 @@ class Fields {
   [[nodiscard]] bool isWithoutNul(std::string_view decoded, const Path& path) const {
     return tap::plan::isWithoutNul(decoded, path, problems_);
   }
-  void take(const json::Member& member) {
+  void addMember(const json::Member& member) {
     const auto name = std::ranges::find_if(names_, [&member](std::string_view known) {
       return member.escaped ? json::keyEquals(member.key, known) : member.key == known;
     });
@@ -166,7 +166,7 @@ class Fields {
       if (!list.empty()) list += ", ";
       list += name;
     }
-    const std::string shown(key.substr(0, kMostIdBytes));
+    const std::string shown(key.substr(0, kMaxNodeIdBytes));
     problems_.add(
         Path{&path_, shown}.text(),
         "is not a field here." + didYouMean(nearest(key, names_)) + " There are: " + list);
@@ -175,8 +175,8 @@ class Fields {
   const Path& path_;
   std::span<const std::string_view> names_;
   Problems& problems_;
-  std::array<json::Value, kMost> values_{};
-  std::array<bool, kMost> there_{};
+  std::array<json::Value, kMaxFields> values_{};
+  std::array<bool, kMaxFields> there_{};
 };
 
 [[nodiscard]] constexpr bool isIdCharacter(char c) {
@@ -184,7 +184,8 @@ class Fields {
          c == '-';
 }
 [[nodiscard]] inline bool isId(std::string_view text) {
-  return !text.empty() && text.size() <= kMostIdBytes && std::ranges::all_of(text, isIdCharacter);
+  return !text.empty() && text.size() <= kMaxNodeIdBytes &&
+         std::ranges::all_of(text, isIdCharacter);
 }
 [[nodiscard]] inline bool hasControls(std::string_view text) {
   return std::ranges::any_of(
@@ -223,9 +224,9 @@ inline void checkEnvironment(const Fields& fields, size_t field, Problems& probl
   json::Members members(*value);
   json::Member member;
   for (size_t i = 0; members.next(member); ++i) {
-    const Path here{&path, member.key.substr(0, kMostIdBytes)};
-    if (i == kMostListItems) {
-      problems.add(path.text(), "has more than " + std::to_string(kMostListItems) + " entries");
+    const Path here{&path, member.key.substr(0, kMaxNodeIdBytes)};
+    if (i == kMaxListItems) {
+      problems.add(path.text(), "has more than " + std::to_string(kMaxListItems) + " entries");
       return;
     }
     const bool isName =

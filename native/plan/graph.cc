@@ -6,7 +6,7 @@
 namespace tap::plan {
 namespace {
 
-[[nodiscard]] std::string pathOf(size_t node, std::string_view field) {
+[[nodiscard]] std::string nodePath(size_t node, std::string_view field) {
   return "nodes[" + std::to_string(node) + "]." + std::string(field);
 }
 
@@ -28,15 +28,15 @@ std::string Graph::nearestId(std::string_view id) const {
 
 bool Graph::add(const std::vector<NodeSpec>& nodes, Origin origin, Problems& problems) {
   const size_t first = size();
-  if (first + nodes.size() > kMostNodes) {
-    problems.add("nodes", "a plan has at most " + std::to_string(kMostNodes) +
+  if (first + nodes.size() > kMaxNodes) {
+    problems.add("nodes", "a plan has at most " + std::to_string(kMaxNodes) +
                               " nodes, and this one has " + std::to_string(first) + " already");
     return false;
   }
-  takeIds(nodes, problems);
+  addIds(nodes, problems);
   if (origin == Origin::Request) checkGroups(nodes, problems);
-  takeDependencies(nodes, problems);
-  takeOrder(nodes, problems);  // a cycle is named beside other problems
+  addDependencies(nodes, problems);
+  appendOrder(nodes, problems);  // a cycle is named beside other problems
   if (problems.any()) {
     cutTo(first, nodes);
     return false;
@@ -48,7 +48,7 @@ bool Graph::add(const std::vector<NodeSpec>& nodes, Origin origin, Problems& pro
   return true;
 }
 
-void Graph::takeIds(const std::vector<NodeSpec>& nodes, Problems& problems) {
+void Graph::addIds(const std::vector<NodeSpec>& nodes, Problems& problems) {
   const auto first = static_cast<NodeIndex>(size());
   index_.reserve(first + nodes.size());
   for (size_t i = 0; i < nodes.size(); ++i) {
@@ -57,7 +57,7 @@ void Graph::takeIds(const std::vector<NodeSpec>& nodes, Problems& problems) {
     const auto [other, isNew] = index_.emplace(nodes[i].id, at);
     if (isNew) continue;
     problems.add(
-        pathOf(i, "id"),
+        nodePath(i, "id"),
         "\"" + nodes[i].id + "\" is the id of " +
             (other->second >= first ? "nodes[" + std::to_string(other->second - first) + "], too"
                                     : "a node that the plan has already"));
@@ -68,14 +68,14 @@ void Graph::takeIds(const std::vector<NodeSpec>& nodes, Problems& problems) {
 void Graph::checkGroups(const std::vector<NodeSpec>& nodes, Problems& problems) const {
   for (size_t i = 0; i < nodes.size(); ++i) {
     if (roots_.contains(nodes[i].id)) {
-      problems.add(pathOf(i, "id"),
+      problems.add(nodePath(i, "id"),
                    "\"" + nodes[i].id + "\" is a group of the plan, too: choose another id");
     }
     std::string_view group = nodes[i].group;
     while (!group.empty()) {
       if (index_.contains(group)) {
-        problems.add(pathOf(i, "group"), "\"" + std::string(group) +
-                                             "\" is the id of a node, too: choose another group");
+        problems.add(nodePath(i, "group"), "\"" + std::string(group) +
+                                               "\" is the id of a node, too: choose another group");
       }
       const size_t slash = group.rfind('/');
       group = slash == std::string_view::npos ? std::string_view() : group.substr(0, slash);
@@ -83,7 +83,7 @@ void Graph::checkGroups(const std::vector<NodeSpec>& nodes, Problems& problems) 
   }
 }
 
-void Graph::takeDependencies(const std::vector<NodeSpec>& nodes, Problems& problems) {
+void Graph::addDependencies(const std::vector<NodeSpec>& nodes, Problems& problems) {
   const size_t first = size();
   dependencies_.resize(first + nodes.size());
   dependents_.resize(first + nodes.size());
@@ -94,7 +94,9 @@ void Graph::takeDependencies(const std::vector<NodeSpec>& nodes, Problems& probl
     own.reserve(nodes[i].dependencies.size());
     for (size_t k = 0; k < nodes[i].dependencies.size(); ++k) {
       const std::string& id = nodes[i].dependencies[k];
-      const auto where = [&] { return pathOf(i, "dependencies") + "[" + std::to_string(k) + "]"; };
+      const auto where = [&] {
+        return nodePath(i, "dependencies") + "[" + std::to_string(k) + "]";
+      };
       const auto other = find(id);
       if (!other) {
         problems.add(where(), "there is no node \"" + id.substr(0, 64) + "\"." +
@@ -111,7 +113,7 @@ void Graph::takeDependencies(const std::vector<NodeSpec>& nodes, Problems& probl
   }
 }
 
-void Graph::takeOrder(const std::vector<NodeSpec>& nodes, Problems& problems) {
+void Graph::appendOrder(const std::vector<NodeSpec>& nodes, Problems& problems) {
   const size_t first = size() - nodes.size();
   std::vector<uint32_t> open(nodes.size());
   const size_t before = order_.size();
@@ -139,14 +141,14 @@ void Graph::takeOrder(const std::vector<NodeSpec>& nodes, Problems& problems) {
   }
   const auto begin = std::ranges::find(walk, at);
   std::string circle;
-  constexpr size_t kMostShown = 20;
+  constexpr size_t kMaxShownNodes = 20;
   const auto length = static_cast<size_t>(walk.end() - begin);
-  for (size_t i = 0; i < std::min(length, kMostShown); ++i) {
+  for (size_t i = 0; i < std::min(length, kMaxShownNodes); ++i) {
     circle += nodes[*(begin + static_cast<ptrdiff_t>(i)) - first].id + " → ";
   }
-  if (length > kMostShown) circle += "… → ";
+  if (length > kMaxShownNodes) circle += "… → ";
   circle += nodes[*begin - first].id;
-  problems.add(pathOf(*begin - first, "dependencies"),
+  problems.add(nodePath(*begin - first, "dependencies"),
                "a cycle, each waiting for the next: " + circle);
   if (before == 0 && order_.empty()) {
     problems.add("nodes", "there is no root: every node waits for another");

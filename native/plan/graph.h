@@ -39,10 +39,10 @@ class Graph {
   [[nodiscard]] std::span<const NodeIndex> order() const { return order_; }
 
  private:
-  void takeIds(const std::vector<NodeSpec>& nodes, Problems& problems);
+  void addIds(const std::vector<NodeSpec>& nodes, Problems& problems);
   void checkGroups(const std::vector<NodeSpec>& nodes, Problems& problems) const;
-  void takeDependencies(const std::vector<NodeSpec>& nodes, Problems& problems);
-  void takeOrder(const std::vector<NodeSpec>& nodes, Problems& problems);
+  void addDependencies(const std::vector<NodeSpec>& nodes, Problems& problems);
+  void appendOrder(const std::vector<NodeSpec>& nodes, Problems& problems);
   void cutTo(size_t size, const std::vector<NodeSpec>& nodes);
 
   TextMap<NodeIndex> index_;

@@ -12,7 +12,7 @@ namespace tap::plan {
 namespace {
 
 // Of one entry, but for plans and nodes.
-constexpr size_t kMostDetailBytes = size_t{64} << 10;
+constexpr size_t kMaxDetailBytes = size_t{64} << 10;
 
 [[nodiscard]] Refusal notUnderstood(std::string message) {
   return {Refusal::Code::BadInput, std::move(message)};
@@ -51,9 +51,9 @@ class Members {
   }
   [[nodiscard]] std::string_view detail() {
     const std::string_view detail = raw("detail", json::Kind::Object);
-    if (detail.size() <= kMostDetailBytes) return detail;
+    if (detail.size() <= kMaxDetailBytes) return detail;
     if (problem_.empty()) {
-      problem_ = "detail: is longer than " + std::to_string(kMostDetailBytes) + " bytes";
+      problem_ = "detail: is longer than " + std::to_string(kMaxDetailBytes) + " bytes";
     }
     return {};
   }
@@ -62,7 +62,7 @@ class Members {
                                        const std::array<Word<Id>, kRows>& words) {
     const std::string given = text(key);
     if (given.empty()) return std::nullopt;
-    const auto id = idOf(words, given);
+    const auto id = parseWord(words, given);
     if (id || !problem_.empty()) return id;
     problem_ = std::string(key) + ": expected one of";
     for (const auto& word : words) problem_ += " " + std::string(word.text);
@@ -153,7 +153,7 @@ void writeRefusal(json::Writer& writer, const Refusal& refusal) {
 }
 
 // All parts of an input, read before anything is done.
-struct Given {
+struct InputFields {
   std::optional<Input> input;
   std::string plan;
   std::string node;
@@ -172,8 +172,8 @@ struct Given {
   std::string_view detail;
 };
 
-[[nodiscard]] Given read(Members& members) {
-  Given given;
+[[nodiscard]] InputFields read(Members& members) {
+  InputFields given;
   given.input = members.word("input", kInputs);
   given.plan = members.text("planId");
   given.node = members.text("nodeId");
@@ -194,19 +194,20 @@ struct Given {
   return given;
 }
 
-[[nodiscard]] Refused check(const Given& given, const Moment& now, Problems& problems) {
+[[nodiscard]] Refused check(const InputFields& given, const Moment& now, Problems& problems) {
   if (Plan::make(given.text, "{}", now.unixMillis, problems)) return std::nullopt;
   return Refusal{Refusal::Code::InvalidPlan, "the plan is not valid"};
 }
 
 // All that waits, or one node.
-[[nodiscard]] Refused landed(Engine& engine, const Given& given, const Moment& now, Batch& out) {
+[[nodiscard]] Refused landed(Engine& engine, const InputFields& given, const Moment& now,
+                             Batch& out) {
   if (given.node.empty()) return engine.landed(given.plan, given.detail, now, out);
   engine.landedLate(given.plan, given.node, given.detail, now, out);
   return std::nullopt;
 }
 
-[[nodiscard]] Refused perform(Engine& engine, const Given& given, const Moment& now,
+[[nodiscard]] Refused perform(Engine& engine, const InputFields& given, const Moment& now,
                               Problems& problems, Batch& out) {
   switch (*given.input) {
     case Input::Check:
@@ -279,9 +280,9 @@ struct Given {
 
 }  // namespace
 
-std::string takeInput(Engine& engine, std::string_view text, const Moment& now, Batch& out) {
+std::string applyInput(Engine& engine, std::string_view text, const Moment& now, Batch& out) {
   Members members(text);
-  const Given given = read(members);
+  const InputFields given = read(members);
   out.sync = members.flag("sync");
   Problems problems;
   Refused refused;

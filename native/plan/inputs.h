@@ -25,8 +25,8 @@
 namespace tap::plan {
 
 // The JSON of a refusal: {"code","message","problems":[…]}; empty: it was taken.
-[[nodiscard]] std::string takeInput(Engine& engine, std::string_view text, const Moment& now,
-                                    Batch& out);
+[[nodiscard]] std::string applyInput(Engine& engine, std::string_view text, const Moment& now,
+                                     Batch& out);
 
 // What can be asked without a change: {"view":"plan|nodes|node|groups|graph","planId","nodeId",
 // "status","phase","group","inOrder","from","most"}. An object; of a refusal

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "plan/plan_parts.h"
-#include "plan/read_plan.h"
+#include "plan/plan_reader.h"
 
 namespace tap::plan {
 
@@ -30,7 +30,7 @@ Result<Plan, std::string> Plan::create(const Entry& entry) {
   if (!text || !facts) return std::string("the first entry holds no plan");
   Problems problems;
   auto plan = make(text->raw, facts->raw, entry.at, problems);
-  if (!plan) return firstOf(problems);
+  if (!plan) return firstProblem(problems);
   return std::move(*plan);
 }
 
@@ -44,13 +44,13 @@ bool Plan::add(std::vector<NodeSpec> nodes, Origin origin, Problems& problems) {
     nodes_.push_back(std::move(node));
   }
   counts_[static_cast<size_t>(NodeStatus::Pending)] += nodes.size();
-  weighAll();
+  recomputePriorities();
   for (NodeIndex i = first; i < nodes_.size(); ++i) {
     for (const NodeIndex other : graph_.dependencies(i)) {
       if (nodes_[other].status != NodeStatus::Succeeded) ++nodes_[i].open;
       stopWaiting(other);  // what it has made lands with this one
     }
-    if (heldBackBy(i)) {
+    if (blockedBy(i)) {
       (void)move(i, NodeStatus::Blocked);
       blockAfter(i);
     } else if (nodes_[i].open == 0) {
@@ -77,7 +77,7 @@ void Plan::blockAfter(NodeIndex index) {
   }
 }
 
-std::optional<NodeIndex> Plan::heldBackBy(NodeIndex index) const {
+std::optional<NodeIndex> Plan::blockedBy(NodeIndex index) const {
   for (const NodeIndex other : graph_.dependencies(index)) {
     const NodeStatus status = nodes_[other].status;
     if (isTerminal(status) && status != NodeStatus::Succeeded) return other;
@@ -89,7 +89,7 @@ void Plan::unblockAfter(NodeIndex index) {
   std::vector<NodeIndex> queue{index};
   for (size_t i = 0; i < queue.size(); ++i) {
     for (const NodeIndex next : graph_.dependents(queue[i])) {
-      if (nodes_[next].status != NodeStatus::Blocked || heldBackBy(next)) continue;
+      if (nodes_[next].status != NodeStatus::Blocked || blockedBy(next)) continue;
       (void)move(next, NodeStatus::Pending);
       queue.push_back(next);
     }
@@ -113,7 +113,7 @@ std::optional<std::string> Plan::move(NodeIndex index, NodeStatus to) {
   return std::nullopt;
 }
 
-Need Plan::needOf(const Node& node) {
+Need Plan::nodeNeed(const Node& node) {
   if (node.spec.isJoin()) return Need::Nothing;
   return node.spec.work.kind == WorkKind::Agent ? Need::Agent : Need::Place;
 }
@@ -123,7 +123,7 @@ void Plan::enqueue(NodeIndex index) {
   if (node.notBefore > 0) {
     delayed_.emplace(node.notBefore, index);
   } else {
-    ready_[static_cast<size_t>(needOf(node))].insert(
+    ready_[static_cast<size_t>(nodeNeed(node))].insert(
         {node.path, graph_.dependents(index).size(), index});
   }
 }
@@ -131,7 +131,7 @@ void Plan::enqueue(NodeIndex index) {
 void Plan::dequeue(NodeIndex index) {
   const Node& node = nodes_[index];
   if (node.notBefore > 0 && delayed_.erase({node.notBefore, index}) > 0) return;
-  ready_[static_cast<size_t>(needOf(node))].erase(
+  ready_[static_cast<size_t>(nodeNeed(node))].erase(
       {node.path, graph_.dependents(index).size(), index});
 }
 
@@ -149,16 +149,16 @@ void Plan::releaseDelayed(int64_t now) {
   }
 }
 
-int64_t Plan::weight(const Node& node) const {
+int64_t Plan::expectedDuration(const Node& node) const {
   for (const Attempt& attempt : node.attempts) {
     const PhaseRecord& work = attempt.phases[static_cast<size_t>(Phase::Work)];
     if (work.endedAt > work.startedAt) return work.endedAt - work.startedAt;
   }
-  const int64_t used = took_[static_cast<size_t>(node.spec.work.kind)].used;
+  const int64_t used = durationStats_[static_cast<size_t>(node.spec.work.kind)].used;
   return std::max<int64_t>(1, used);
 }
 
-void Plan::weighAll() {
+void Plan::recomputePriorities() {
   for (auto& ready : ready_) ready.clear();
   for (size_t i = graph_.size(); i-- > 0;) {
     const NodeIndex index = graph_.order()[i];
@@ -166,7 +166,7 @@ void Plan::weighAll() {
     for (const NodeIndex next : graph_.dependents(index)) {
       longest = std::max(longest, nodes_[next].path);
     }
-    nodes_[index].path = longest + weight(nodes_[index]);
+    nodes_[index].path = longest + expectedDuration(nodes_[index]);
   }
   for (NodeIndex i = 0; i < nodes_.size(); ++i) {
     if (nodes_[i].status == NodeStatus::Ready && !(nodes_[i].notBefore > 0)) enqueue(i);
@@ -174,14 +174,14 @@ void Plan::weighAll() {
 }
 
 // Once what is known has doubled or halved, all paths are made anew: seldom, however long it runs.
-void Plan::learn(const Node& node, const PhaseRecord& record) {
-  Took& took = took_[static_cast<size_t>(node.spec.work.kind)];
+void Plan::recordDuration(const Node& node, const PhaseRecord& record) {
+  DurationStats& took = durationStats_[static_cast<size_t>(node.spec.work.kind)];
   took.millis += std::max<int64_t>(1, record.endedAt - record.startedAt);
   ++took.times;
   const int64_t mean = took.millis / took.times;
   if (took.used > 0 && mean < 2 * took.used && 2 * mean > took.used) return;
   took.used = mean;
-  weighAll();
+  recomputePriorities();
 }
 
 bool Plan::allTerminal() const {
@@ -211,7 +211,7 @@ std::vector<NodeIndex> Plan::leftToLand() const {
   for (NodeIndex i = 0; i < nodes_.size(); ++i) {
     const Node& node = nodes_[i];
     const bool isOver = node.status == NodeStatus::Failed || node.status == NodeStatus::Canceled;
-    if (lands(i) && (node.waits || (node.landsAgain && isOver))) left.push_back(i);
+    if (lands(i) && (node.isAwaitingLanding || (node.isRelanding && isOver))) left.push_back(i);
   }
   return left;
 }
@@ -219,7 +219,7 @@ std::vector<NodeIndex> Plan::leftToLand() const {
 std::vector<NodeIndex> Plan::landing() const {
   std::vector<NodeIndex> found;
   for (NodeIndex i = 0; i < nodes_.size(); ++i) {
-    if (nodes_[i].landsAgain && !isTerminal(nodes_[i].status)) found.push_back(i);
+    if (nodes_[i].isRelanding && !isTerminal(nodes_[i].status)) found.push_back(i);
   }
   return found;
 }
@@ -227,7 +227,7 @@ std::vector<NodeIndex> Plan::landing() const {
 bool Plan::landsAsChecked(std::string_view result, bool follows) const {
   if (!follows || waitingResult_.empty() || result != waitingResult_) return false;
   for (NodeIndex i = 0; i < nodes_.size(); ++i) {
-    if (lands(i) && nodes_[i].landsAgain) return false;
+    if (lands(i) && nodes_[i].isRelanding) return false;
   }
   return true;
 }

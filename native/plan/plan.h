@@ -57,12 +57,12 @@ struct Node {
   NodeSpec spec;
   NodeStatus status = NodeStatus::Pending;
   Phase phase = Phase::MergeFi;  // that runs or waits, ran last, or is to be begun with
-  bool goesOn = false;           // the attempt was interrupted, and is to go on
-  bool waitsForLane = false;
-  bool waits = false;       // it is in a result that could not be landed yet
-  bool landsAgain = false;  // it has waited so; its checks and its landing are all that is left
-  uint32_t open = 0;        // dependencies that have not succeeded
-  uint32_t retries = 0;     // that came by themselves
+  bool resumes = false;          // the attempt was interrupted, and is to go on
+  bool waitsForLandingSlot = false;
+  bool isAwaitingLanding = false;  // it is in a result that could not be landed yet
+  bool isRelanding = false;  // it has waited so; its checks and its landing are all that is left
+  uint32_t open = 0;         // dependencies that have not succeeded
+  uint32_t retries = 0;      // that came by themselves
   int64_t notBefore = 0;
   int64_t path = 1;  // the longest way to an end, itself included
   Reserved reserved;
@@ -92,8 +92,8 @@ enum class Need : uint8_t { Nothing, Place, Agent, Count_ };
 class Plan {
  public:
   // At most so many facts of an attempt, and overlaps of a plan, are kept.
-  static constexpr size_t kMostSteps = 64;
-  static constexpr size_t kMostOverlaps = 100;
+  static constexpr size_t kMaxSteps = 64;
+  static constexpr size_t kMaxOverlaps = 100;
 
   // From what was written. Nothing where it has problems. `facts` is a JSON object.
   [[nodiscard]] static std::optional<Plan> make(std::string_view text, std::string_view facts,
@@ -169,17 +169,17 @@ class Plan {
     return !spec_.targetBranch.empty() && graph_.dependents(index).empty();
   }
   // The first of its dependencies that ended without success.
-  [[nodiscard]] std::optional<NodeIndex> heldBackBy(NodeIndex index) const;
+  [[nodiscard]] std::optional<NodeIndex> blockedBy(NodeIndex index) const;
   // One node at a time checks what is to land, and lands it.
-  [[nodiscard]] bool needsLane(NodeIndex index, Phase phase) const {
+  [[nodiscard]] bool needsLandingSlot(NodeIndex index, Phase phase) const {
     return lands(index) && (phase == Phase::Postchecks || phase == Phase::MergeRi);
   }
-  [[nodiscard]] std::optional<NodeIndex> lane() const { return lane_; }
-  [[nodiscard]] const std::deque<NodeIndex>& laneQueue() const { return laneQueue_; }
+  [[nodiscard]] std::optional<NodeIndex> landingSlot() const { return landingSlot_; }
+  [[nodiscard]] const std::deque<NodeIndex>& landingQueue() const { return landingQueue_; }
   // The first phase from `phase` on that this node has.
   [[nodiscard]] std::optional<Phase> firstPhase(NodeIndex index, Phase phase) const;
   [[nodiscard]] std::optional<Phase> phaseAfter(NodeIndex index, Phase phase) const;
-  [[nodiscard]] static Need needOf(const Node& node);
+  [[nodiscard]] static Need nodeNeed(const Node& node);
 
  private:
   Plan() = default;
@@ -192,11 +192,11 @@ class Plan {
   [[nodiscard]] std::optional<std::string> nodeEnded(const Entry& entry, NodeIndex index);
   [[nodiscard]] std::optional<std::string> interrupted(const Entry& entry, NodeIndex index);
   void beginPhase(NodeIndex index, Phase phase, int64_t at);
-  void takeUsage(NodeIndex index, const Entry& entry);
-  void takeDetail(NodeIndex index, const Entry& entry);
+  void addUsage(NodeIndex index, const Entry& entry);
+  void applyDetail(NodeIndex index, const Entry& entry);
   void succeed(NodeIndex index);
   void end(NodeIndex index, PhaseStatus phase, const Entry& entry);
-  void leaveLane(NodeIndex index);
+  void releaseLandingSlot(NodeIndex index);
   [[nodiscard]] std::optional<std::string> landedLate(const Entry& entry, NodeIndex index);
   void wait(NodeIndex index, const Entry& entry, std::string_view why);
   void stopWaiting(NodeIndex index);
@@ -207,9 +207,9 @@ class Plan {
   [[nodiscard]] std::optional<std::string> move(NodeIndex index, NodeStatus to);
   void enqueue(NodeIndex index);
   void dequeue(NodeIndex index);
-  [[nodiscard]] int64_t weight(const Node& node) const;
-  void weighAll();
-  void learn(const Node& node, const PhaseRecord& record);
+  [[nodiscard]] int64_t expectedDuration(const Node& node) const;
+  void recomputePriorities();
+  void recordDuration(const Node& node, const PhaseRecord& record);
 
   PlanSpec spec_;      // its nodes are in nodes_
   std::string facts_;  // JSON: what was known when it was made
@@ -233,15 +233,15 @@ class Plan {
   Reserved reserved_;
   uint32_t agentsDone_ = 0;
   std::vector<std::string> overlaps_;
-  std::optional<NodeIndex> lane_;
-  std::deque<NodeIndex> laneQueue_;
+  std::optional<NodeIndex> landingSlot_;
+  std::deque<NodeIndex> landingQueue_;
   // How long work of a kind took: the sum, and how often.
-  struct Took {
+  struct DurationStats {
     int64_t millis = 0;
     int64_t times = 0;
     int64_t used = 0;  // the mean that the paths were made with
   };
-  std::array<Took, kWorkKinds> took_{};
+  std::array<DurationStats, kWorkKinds> durationStats_{};
 };
 
 }  // namespace tap::plan

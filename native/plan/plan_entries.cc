@@ -11,8 +11,8 @@ namespace {
 
 // The last value of a fact counts, however often a node was interrupted.
 void keepStep(std::vector<std::string>& steps, const std::string& detail) {
-  std::erase_if(steps, [&](const std::string& step) { return isSaidBy(step, detail); });
-  if (steps.size() < Plan::kMostSteps) steps.push_back(detail);
+  std::erase_if(steps, [&](const std::string& step) { return isCoveredBy(step, detail); });
+  if (steps.size() < Plan::kMaxSteps) steps.push_back(detail);
 }
 
 }  // namespace
@@ -29,7 +29,7 @@ std::optional<std::string> Plan::applyToPlan(const Entry& entry) {
     case EntryKind::NodesAdded: {
       Problems problems;
       if (ended_) return "the plan has ended";
-      if (!addText(entry.detail, Origin::Journal, problems)) return firstOf(problems);
+      if (!addText(entry.detail, Origin::Journal, problems)) return firstProblem(problems);
       return std::nullopt;
     }
     case EntryKind::Paused:
@@ -96,9 +96,10 @@ std::optional<std::string> Plan::applyToNode(const Entry& entry, NodeIndex index
       keepStep(node.attempts.back().steps, entry.detail);
       return std::nullopt;
     case EntryKind::PhaseBegan:
-      if (!entry.phase || !node.waitsForLane || lane_) return "a phase began that did not wait";
-      node.waitsForLane = false;
-      std::erase(laneQueue_, index);
+      if (!entry.phase || !node.waitsForLandingSlot || landingSlot_)
+        return "a phase began that did not wait";
+      node.waitsForLandingSlot = false;
+      std::erase(landingQueue_, index);
       beginPhase(index, *entry.phase, entry.at);
       return std::nullopt;
     case EntryKind::PhaseEnded:
@@ -119,7 +120,7 @@ std::optional<std::string> Plan::applyToNode(const Entry& entry, NodeIndex index
     case EntryKind::Landed:
       return landedLate(entry, index);
     case EntryKind::Overlap:
-      if (overlaps_.size() < kMostOverlaps) overlaps_.push_back(entry.detail);
+      if (overlaps_.size() < kMaxOverlaps) overlaps_.push_back(entry.detail);
       return std::nullopt;
     case EntryKind::Created:
     case EntryKind::NodesAdded:
@@ -157,21 +158,21 @@ std::optional<std::string> Plan::interrupted(const Entry& entry, NodeIndex index
   Node& node = nodes_[index];
   if (!holdsPlace(node.status)) return "interrupted, and did not run";
   end(index, PhaseStatus::Interrupted, entry);
-  takeUsage(index, entry);
+  addUsage(index, entry);
   ++node.attempts.back().interruptions;
   ++node.attempts.back().phases[static_cast<size_t>(node.phase)].interruptions;
-  node.goesOn = true;
+  node.resumes = true;
   node.notBefore = entry.until;
   return move(index, NodeStatus::Ready);
 }
 
 std::optional<std::string> Plan::scheduled(const Entry& entry, NodeIndex index) {
   Node& node = nodes_[index];
-  const auto attempt = static_cast<uint32_t>(node.attempts.size() + (node.goesOn ? 0 : 1));
+  const auto attempt = static_cast<uint32_t>(node.attempts.size() + (node.resumes ? 0 : 1));
   if (!entry.phase || entry.attempt != attempt) return "an attempt out of turn";
-  if (needsLane(index, *entry.phase) && lane_) return "two nodes land at once";
+  if (needsLandingSlot(index, *entry.phase) && landingSlot_) return "two nodes land at once";
   if (auto problem = move(index, NodeStatus::Scheduled)) return problem;
-  if (!node.goesOn) {
+  if (!node.resumes) {
     Attempt next;
     next.scheduledAt = entry.at;
     next.from = *entry.phase;
@@ -187,7 +188,7 @@ std::optional<std::string> Plan::scheduled(const Entry& entry, NodeIndex index) 
     node.attempts.push_back(std::move(next));
   }
   node.attempts.back().status = NodeStatus::Scheduled;
-  node.goesOn = false;
+  node.resumes = false;
   node.notBefore = 0;
   if (const auto reserved = member(entry.detail, "reserved", json::Kind::Object)) {
     const Usage usage = readUsage(*reserved);
@@ -207,7 +208,7 @@ void Plan::beginPhase(NodeIndex index, Phase phase, int64_t at) {
   record.status = PhaseStatus::Running;
   if (record.startedAt == 0) record.startedAt = at;
   record.endedAt = 0;
-  if (needsLane(index, phase)) lane_ = index;
+  if (needsLandingSlot(index, phase)) landingSlot_ = index;
 }
 
 std::optional<std::string> Plan::phaseEnded(const Entry& entry, NodeIndex index) {
@@ -220,8 +221,9 @@ std::optional<std::string> Plan::phaseEnded(const Entry& entry, NodeIndex index)
   record.status = *entry.status;
   record.endedAt = entry.at;
   record.detail = entry.detail;
-  takeDetail(index, entry);
-  if (*entry.phase == Phase::Work && *entry.status == PhaseStatus::Succeeded) learn(node, record);
+  applyDetail(index, entry);
+  if (*entry.phase == Phase::Work && *entry.status == PhaseStatus::Succeeded)
+    recordDuration(node, record);
   if (*entry.status == PhaseStatus::Failed) return std::nullopt;
   if (entry.next) {
     beginPhase(index, *entry.next, entry.at);
@@ -230,12 +232,12 @@ std::optional<std::string> Plan::phaseEnded(const Entry& entry, NodeIndex index)
   const auto next = phaseAfter(index, node.phase);
   if (!next) return std::nullopt;
   node.phase = *next;
-  node.waitsForLane = true;
-  laneQueue_.push_back(index);
+  node.waitsForLandingSlot = true;
+  landingQueue_.push_back(index);
   return std::nullopt;
 }
 
-void Plan::takeUsage(NodeIndex index, const Entry& entry) {
+void Plan::addUsage(NodeIndex index, const Entry& entry) {
   const auto used = member(entry.detail, "usage", json::Kind::Object);
   if (!used) return;
   const Usage usage = readUsage(*used);
@@ -244,10 +246,10 @@ void Plan::takeUsage(NodeIndex index, const Entry& entry) {
 }
 
 // The parts of a detail that count.
-void Plan::takeDetail(NodeIndex index, const Entry& entry) {
+void Plan::applyDetail(NodeIndex index, const Entry& entry) {
   Node& node = nodes_[index];
   if (entry.detail.empty()) return;
-  takeUsage(index, entry);
+  addUsage(index, entry);
   if (entry.phase == Phase::Work) settle(index);
   if (*entry.status != PhaseStatus::Succeeded) return;
   if (std::string commit = textMember(entry.detail, "commit"); !commit.empty()) {
@@ -268,7 +270,7 @@ void Plan::wait(NodeIndex index, const Entry& entry, std::string_view why) {
   Node& node = nodes_[index];
   if (!lands(index)) return;  // what was added behind it has it
   stopWaiting(index);
-  node.waits = true;
+  node.isAwaitingLanding = true;
   node.waiting = {};
   if (const auto changes = member(entry.detail, "changes", json::Kind::Object)) {
     node.waiting = readChanges(*changes);
@@ -281,7 +283,7 @@ void Plan::wait(NodeIndex index, const Entry& entry, std::string_view why) {
 
 // It is in no result any more, or what comes behind it has it.
 void Plan::stopWaiting(NodeIndex index) {
-  if (!std::exchange(nodes_[index].waits, false)) return;
+  if (!std::exchange(nodes_[index].isAwaitingLanding, false)) return;
   std::erase(waitingNodes_, index);
   waiting_ = {};
   for (const NodeIndex other : waitingNodes_) waiting_.add(nodes_[other].waiting);
@@ -290,7 +292,8 @@ void Plan::stopWaiting(NodeIndex index) {
 }
 
 void Plan::landWaiting() {
-  for (const NodeIndex index : std::exchange(waitingNodes_, {})) nodes_[index].waits = false;
+  for (const NodeIndex index : std::exchange(waitingNodes_, {}))
+    nodes_[index].isAwaitingLanding = false;
   unlanded_.clear();
   waitingResult_.clear();
   landed_.add(std::exchange(waiting_, {}));
@@ -328,10 +331,10 @@ void Plan::settle(NodeIndex index) {
 
 void Plan::succeed(NodeIndex index) {
   settle(index);
-  leaveLane(index);
+  releaseLandingSlot(index);
   Node& node = nodes_[index];
-  if (node.spec.work.kind == WorkKind::Agent && !node.landsAgain) ++agentsDone_;
-  node.landsAgain = false;
+  if (node.spec.work.kind == WorkKind::Agent && !node.isRelanding) ++agentsDone_;
+  node.isRelanding = false;
   for (const NodeIndex next : graph_.dependents(index)) {
     if (--nodes_[next].open == 0 && nodes_[next].status == NodeStatus::Pending) {
       (void)move(next, NodeStatus::Ready);
@@ -343,7 +346,7 @@ void Plan::succeed(NodeIndex index) {
 void Plan::end(NodeIndex index, PhaseStatus phase, const Entry& entry) {
   Node& node = nodes_[index];
   settle(index);
-  leaveLane(index);
+  releaseLandingSlot(index);
   if (node.attempts.empty()) return;
   Attempt& attempt = node.attempts.back();
   PhaseRecord& record = attempt.phases[static_cast<size_t>(node.phase)];
@@ -358,10 +361,10 @@ void Plan::end(NodeIndex index, PhaseStatus phase, const Entry& entry) {
   }
 }
 
-void Plan::leaveLane(NodeIndex index) {
-  if (lane_ == index) lane_.reset();
-  if (!std::exchange(nodes_[index].waitsForLane, false)) return;
-  std::erase(laneQueue_, index);
+void Plan::releaseLandingSlot(NodeIndex index) {
+  if (landingSlot_ == index) landingSlot_.reset();
+  if (!std::exchange(nodes_[index].waitsForLandingSlot, false)) return;
+  std::erase(landingQueue_, index);
 }
 
 std::optional<std::string> Plan::retried(const Entry& entry, NodeIndex index) {
@@ -369,15 +372,15 @@ std::optional<std::string> Plan::retried(const Entry& entry, NodeIndex index) {
   if (!entry.phase) return "a retry from no phase";
   const bool hasSucceeded = node.status == NodeStatus::Succeeded;
   const bool onlyLands = *entry.phase >= Phase::Postchecks;
-  if (hasSucceeded && !(node.waits && onlyLands && lands(index))) {
+  if (hasSucceeded && !(node.isAwaitingLanding && onlyLands && lands(index))) {
     return "a retry of a node that succeeded";
   }
-  if (heldBackBy(index)) return "a retry of a node that waits for one that ended";
+  if (blockedBy(index)) return "a retry of a node that waits for one that ended";
   if (auto problem = move(index, NodeStatus::Pending)) return problem;
   stopWaiting(index);
-  node.landsAgain = onlyLands && (hasSucceeded || node.landsAgain);
+  node.isRelanding = onlyLands && (hasSucceeded || node.isRelanding);
   node.phase = *entry.phase;
-  node.goesOn = false;
+  node.resumes = false;
   node.notBefore = entry.until;
   if (!entry.detail.empty() && !node.attempts.empty()) {
     node.attempts.back().request = entry.detail;

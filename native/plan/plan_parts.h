@@ -10,14 +10,14 @@
 
 namespace tap::plan {
 
-[[nodiscard]] inline json::Value objectOf(std::string_view text) {
+[[nodiscard]] inline json::Value asObject(std::string_view text) {
   return {json::Kind::Object, text};
 }
 
 [[nodiscard]] inline std::optional<json::Value> member(std::string_view object,
                                                        std::string_view key, json::Kind kind) {
   if (object.empty()) return std::nullopt;
-  const auto value = json::find(objectOf(object), key);
+  const auto value = json::find(asObject(object), key);
   return value && value->kind == kind ? value : std::nullopt;
 }
 
@@ -27,15 +27,15 @@ namespace tap::plan {
 }
 
 // Whether `other` has a value for each key of `object`.
-[[nodiscard]] inline bool isSaidBy(std::string_view object, std::string_view other) {
-  json::Members members(objectOf(object));
+[[nodiscard]] inline bool isCoveredBy(std::string_view object, std::string_view other) {
+  json::Members members(asObject(object));
   for (json::Member one; members.next(one);) {
-    if (one.escaped || !json::find(objectOf(other), one.key)) return false;
+    if (one.escaped || !json::find(asObject(other), one.key)) return false;
   }
   return true;
 }
 
-[[nodiscard]] inline std::string firstOf(const Problems& problems) {
+[[nodiscard]] inline std::string firstProblem(const Problems& problems) {
   const Problem& first = problems.list().front();
   return first.path + ": " + first.message;
 }

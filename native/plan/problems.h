@@ -16,10 +16,10 @@ struct Problem {
 
 class Problems {
  public:
-  static constexpr size_t kMost = 50;
+  static constexpr size_t kMaxProblems = 50;
 
   void add(std::string path, std::string message) {
-    if (list_.size() < kMost) {
+    if (list_.size() < kMaxProblems) {
       list_.push_back({std::move(path), std::move(message)});
     } else {
       ++more_;
@@ -27,7 +27,7 @@ class Problems {
   }
   [[nodiscard]] bool any() const { return !list_.empty(); }
   // More are only counted.
-  [[nodiscard]] bool isFull() const { return list_.size() == kMost; }
+  [[nodiscard]] bool isFull() const { return list_.size() == kMaxProblems; }
   [[nodiscard]] const std::vector<Problem>& list() const { return list_; }
   // How many there are besides.
   [[nodiscard]] size_t more() const { return more_; }

@@ -12,9 +12,9 @@
 
 namespace tap::plan {
 
-inline constexpr size_t kMostNodes = 10'000;
-inline constexpr size_t kMostTextBytes = size_t{16} << 20;  // of a plan
-inline constexpr int64_t kMostParallel = 64;
+inline constexpr size_t kMaxNodes = 10'000;
+inline constexpr size_t kMaxTextBytes = size_t{16} << 20;  // of a plan
+inline constexpr int64_t kMaxParallelNodes = 64;
 // Of a phase, where the node names none.
 inline constexpr Millis kAgentTimeout{60 * 60'000};
 inline constexpr Millis kOtherTimeout{10 * 60'000};
@@ -34,7 +34,7 @@ struct NodeSpec {
   Work postchecks;
   bool expectsNoChanges = false;
   Millis timeout{0};  // of each phase; 0: by the kind of its work
-  uint32_t mostRetries = 0;
+  uint32_t maxRetries = 0;
   bool retriesFromStart = false;
 
   // A join: it does nothing but bring commits together.
@@ -42,7 +42,7 @@ struct NodeSpec {
     return prechecks.kind == WorkKind::None && work.kind == WorkKind::None &&
            postchecks.kind == WorkKind::None;
   }
-  [[nodiscard]] Millis timeoutOf(Phase phase) const {
+  [[nodiscard]] Millis phaseTimeout(Phase phase) const {
     if (timeout > Millis(0)) return timeout;
     const WorkKind kind = phase == Phase::Prechecks    ? prechecks.kind
                           : phase == Phase::Postchecks ? postchecks.kind

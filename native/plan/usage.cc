@@ -10,15 +10,15 @@
 namespace tap::plan {
 namespace {
 
-constexpr size_t kMostModelBytes = 100;
-constexpr double kMostCredits = 1e12;
-constexpr int64_t kMostCount = int64_t{1} << 50;
+constexpr size_t kMaxModelBytes = 100;
+constexpr double kMaxCredits = 1e12;
+constexpr int64_t kMaxSum = int64_t{1} << 50;
 
 [[nodiscard]] double amount(json::Value object, std::string_view key) {
   const auto value = json::find(object, key);
   if (!value || value->kind != json::Kind::Number) return 0;
   const double number = json::decodeNumber(*value);
-  return number > 0 ? std::min(number, kMostCredits) : 0;
+  return number > 0 ? std::min(number, kMaxCredits) : 0;
 }
 
 [[nodiscard]] int64_t count(json::Value object, std::string_view key) {
@@ -26,12 +26,12 @@ constexpr int64_t kMostCount = int64_t{1} << 50;
 }
 
 void addTo(int64_t& sum, int64_t number) {
-  sum = std::min(sum + number, kMostCount);
+  sum = std::min(sum + number, kMaxSum);
 }
 
-ModelTokens& tokensOf(std::vector<ModelTokens>& models, std::string_view name) {
+ModelTokens& obtainModel(std::vector<ModelTokens>& models, std::string_view name) {
   auto found = std::ranges::find(models, name, &ModelTokens::model);
-  if (found == models.end() && models.size() + 1 >= Usage::kMostModels) {
+  if (found == models.end() && models.size() + 1 >= Usage::kMaxModels) {
     name = "other";
     found = std::ranges::find(models, name, &ModelTokens::model);
   }
@@ -43,12 +43,12 @@ ModelTokens& tokensOf(std::vector<ModelTokens>& models, std::string_view name) {
 }  // namespace
 
 void Usage::add(const Usage& other) {
-  aiCredits = std::min(aiCredits + other.aiCredits, kMostCredits);
-  premiumRequests = std::min(premiumRequests + other.premiumRequests, kMostCredits);
+  aiCredits = std::min(aiCredits + other.aiCredits, kMaxCredits);
+  premiumRequests = std::min(premiumRequests + other.premiumRequests, kMaxCredits);
   addTo(apiMs, other.apiMs);
   addTo(sessionMs, other.sessionMs);
   for (const ModelTokens& model : other.models) {
-    ModelTokens& own = tokensOf(models, model.model);
+    ModelTokens& own = obtainModel(models, model.model);
     addTo(own.input, model.input);
     addTo(own.output, model.output);
     addTo(own.cached, model.cached);
@@ -78,7 +78,8 @@ Usage readUsage(json::Value value) {
   while (elements.next(model)) {
     const auto name = json::find(model, "model");
     if (!name || name->kind != json::Kind::String) continue;
-    ModelTokens& own = tokensOf(usage.models, json::decodeString(*name).substr(0, kMostModelBytes));
+    ModelTokens& own =
+        obtainModel(usage.models, json::decodeString(*name).substr(0, kMaxModelBytes));
     addTo(own.input, count(model, "input"));
     addTo(own.output, count(model, "output"));
     addTo(own.cached, count(model, "cached"));

@@ -18,7 +18,7 @@ struct ModelTokens {
 };
 
 struct Usage {
-  static constexpr size_t kMostModels = 32;  // others are counted as "other"
+  static constexpr size_t kMaxModels = 32;  // others are counted as "other"
 
   double aiCredits = 0;
   double premiumRequests = 0;

@@ -13,7 +13,7 @@ namespace tap::plan {
 namespace {
 
 // The detail of the phase that the last attempt failed in.
-[[nodiscard]] std::string_view failureOf(const Node& node) {
+[[nodiscard]] std::string_view failureDetail(const Node& node) {
   if (node.attempts.empty()) return {};
   const PhaseRecord& record = node.attempts.back().phases[static_cast<size_t>(node.phase)];
   return record.status == PhaseStatus::Failed ? std::string_view(record.detail)
@@ -23,14 +23,14 @@ namespace {
 void writeError(json::Writer& writer, const Plan& plan, NodeIndex index) {
   const Node& node = plan.node(index);
   if (node.status == NodeStatus::Blocked) {
-    const auto other = plan.heldBackBy(index);
+    const auto other = plan.blockedBy(index);
     if (!other) return;
     const Node& before = plan.node(*other);
     writer.field("error",
                  "waits for " + before.spec.id + ", which is " + std::string(text(before.status)));
   }
   if (node.status != NodeStatus::Failed) return;
-  const std::string_view detail = failureOf(node);
+  const std::string_view detail = failureDetail(node);
   const auto error = detail.empty() ? std::optional<json::Value>()
                                     : json::find({json::Kind::Object, detail}, "error");
   const auto message = error ? json::find(*error, "message") : std::optional<json::Value>();
@@ -47,7 +47,7 @@ void writeBrief(json::Writer& writer, const Plan& plan, NodeIndex index) {
   if (!node.attempts.empty()) {
     writer.field("phase", text(node.phase)).field("attempt", node.attempts.size());
   }
-  if (node.waitsForLane) writer.field("waitsFor", "another node that lands");
+  if (node.waitsForLandingSlot) writer.field("waitsFor", "another node that lands");
   if (node.notBefore > 0) writer.field("notBefore", node.notBefore);
   writeError(writer, plan, index);
 }
@@ -98,13 +98,13 @@ void writeNode(json::Writer& writer, const Plan& plan, NodeIndex index) {
   writeWork(writer, "prechecks", node.spec.prechecks);
   writeWork(writer, "work", node.spec.work);
   writeWork(writer, "postchecks", node.spec.postchecks);
-  if (node.landsAgain) writer.field("landsAgain", true);
+  if (node.isRelanding) writer.field("landsAgain", true);
   if (node.spec.expectsNoChanges) writer.field("expectsNoChanges", true);
   if (node.spec.timeout > Millis(0)) {
     writer.rawField("timeout", decimal(static_cast<double>(node.spec.timeout.count()) / 1000));
   }
-  if (node.spec.mostRetries > 0) {
-    writer.key("retry").beginObject().field("max", node.spec.mostRetries);
+  if (node.spec.maxRetries > 0) {
+    writer.key("retry").beginObject().field("max", node.spec.maxRetries);
     writer.field("from", node.spec.retriesFromStart ? "start" : "failed-phase").endObject();
   }
   if (!node.commit.empty()) writer.field("commit", node.commit);
@@ -171,7 +171,7 @@ void writeEffect(json::Writer& writer, const Engine& engine, const RunPhase& eff
   const Attempt& attempt = node.attempts.back();
   writer.field("effect", "run").field("planId", effect.plan).field("phase", text(effect.phase));
   writer.field("first", effect.isFirst).field("lands", plan.lands(effect.node));
-  writer.field("timeoutMs", node.spec.timeoutOf(effect.phase).count());
+  writer.field("timeoutMs", node.spec.phaseTimeout(effect.phase).count());
   writer.field("from", text(attempt.from));
   writer.key("commits").beginArray();
   for (const NodeIndex other : plan.graph().dependencies(effect.node)) {

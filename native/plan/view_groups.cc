@@ -11,7 +11,7 @@ namespace tap::plan {
 namespace {
 
 // Of the direct children: nodes, and the groups within.
-[[nodiscard]] NodeStatus statusOf(const Counts& counts) {
+[[nodiscard]] NodeStatus groupStatus(const Counts& counts) {
   size_t all = 0;
   for (const size_t count : counts) all += count;
   const auto has = [&counts](NodeStatus status) { return counts[static_cast<size_t>(status)] > 0; };
@@ -24,7 +24,7 @@ namespace {
   return has(NodeStatus::Canceled) ? NodeStatus::Canceled : NodeStatus::Pending;
 }
 
-[[nodiscard]] std::string_view parentOf(std::string_view group) {
+[[nodiscard]] std::string_view parentGroup(std::string_view group) {
   const size_t slash = group.rfind('/');
   return slash == std::string_view::npos ? std::string_view() : group.substr(0, slash);
 }
@@ -35,7 +35,7 @@ std::string groupsJson(const Plan& plan) {
   std::map<std::string, Counts, std::less<>> direct;
   for (NodeIndex i = 0; i < plan.size(); ++i) {
     const Node& node = plan.node(i);
-    for (std::string_view group = node.spec.group; !group.empty(); group = parentOf(group)) {
+    for (std::string_view group = node.spec.group; !group.empty(); group = parentGroup(group)) {
       (void)direct[std::string(group)];
     }
     if (!node.spec.group.empty()) {
@@ -46,9 +46,9 @@ std::string groupsJson(const Plan& plan) {
   // A group comes before those within it: from the last one back, each child is complete.
   std::map<std::string, NodeStatus, std::less<>> statuses;
   for (auto it = direct.rbegin(); it != direct.rend(); ++it) {
-    const NodeStatus status = statusOf(it->second);
+    const NodeStatus status = groupStatus(it->second);
     statuses.emplace(it->first, status);
-    const auto parent = direct.find(parentOf(it->first));
+    const auto parent = direct.find(parentGroup(it->first));
     if (parent == direct.end()) continue;
     ++parent->second[static_cast<size_t>(status)];
     Counts& sum = all.find(parent->first)->second;

@@ -109,8 +109,8 @@ static_assert(idsAreIndices(kNodeStatusWords) && idsAreIndices(kPlanStatusWords)
               idsAreIndices(kWorkKindWords));
 
 template <class Id, size_t kRows>
-[[nodiscard]] constexpr std::optional<Id> idOf(const std::array<Word<Id>, kRows>& words,
-                                               std::string_view text) {
+[[nodiscard]] constexpr std::optional<Id> parseWord(const std::array<Word<Id>, kRows>& words,
+                                                    std::string_view text) {
   for (const auto& word : words) {
     if (word.text == text) return word.id;
   }

@@ -6,7 +6,7 @@ namespace tap::protocol {
 
 namespace {
 constexpr size_t kMaxScopeBytes = 128;
-constexpr int64_t kMostPlaces = 1'000'000;
+constexpr int64_t kMaxPlaces = 1'000'000;
 }  // namespace
 
 Concurrency readConcurrency(FieldReader& hello, Problem& problem) {
@@ -14,7 +14,7 @@ Concurrency readConcurrency(FieldReader& hello, Problem& problem) {
   const auto object = hello.optional("concurrency", json::Kind::Object);
   if (!object) return concurrency;
   FieldReader fields(*object, "hello.concurrency", problem);
-  concurrency.max = static_cast<size_t>(fields.optionalInteger("max", 1, kMostPlaces).value_or(0));
+  concurrency.max = static_cast<size_t>(fields.optionalInteger("max", 1, kMaxPlaces).value_or(0));
   const std::string scope = fields.optionalText("scope", kMaxScopeBytes).value_or("instance");
   if (scope == "provider") {
     concurrency.scope = Concurrency::Scope::Provider;

@@ -139,7 +139,7 @@ bool isTool(std::string_view wanted, std::string_view tool) {
 }
 
 // The argument that names a file, as the CLI's own tools call it.
-std::optional<std::string> pathIn(std::string_view args) {
+std::optional<std::string> readPathArgument(std::string_view args) {
   if (args.empty() || args.front() != '{') return std::nullopt;
   const auto path = json::find({json::Kind::Object, args}, "path");
   if (!path || path->kind != json::Kind::String) return std::nullopt;
@@ -159,8 +159,8 @@ bool isClosedToPaired(std::string_view section) {
 
 const std::vector<std::string>& ToolUse::files() const {
   if (!files_) {
-    const std::optional<std::string> path = pathIn(args_);
-    files_ = path ? spellingsOf(*path, folder_) : std::vector<std::string>();
+    const std::optional<std::string> path = readPathArgument(args_);
+    files_ = path ? listSpellings(*path, folder_) : std::vector<std::string>();
   }
   return *files_;
 }

@@ -34,7 +34,7 @@ std::string_view imageType(std::string_view url) {
 }
 
 // The text of a JSON string; borrowed from `data` where nothing is escaped.
-Slice textOf(json::Value string, const Slice& data) {
+Slice decodeText(json::Value string, const Slice& data) {
   const std::string_view inside = string.raw.substr(1, string.raw.size() - 2);
   if (inside.find('\\') == std::string_view::npos) return data.part(inside);
   return Slice(json::decodeString(string));
@@ -47,7 +47,7 @@ std::optional<ImageResult> takeImage(const Slice& data) {
   const json::Value object{json::Kind::Object, data.view()};
   const auto member = json::find(object, kImage);
   if (!member || member->kind != json::Kind::String) return std::nullopt;
-  const Slice url = textOf(*member, data);
+  const Slice url = decodeText(*member, data);
   const std::string_view type = imageType(url.view());
   if (type.empty()) return std::nullopt;
   const size_t start = kScheme.size() + type.size() + kEncoding.size();

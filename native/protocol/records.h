@@ -77,11 +77,11 @@ inline constexpr std::array<CollectionRow, kCollections> kCollectionTable{{
 }};
 static_assert(idsAreIndices(kCollectionTable));
 
-[[nodiscard]] constexpr std::string_view nameOf(Collection collection) {
+[[nodiscard]] constexpr std::string_view collectionName(Collection collection) {
   return kCollectionTable[static_cast<size_t>(collection)].name;
 }
 
-[[nodiscard]] constexpr std::optional<Collection> collectionOf(std::string_view name) {
+[[nodiscard]] constexpr std::optional<Collection> findCollection(std::string_view name) {
   for (const CollectionRow& row : kCollectionTable) {
     if (row.name == name) return row.id;
   }

@@ -15,7 +15,7 @@ constexpr std::string_view kList = "list_";
 constexpr size_t kMaxListName = 50;  // leaves room for "_instances"
 
 // A text that is no object counts as one without members.
-json::Value objectOf(std::string_view text) {
+json::Value asObject(std::string_view text) {
   return {json::Kind::Object, text};
 }
 
@@ -37,7 +37,7 @@ std::string addTarget(json::Value schema, std::string_view provider) {
 }  // namespace
 
 std::string withTarget(const ToolDefinition& tool, std::string_view provider) {
-  const json::Value definition = objectOf(tool.json);
+  const json::Value definition = asObject(tool.json);
   const auto parameters = json::find(definition, "parameters");
   std::string out = json::openWithout(definition, "parameters");
   out += ",\"parameters\":";
@@ -46,7 +46,7 @@ std::string withTarget(const ToolDefinition& tool, std::string_view provider) {
 }
 
 bool declaresTarget(const ToolDefinition& tool) {
-  const auto parameters = json::find(objectOf(tool.json), "parameters");
+  const auto parameters = json::find(asObject(tool.json), "parameters");
   const auto properties =
       parameters ? json::find(*parameters, "properties") : std::optional<json::Value>();
   return properties && properties->kind == json::Kind::Object &&
@@ -55,7 +55,7 @@ bool declaresTarget(const ToolDefinition& tool) {
 
 TargetedArgs takeTarget(std::string_view args) {
   TargetedArgs taken;
-  const json::Value object = objectOf(args.empty() ? "{}" : args);
+  const json::Value object = asObject(args.empty() ? "{}" : args);
   const auto target = json::find(object, kTarget);
   if (target && target->kind == json::Kind::String) taken.target = json::decodeString(*target);
   taken.args = json::openWithout(object, kTarget) + "}";
@@ -84,7 +84,7 @@ bool isList(std::string_view tool) {
   return equalIgnoringCase(tool.substr(0, kList.size()), kList);
 }
 
-bool isListOf(std::string_view provider, std::string_view tool) {
+bool isReservedList(std::string_view provider, std::string_view tool) {
   const std::string name = listName(provider);
   if (!equalIgnoringCase(tool.substr(0, name.size()), name)) return false;
   return tool.size() == name.size() || tool[name.size()] == '_' || tool[name.size()] == '-';

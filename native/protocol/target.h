@@ -28,7 +28,7 @@ struct TargetedArgs {
 // Whether a tool's name begins as those of meta-tools do, in whatever case.
 [[nodiscard]] bool isList(std::string_view tool);
 // Whether a tool's name is list_<provider>, or begins with that and a separator: reserved.
-[[nodiscard]] bool isListOf(std::string_view provider, std::string_view tool);
+[[nodiscard]] bool isReservedList(std::string_view provider, std::string_view tool);
 // Its definition.
 [[nodiscard]] std::string metaToolJson(std::string_view provider);
 

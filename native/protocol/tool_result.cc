@@ -32,7 +32,7 @@ bool isTypeName(std::string_view name) {
 }
 
 // "text/html" of "Text/HTML; charset=utf-8"; empty where it is no type.
-std::string essenceOf(std::string_view type) {
+std::string mimeEssence(std::string_view type) {
   std::string essence(type.substr(0, type.find(';')));
   while (essence.ends_with(' ')) essence.pop_back();
   const size_t slash = std::min(essence.find('/'), essence.size());
@@ -56,7 +56,7 @@ std::optional<FileReference> readFileReference(FieldReader& result, Problem& pro
   if (!isAbsolute(file.path) || file.path.find('\0') != std::string::npos) {
     problem.report("tool.result.file.path: expected an absolute path");
   }
-  file.mimeType = essenceOf(fields.requiredText("mimeType", kMaxTypeBytes));
+  file.mimeType = mimeEssence(fields.requiredText("mimeType", kMaxTypeBytes));
   if (file.mimeType.empty()) {
     problem.report("tool.result.file.mimeType: expected a type like \"image/png\"");
   }
@@ -68,7 +68,7 @@ std::optional<FileReference> readFileReference(FieldReader& result, Problem& pro
 // The receiver may keep a result for long, and with it the buffer that it is a part of.
 constexpr size_t kSmallMessage = size_t{64} * 1024;  // bytes
 
-Slice dataOf(json::Value data, const Slice& message) {
+Slice sliceData(json::Value data, const Slice& message) {
   const bool isMostOfIt = message.size() <= kSmallMessage || 2 * data.raw.size() >= message.size();
   return isMostOfIt ? message.part(data.raw) : Slice::copy(data.raw);
 }
@@ -85,7 +85,7 @@ ToolResult readToolResult(FieldReader& fields, const Slice& text, Problem& probl
   if (error) result.error = json::decodeString(*error);
   const auto retryable = fields.optional("retryable", json::Kind::Boolean);
   result.retryable = retryable && json::decodeBoolean(*retryable);
-  if (const auto data = fields.find("data")) result.data = dataOf(*data, text);
+  if (const auto data = fields.find("data")) result.data = sliceData(*data, text);
   result.trace = readTrace(fields);
   result.file = readFileReference(fields, problem);
   if (result.file && !result.data.empty()) {

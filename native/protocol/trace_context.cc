@@ -44,7 +44,7 @@ TraceContext::Text TraceContext::chars() const {
   return text;
 }
 
-GivenTrace readTrace(const FieldReader& fields) {
+TraceField readTrace(const FieldReader& fields) {
   const std::optional<json::Value> value = fields.find("traceparent");
   if (!value || value->kind == json::Kind::Null) return {};
   if (value->kind != json::Kind::String) return {{}, true};
@@ -59,7 +59,7 @@ GivenTrace readTrace(const FieldReader& fields) {
   return {*context, false};
 }
 
-void writeTrace(json::Writer& writer, const GivenTrace& trace) {
+void writeTrace(json::Writer& writer, const TraceField& trace) {
   if (!trace.context.isSet()) return;
   const TraceContext::Text text = trace.context.chars();
   writer.field("traceparent", std::string_view(text.data(), text.size()));

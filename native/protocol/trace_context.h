@@ -35,14 +35,14 @@ struct TraceContext {
 
 // The field `traceparent` of a message. A message with a malformed one counts as one without:
 // a trace that is broken elsewhere must not cost a call.
-struct GivenTrace {
+struct TraceField {
   TraceContext context;  // not set: none was given, or it is malformed
   bool malformed = false;
 
-  bool operator==(const GivenTrace&) const = default;
+  bool operator==(const TraceField&) const = default;
 };
-[[nodiscard]] GivenTrace readTrace(const FieldReader& fields);
+[[nodiscard]] TraceField readTrace(const FieldReader& fields);
 // The field, if there is one to write.
-void writeTrace(json::Writer& writer, const GivenTrace& trace);
+void writeTrace(json::Writer& writer, const TraceField& trace);
 
 }  // namespace tap::protocol

@@ -59,9 +59,9 @@ void bindAll(Statement& statement, const std::vector<Operand>& parameters) {
 }
 
 // The fields that bodies ever had or may have; nothing: too many to say.
-[[nodiscard]] std::optional<std::set<std::string>> fieldsOf(Database& database,
-                                                            const Query& query) {
-  constexpr size_t kMostOfOne = 200;
+[[nodiscard]] std::optional<std::set<std::string>> listFields(Database& database,
+                                                              const Query& query) {
+  constexpr size_t kMaxFieldsOfCollection = 200;
   std::set<std::string> fields;
   const bool one = query.collection.has_value();
   Statement names = database.prepare(one ? "SELECT name FROM fields WHERE collection = ?1"
@@ -69,7 +69,7 @@ void bindAll(Statement& statement, const std::vector<Operand>& parameters) {
   if (!names) return std::nullopt;
   if (one) names.bind(1, static_cast<int64_t>(*query.collection));
   while (names.step()) fields.emplace(names.text(0));
-  if (one && fields.size() >= kMostOfOne) return std::nullopt;
+  if (one && fields.size() >= kMaxFieldsOfCollection) return std::nullopt;
   for (const protocol::CollectionRow& row : protocol::kCollectionTable) {
     if (one && row.id != *query.collection) continue;
     for (std::string_view rest = row.fields; !rest.empty();) {
@@ -86,7 +86,7 @@ void bindAll(Statement& statement, const std::vector<Operand>& parameters) {
   std::optional<std::set<std::string>> fields;
   for (const Condition& condition : query.where) {
     if (!condition.column.empty()) continue;
-    if (!fields) fields = fieldsOf(database, query);
+    if (!fields) fields = listFields(database, query);
     if (!fields) return {};
     if (fields->contains(condition.top)) continue;
     std::string list = columnNames();

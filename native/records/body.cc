@@ -21,13 +21,13 @@ constexpr std::string_view kDigest = "Digest";
   return 3 * field.size() + 128;
 }
 
-[[nodiscard]] std::string digestOf(std::string_view text) {
+[[nodiscard]] std::string textDigest(std::string_view text) {
   const std::array<uint8_t, 32> digest = sha256(text);
   return hex({reinterpret_cast<const char*>(digest.data()), digest.size()});
 }
 
 // The longest beginning of a text that takes at most `room` bytes as a JSON string.
-[[nodiscard]] std::string_view fitting(std::string_view text, size_t room) {
+[[nodiscard]] std::string_view longestPrefix(std::string_view text, size_t room) {
   std::string_view fits = utf8::truncate(text, room);
   for (;;) {
     const size_t size = json::Escaped(fits).view().size() + 2;
@@ -66,14 +66,14 @@ std::string closedJson(std::string_view begun) {
   return text;
 }
 
-void BodyMaker::name(std::string_view field) {
+void BodyEncoder::name(std::string_view field) {
   if (out_.size() > 1) out_ += ',';
   out_ += '"';
   out_ += field;
   out_ += "\":";
 }
 
-void BodyMaker::addFields(const QueuedRow& row, const OnField& onField) {
+void BodyEncoder::addFields(const QueuedRow& row, const OnField& onField) {
   if (row.bodyBytes == 0) return;
   size_t most = kMaxBody;
   for (const QueuedRow::Payload& payload : row.payloads) {
@@ -97,15 +97,15 @@ void BodyMaker::addFields(const QueuedRow& row, const OnField& onField) {
   out_ += std::to_string(row.bodyBytes);
   if (row.body.size() < row.bodyBytes) return;
   name("bodyDigest");
-  json::appendQuoted(out_, digestOf(row.body));
+  json::appendQuoted(out_, textDigest(row.body));
 }
 
-void BodyMaker::addCut(const QueuedRow::Payload& payload, std::string_view clean, size_t room,
-                       const OnField& onField) {
+void BodyEncoder::addCut(const QueuedRow::Payload& payload, std::string_view clean, size_t room,
+                         const OnField& onField) {
   const size_t cost = costOfCut(payload.field);
   const std::string field(payload.field);
   if (room > cost) {
-    const std::string_view text = fitting(clean, room - cost);
+    const std::string_view text = longestPrefix(clean, room - cost);
     name(field);
     json::appendQuoted(out_, text);
     onField(field);
@@ -115,11 +115,12 @@ void BodyMaker::addCut(const QueuedRow::Payload& payload, std::string_view clean
   onField(field + std::string(kBytes));
   if (payload.text.size() < payload.wholeBytes) return;
   name(field + std::string(kDigest));
-  json::appendQuoted(out_, digestOf(payload.text));
+  json::appendQuoted(out_, textDigest(payload.text));
   onField(field + std::string(kDigest));
 }
 
-void BodyMaker::addPayload(const QueuedRow::Payload& payload, size_t room, const OnField& onField) {
+void BodyEncoder::addPayload(const QueuedRow::Payload& payload, size_t room,
+                             const OnField& onField) {
   clean_.clear();
   const bool whole = payload.text.size() == payload.wholeBytes;
   std::string closed;
@@ -152,7 +153,7 @@ void BodyMaker::addPayload(const QueuedRow::Payload& payload, size_t room, const
   addCut(payload, isText && whole ? std::string_view(decoded) : clean_, room, onField);
 }
 
-std::string_view BodyMaker::make(const QueuedRow& row, const OnField& onField) {
+std::string_view BodyEncoder::encode(const QueuedRow& row, const OnField& onField) {
   out_.assign(1, '{');
   addFields(row, onField);
   // What the second payload leaves of its half is the first one's, and the other way round.
@@ -171,7 +172,7 @@ std::string_view BodyMaker::make(const QueuedRow& row, const OnField& onField) {
   return out_;
 }
 
-void BodyMaker::trim() {
+void BodyEncoder::trim() {
   out_ = {};
   clean_ = {};
   scanner_ = {};

@@ -13,7 +13,7 @@ namespace tap::records {
 inline constexpr size_t kMaxBody = 4096;
 
 // Makes one body after another, and keeps its memory between them.
-class BodyMaker {
+class BodyEncoder {
  public:
   // Called with the name of each field that a body gets.
   using OnField = std::function<void(std::string_view name)>;
@@ -23,7 +23,7 @@ class BodyMaker {
   // hexadecimal digits. There is no digest where the queue had no room for all of it. A body that
   // does not fit even so is left out: `bodyBytes` and `bodyDigest` stand for it.
   // Lives until the next one.
-  [[nodiscard]] std::string_view make(const QueuedRow& row, const OnField& onField);
+  [[nodiscard]] std::string_view encode(const QueuedRow& row, const OnField& onField);
   // Gives the memory back.
   void trim();
 

@@ -18,7 +18,7 @@ constexpr int kMaxReadLength = 64 * 1024;
 constexpr int kMaxPattern = 1024;
 constexpr int kMaxSql = 64 * 1024;
 // Of the time that a statement may work: what it may take in all.
-constexpr int kMostWait = 10;
+constexpr int kMaxWaitFactor = 10;
 
 // CPU time of this thread.
 std::chrono::nanoseconds workOfThread() {
@@ -144,7 +144,8 @@ int Database::outOfTime(void* timeBox) {
   const auto passed = std::chrono::steady_clock::now() - box.begin;
   // Time of work is asked of the system, which takes as long as a hundred instructions.
   if (passed <= box.most) return 0;
-  const bool isOver = passed > kMostWait * box.most || workOfThread() - box.workBefore > box.most;
+  const bool isOver =
+      passed > kMaxWaitFactor * box.most || workOfThread() - box.workBefore > box.most;
   return isOver ? 1 : 0;
 }
 

@@ -28,17 +28,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-[[nodiscard]] fs::path pathOf(const std::string& file) {
+[[nodiscard]] fs::path toPath(const std::string& file) {
   return fs::path(std::u8string(file.begin(), file.end()));
 }
 
-[[nodiscard]] std::string textOf(const fs::path& path) {
+[[nodiscard]] std::string toText(const fs::path& path) {
   const std::u8string text = path.u8string();
   return {text.begin(), text.end()};
 }
 
 // 20261122T101500Z: without characters that a file name may not have.
-[[nodiscard]] std::string stampOf(int64_t unixMillis) {
+[[nodiscard]] std::string formatStamp(int64_t unixMillis) {
   const auto seconds = static_cast<std::time_t>(unixMillis / 1000);
   std::tm parts{};
 #if defined(_WIN32)
@@ -55,7 +55,7 @@ namespace fs = std::filesystem;
 
 #if defined(__linux__)
 // SMB has three numbers; 9P is what a Windows drive is under WSL 2.
-FileSystem fileSystemOfMagic(uint64_t magic) {
+FileSystem fileSystemFromMagic(uint64_t magic) {
   switch (magic & 0xFFFFFFFF) {
     case 0x6969:      // NFS
     case 0x517B:      // SMB
@@ -77,14 +77,14 @@ FileSystem fileSystemOfMagic(uint64_t magic) {
 }
 #endif
 
-FileSystem fileSystemOf(const std::string& file) {
-  const fs::path folder = pathOf(file).parent_path();
+FileSystem findFileSystem(const std::string& file) {
+  const fs::path folder = toPath(file).parent_path();
 #if defined(__linux__)
   struct statfs about {};
   // The file may be a link to another file system.
   if (statfs(file.c_str(), &about) != 0 && statfs(folder.c_str(), &about) != 0)
     return FileSystem::Local;
-  return fileSystemOfMagic(static_cast<uint64_t>(about.f_type));
+  return fileSystemFromMagic(static_cast<uint64_t>(about.f_type));
 #elif defined(__APPLE__)
   struct statfs about {};
   if (statfs(file.c_str(), &about) != 0 && statfs(folder.c_str(), &about) != 0)
@@ -98,23 +98,23 @@ FileSystem fileSystemOf(const std::string& file) {
 #endif
 }
 
-std::optional<DiskSpace> diskSpaceOf(const std::string& file) {
+std::optional<DiskSpace> readDiskSpace(const std::string& file) {
   std::error_code problem;
   // The file may be a link to another file system.
-  fs::space_info space = fs::space(pathOf(file), problem);
-  if (problem) space = fs::space(pathOf(file).parent_path(), problem);
+  fs::space_info space = fs::space(toPath(file), problem);
+  if (problem) space = fs::space(toPath(file).parent_path(), problem);
   // Some file systems do not know, and say that they have nothing.
   if (problem || space.capacity == 0) return std::nullopt;
-  constexpr auto kMost = static_cast<uintmax_t>(INT64_MAX);
-  return DiskSpace{static_cast<int64_t>(std::min(space.available, kMost)),
-                   static_cast<int64_t>(std::min(space.capacity, kMost))};
+  constexpr auto kMaxInt64 = static_cast<uintmax_t>(INT64_MAX);
+  return DiskSpace{static_cast<int64_t>(std::min(space.available, kMaxInt64)),
+                   static_cast<int64_t>(std::min(space.capacity, kMaxInt64))};
 }
 
-FileId fileIdOf(const std::string& file) {
+FileId readFileId(const std::string& file) {
 #if defined(_WIN32)
   // An open file can be neither renamed nor deleted there.
   std::error_code problem;
-  return {0, fs::exists(pathOf(file), problem) ? 1u : 0u};
+  return {0, fs::exists(toPath(file), problem) ? 1u : 0u};
 #else
   struct stat about {};
   if (stat(file.c_str(), &about) != 0) return {};
@@ -122,8 +122,8 @@ FileId fileIdOf(const std::string& file) {
 #endif
 }
 
-void createFolderOf(const std::string& file) {
-  const fs::path folder = pathOf(file).parent_path();
+void createParentFolder(const std::string& file) {
+  const fs::path folder = toPath(file).parent_path();
 #if defined(_WIN32)
   std::error_code problem;
   fs::create_directory(folder, problem);
@@ -159,34 +159,34 @@ bool createPrivate(const std::string& file) {
 
 bool isFile(const std::string& file) {
   std::error_code problem;
-  return fs::is_regular_file(pathOf(file), problem);
+  return fs::is_regular_file(toPath(file), problem);
 }
 
-int64_t sizeOf(const std::string& file) {
+int64_t fileSize(const std::string& file) {
   std::error_code problem;
-  const auto size = fs::file_size(pathOf(file), problem);
+  const auto size = fs::file_size(toPath(file), problem);
   return problem ? 0 : static_cast<int64_t>(size);
 }
 
 std::string setAside(const std::string& file, int64_t unixMillis) {
-  const fs::path path = pathOf(file);
+  const fs::path path = toPath(file);
   std::error_code problem;
-  const std::string former = textOf(path.filename()) + ".corrupt-";
+  const std::string former = toText(path.filename()) + ".corrupt-";
   for (const auto& entry : fs::directory_iterator(path.parent_path(), problem)) {
-    if (textOf(entry.path().filename()).starts_with(former)) fs::remove(entry.path(), problem);
+    if (toText(entry.path().filename()).starts_with(former)) fs::remove(entry.path(), problem);
   }
-  std::string name = file + ".corrupt-" + stampOf(unixMillis);
-  fs::rename(path, pathOf(name), problem);
+  std::string name = file + ".corrupt-" + formatStamp(unixMillis);
+  fs::rename(path, toPath(name), problem);
   if (problem) return {};
   for (const char* journal : {"-journal", "-wal", "-shm"}) {
-    fs::remove(pathOf(file + journal), problem);
+    fs::remove(toPath(file + journal), problem);
   }
   return name;
 }
 
 void removeWriteAheadLog(const std::string& file) {
   std::error_code problem;
-  for (const char* part : {"-wal", "-shm"}) fs::remove(pathOf(file + part), problem);
+  for (const char* part : {"-wal", "-shm"}) fs::remove(toPath(file + part), problem);
 }
 
 }  // namespace tap::records

@@ -13,11 +13,11 @@ enum class FileSystem : uint8_t {
   Network,         // its locks cannot be relied on
 };
 // Of the folder that the file is in.
-[[nodiscard]] FileSystem fileSystemOf(const std::string& file);
+[[nodiscard]] FileSystem findFileSystem(const std::string& file);
 
 #if defined(__linux__)
 // Of the number that statfs(2) gives.
-[[nodiscard]] FileSystem fileSystemOfMagic(uint64_t magic);
+[[nodiscard]] FileSystem fileSystemFromMagic(uint64_t magic);
 #endif
 
 // Of the disk that the file is on, or will be on.
@@ -26,7 +26,7 @@ struct DiskSpace {
   int64_t totalBytes = 0;
 };
 // Nothing: the system does not say.
-[[nodiscard]] std::optional<DiskSpace> diskSpaceOf(const std::string& file);
+[[nodiscard]] std::optional<DiskSpace> readDiskSpace(const std::string& file);
 
 // Which file stands at a path. Two are equal if they are the same file.
 struct FileId {
@@ -34,10 +34,10 @@ struct FileId {
   uint64_t number = 0;  // zero: there is no file
   bool operator==(const FileId&) const = default;
 };
-[[nodiscard]] FileId fileIdOf(const std::string& file);
+[[nodiscard]] FileId readFileId(const std::string& file);
 
 // Creates the folder that the file is in, for nobody but the user, if it is not there.
-void createFolderOf(const std::string& file);
+void createParentFolder(const std::string& file);
 
 // Creates the file if it is not there. It and its journals are for nobody but the user then.
 // Returns: whether it is there, and is a file.
@@ -46,7 +46,7 @@ bool createPrivate(const std::string& file);
 // Whether it is there, and not a folder or a pipe: opening a pipe waits for its other end.
 [[nodiscard]] bool isFile(const std::string& file);
 
-[[nodiscard]] int64_t sizeOf(const std::string& file);  // 0 where there is none
+[[nodiscard]] int64_t fileSize(const std::string& file);  // 0 where there is none
 
 // Renames a damaged file to `<file>.corrupt-<time>` and deletes its journals, and the one that was
 // set aside before. Returns: its new name; empty if that failed.

@@ -12,9 +12,9 @@ constexpr int64_t kHour = 60 * kMinute;
 constexpr int64_t kDay = 24 * kHour;
 
 // Takes a text from its front.
-class Taker {
+class TimeParser {
  public:
-  explicit Taker(std::string_view rest) : rest_(rest) {}
+  explicit TimeParser(std::string_view rest) : rest_(rest) {}
 
   [[nodiscard]] bool done() const { return rest_.empty(); }
   bool take(char c) {
@@ -49,7 +49,7 @@ class Taker {
 };
 
 // Days since 1970-01-01 in the Gregorian calendar.
-[[nodiscard]] int64_t daysOf(int year, int month, int day) {
+[[nodiscard]] int64_t daysSinceEpoch(int year, int month, int day) {
   const int64_t y = month <= 2 ? year - 1 : year;
   const int64_t era = y / 400;
   const int64_t yearOfEra = y - era * 400;
@@ -58,12 +58,12 @@ class Taker {
   return era * 146'097 + dayOfEra - 719'468;
 }
 
-[[nodiscard]] int daysIn(int year, int month) {
+[[nodiscard]] int daysPerMonth(int year, int month) {
   if (month == 2) return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28;
   return month == 4 || month == 6 || month == 9 || month == 11 ? 30 : 31;
 }
 
-bool takeZone(Taker& text, int64_t& offset) {
+bool takeZone(TimeParser& text, int64_t& offset) {
   if (text.done() || text.take('Z')) return true;
   const int sign = text.take('+') ? 1 : text.take('-') ? -1 : 0;
   int hours = 0;
@@ -76,7 +76,7 @@ bool takeZone(Taker& text, int64_t& offset) {
 }
 
 [[nodiscard]] std::optional<int64_t> calendarTime(std::string_view written) {
-  Taker text(written);
+  TimeParser text(written);
   int year = 0;
   int month = 0;
   int day = 0;
@@ -86,7 +86,7 @@ bool takeZone(Taker& text, int64_t& offset) {
   int millis = 0;
   int64_t offset = 0;
   if (!text.number(4, 1, 9999, year) || !text.take('-') || !text.number(2, 1, 12, month) ||
-      !text.take('-') || !text.number(2, 1, daysIn(year, month), day)) {
+      !text.take('-') || !text.number(2, 1, daysPerMonth(year, month), day)) {
     return std::nullopt;
   }
   if (!text.done()) {
@@ -98,8 +98,8 @@ bool takeZone(Taker& text, int64_t& offset) {
     if (text.take('.') && !text.fraction(millis)) return std::nullopt;
     if (!takeZone(text, offset) || !text.done()) return std::nullopt;
   }
-  return daysOf(year, month, day) * kDay + hour * kHour + minute * kMinute + second * kSecond +
-         millis - offset;
+  return daysSinceEpoch(year, month, day) * kDay + hour * kHour + minute * kMinute +
+         second * kSecond + millis - offset;
 }
 
 [[nodiscard]] std::optional<int64_t> timeBefore(std::string_view text, int64_t now) {
@@ -124,7 +124,7 @@ bool takeZone(Taker& text, int64_t& offset) {
 
 }  // namespace
 
-std::optional<int64_t> momentOf(std::string_view text, int64_t now) {
+std::optional<int64_t> parseMoment(std::string_view text, int64_t now) {
   if (const auto before = timeBefore(text, now)) return before;
   return calendarTime(text);
 }

@@ -27,12 +27,12 @@ PlanJournal::~PlanJournal() {
     const std::lock_guard lock(mutex_);
     closing_ = true;
   }
-  bell_.ring();
+  wakeSignal_.notify();
   thread_.join();
 }
 
 std::string PlanJournal::open() {
-  if (fileSystemOf(options_.file) == FileSystem::Network) {
+  if (findFileSystem(options_.file) == FileSystem::Network) {
     return options_.file + " is on a network drive, whose locks cannot be relied on";
   }
   (void)createPrivate(options_.file);
@@ -84,29 +84,29 @@ std::vector<JournalPlan> PlanJournal::plans() {
 }
 
 void PlanJournal::append(std::vector<JournalLine> lines, bool sync, Done done) {
-  ask(Append{std::move(lines), sync}, std::move(done), nullptr);
+  submit(Append{std::move(lines), sync}, std::move(done), nullptr);
 }
 void PlanJournal::describe(JournalPlan plan, Done done) {
-  ask(std::move(plan), std::move(done), nullptr);
+  submit(std::move(plan), std::move(done), nullptr);
 }
 void PlanJournal::load(std::string plan, Loaded done) {
-  ask(Load{std::move(plan)}, nullptr, std::move(done));
+  submit(Load{std::move(plan)}, nullptr, std::move(done));
 }
 void PlanJournal::remove(std::string plan, Done done) {
-  ask(Remove{std::move(plan)}, std::move(done), nullptr);
+  submit(Remove{std::move(plan)}, std::move(done), nullptr);
 }
 
-void PlanJournal::ask(Task task, Done done, Loaded loaded) {
+void PlanJournal::submit(Task task, Done done, Loaded loaded) {
   ++waiting_;
   {
     const std::lock_guard lock(mutex_);
-    asked_.push_back({std::move(task), std::move(done), std::move(loaded), {}});
+    submitted_.push_back({std::move(task), std::move(done), std::move(loaded), {}});
   }
-  bell_.ring();
+  wakeSignal_.notify();
 }
 
 bool PlanJournal::deliver() {
-  std::deque<Asked> answered;
+  std::deque<Request> answered;
   std::vector<std::string> troubles;
   {
     const std::lock_guard lock(mutex_);
@@ -114,7 +114,7 @@ bool PlanJournal::deliver() {
     troubles.swap(troubles_);
   }
   for (const std::string& trouble : troubles) options_.onTrouble(trouble);
-  for (Asked& one : answered) {
+  for (Request& one : answered) {
     --waiting_;
     if (one.done) one.done();
     if (one.loaded) one.loaded(std::move(one.entries));
@@ -125,14 +125,14 @@ bool PlanJournal::deliver() {
 // ---- on the thread
 
 void PlanJournal::run() {
-  std::deque<Asked> asked;
+  std::deque<Request> asked;
   for (;;) {
     bool isClosing = false;
     {
       const std::lock_guard lock(mutex_);
       isClosing = closing_;
-      std::ranges::move(asked_, std::back_inserter(asked));
-      asked_.clear();
+      std::ranges::move(submitted_, std::back_inserter(asked));
+      submitted_.clear();
     }
     if (!asked.empty() && perform(asked)) {
       {
@@ -145,16 +145,16 @@ void PlanJournal::run() {
     }
     if (isClosing) return;
     if (asked.empty()) {
-      bell_.wait();
+      wakeSignal_.wait();
     } else {
-      (void)bell_.wait(kAgain);
+      (void)wakeSignal_.wait(kAgain);
     }
   }
 }
 
 // All that has come together is one transaction. After a failure nothing is written.
-bool PlanJournal::perform(std::deque<Asked>& asked) {
-  const bool fully = std::ranges::any_of(asked, [](const Asked& one) {
+bool PlanJournal::perform(std::deque<Request>& asked) {
+  const bool fully = std::ranges::any_of(asked, [](const Request& one) {
     const auto* const append = std::get_if<Append>(&one.task);
     return append != nullptr && append->sync;
   });
@@ -162,18 +162,18 @@ bool PlanJournal::perform(std::deque<Asked>& asked) {
     (void)database_.run(fully ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
   }
   const bool good = database_.run("BEGIN IMMEDIATE") &&
-                    std::ranges::all_of(asked, [this](Asked& one) { return performOne(one); }) &&
+                    std::ranges::all_of(asked, [this](Request& one) { return performOne(one); }) &&
                     database_.run("COMMIT");
   if (good) {
-    if (std::exchange(inTrouble_, false)) say({});
+    if (std::exchange(inTrouble_, false)) reportTrouble({});
     return true;
   }
-  if (!std::exchange(inTrouble_, true)) say(database_.problem());
+  if (!std::exchange(inTrouble_, true)) reportTrouble(database_.problem());
   (void)database_.run("ROLLBACK");
   return false;
 }
 
-bool PlanJournal::performOne(Asked& asked) {
+bool PlanJournal::performOne(Request& asked) {
   if (const auto* const load = std::get_if<Load>(&asked.task)) {
     asked.entries = perform(*load);
     return true;
@@ -213,7 +213,7 @@ std::vector<std::string> PlanJournal::perform(const Load& task) {
   return entries;
 }
 
-void PlanJournal::say(std::string trouble) {
+void PlanJournal::reportTrouble(std::string trouble) {
   {
     const std::lock_guard lock(mutex_);
     troubles_.push_back(std::move(trouble));

@@ -12,9 +12,9 @@
 #include <variant>
 #include <vector>
 
-#include "records/bell.h"
 #include "records/database.h"
 #include "records/thread.h"
+#include "records/wake_signal.h"
 
 namespace tap::records {
 
@@ -81,22 +81,22 @@ class PlanJournal {
     std::string plan;
   };
   using Task = std::variant<Append, JournalPlan, Load, Remove>;
-  struct Asked {
+  struct Request {
     Task task;
     Done done;
     Loaded loaded;
     std::vector<std::string> entries;
   };
 
-  void ask(Task task, Done done, Loaded loaded);
+  void submit(Task task, Done done, Loaded loaded);
   void run();
-  [[nodiscard]] bool perform(std::deque<Asked>& asked);
-  [[nodiscard]] bool performOne(Asked& asked);
+  [[nodiscard]] bool perform(std::deque<Request>& asked);
+  [[nodiscard]] bool performOne(Request& asked);
   [[nodiscard]] bool perform(const Append& task);
   [[nodiscard]] bool perform(const JournalPlan& task);
   [[nodiscard]] bool perform(const Remove& task);
   [[nodiscard]] std::vector<std::string> perform(const Load& task);
-  void say(std::string trouble);
+  void reportTrouble(std::string trouble);
 
   Options options_;
   Database database_;
@@ -109,10 +109,10 @@ class PlanJournal {
   bool inTrouble_ = false;
 
   Thread thread_;
-  Bell bell_;
+  WakeSignal wakeSignal_;
   std::mutex mutex_;
-  std::deque<Asked> asked_;
-  std::deque<Asked> answered_;
+  std::deque<Request> submitted_;
+  std::deque<Request> answered_;
   std::vector<std::string> troubles_;
   bool closing_ = false;
   size_t waiting_ = 0;  // of the loop's thread: who has not been called back

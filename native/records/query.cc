@@ -24,7 +24,7 @@ constexpr std::array<OpRow, 5> kOps{
     {{Op::Eq, "eq"}, {Op::Ne, "ne"}, {Op::Lt, "lt"}, {Op::Gt, "gt"}, {Op::Prefix, "prefix"}}};
 
 template <class Range, class Name>
-[[nodiscard]] std::string listOf(const Range& range, Name name) {
+[[nodiscard]] std::string joinNames(const Range& range, Name name) {
   std::string list;
   for (const auto& one : range) {
     if (!list.empty()) list += ", ";
@@ -34,13 +34,13 @@ template <class Range, class Name>
 }
 
 [[nodiscard]] std::string collections() {
-  return listOf(protocol::kCollectionTable, [](const auto& row) { return row.name; });
+  return joinNames(protocol::kCollectionTable, [](const auto& row) { return row.name; });
 }
 [[nodiscard]] std::string ops() {
-  return listOf(kOps, [](const OpRow& row) { return row.name; });
+  return joinNames(kOps, [](const OpRow& row) { return row.name; });
 }
 
-[[nodiscard]] std::string keyOf(const json::Member& member) {
+[[nodiscard]] std::string decodeKey(const json::Member& member) {
   if (!member.escaped) return std::string(member.key);
   const std::string_view quoted(member.key.data() - 1, member.key.size() + 2);
   return json::decodeString({json::Kind::String, quoted});
@@ -70,7 +70,7 @@ class QueryReader {
     const auto root = scanner_.scan(text);
     if (!root || root.value().kind != json::Kind::Object) return refusal("it is not a JSON object");
     for (const json::Member& member : scanner_.members()) {
-      if (!top(keyOf(member), member.value)) return refusal(problem_);
+      if (!top(decodeKey(member), member.value)) return refusal(problem_);
     }
     return query_;
   }
@@ -92,13 +92,13 @@ class QueryReader {
     if (key == "limit") return limit(value);
     if (key == "cursor") return cursor(value);
     return refuse("it has no field " + inQuotes(visible(key, false, 64)) + "; there are " +
-                  listOf(kKeys, [](auto name) { return name; }));
+                  joinNames(kKeys, [](auto name) { return name; }));
   }
 
   bool collection(json::Value value) {
     if (value.kind == json::Kind::String) {
       const std::string name = json::decodeString(value);
-      query_.collection = protocol::collectionOf(name);
+      query_.collection = protocol::findCollection(name);
       if (query_.collection) return true;
       return refuse("there is no collection " + inQuotes(visible(name, false, 64)) +
                     "; there are " + collections());
@@ -110,7 +110,7 @@ class QueryReader {
     if (value.kind == json::Kind::Number) {
       out = json::decodeInteger(value);
     } else if (value.kind == json::Kind::String) {
-      out = momentOf(json::decodeString(value), now_);
+      out = parseMoment(json::decodeString(value), now_);
     }
     if (out) return true;
     return refuse(key +
@@ -149,7 +149,7 @@ class QueryReader {
       return refuse("where must be an object such as {\"tool\": \"build\"}");
     json::Members members(value);
     for (json::Member member; members.next(member);) {
-      if (!field(keyOf(member), member.value)) return false;
+      if (!field(decodeKey(member), member.value)) return false;
     }
     return true;
   }
@@ -162,7 +162,7 @@ class QueryReader {
     json::Members members(value);
     size_t some = 0;
     for (json::Member member; members.next(member); ++some) {
-      const std::string key = keyOf(member);
+      const std::string key = decodeKey(member);
       const OpRow* found = nullptr;
       for (const OpRow& row : kOps) {
         if (row.name == key) found = &row;
@@ -286,7 +286,7 @@ namespace {
 constexpr std::string_view kOrder = " ORDER BY at DESC, id DESC LIMIT ";
 
 // What all rows have to fulfil, as " AND …".
-[[nodiscard]] Prepared conditionsOf(const Query& query) {
+[[nodiscard]] Prepared buildConditions(const Query& query) {
   Prepared out;
   const auto parameter = [&out](int64_t value) {
     out.parameters.emplace_back(value);
@@ -314,7 +314,7 @@ constexpr std::string_view kOrder = " ORDER BY at DESC, id DESC LIMIT ";
 }  // namespace
 
 Prepared toSql(const Query& query) {
-  const Prepared conditions = conditionsOf(query);
+  const Prepared conditions = buildConditions(query);
   const std::string columns = "SELECT id, at, collection, session, source, trace, v, body FROM ";
   const std::string end = std::string(kOrder) + std::to_string(query.limit + 1);
   const auto of = [&](Collection collection) {
@@ -339,7 +339,7 @@ std::string cursorText(const Cursor& cursor) {
 }
 
 std::string columnNames() {
-  return listOf(kColumns, [](auto name) { return name; });
+  return joinNames(kColumns, [](auto name) { return name; });
 }
 
 }  // namespace tap::records

@@ -23,7 +23,7 @@ Reader::~Reader() {
   thread_.join();
 }
 
-std::string Reader::ask(Question question) {
+std::string Reader::submit(Question question) {
   const std::unique_lock lock(mutex_);
   if (questions_.size() >= kMaxQuestions) return "Too many questions wait for an answer.";
   questions_.push_back(std::move(question));
@@ -65,7 +65,7 @@ void Reader::run() {
 Answer Reader::open() {
   if (!isFile(options_.file))
     return {false, "The records cannot be read: there is no such file.", false};
-  id_ = fileIdOf(options_.file);
+  id_ = readFileId(options_.file);
   database_ = Database::open(options_.file, Database::Access::ReadOnly);
   if (database_.failure() == Failure::None && database_.run("PRAGMA cache_size = -1024"))
     return {true, {}, false};
@@ -77,7 +77,7 @@ Answer Reader::open() {
 }
 
 Answer Reader::answer(const Question& question) {
-  if (database_.isOpen() && !(fileIdOf(options_.file) == id_)) database_ = {};
+  if (database_.isOpen() && !(readFileId(options_.file) == id_)) database_ = {};
   if (!database_.isOpen()) {
     Answer opened = open();
     if (!opened.good) return opened;

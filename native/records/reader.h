@@ -43,7 +43,7 @@ class Reader {
   ~Reader();  // answers no more
 
   // Returns: an empty text, or why it is not asked; then there is no answer.
-  [[nodiscard]] std::string ask(Question question);
+  [[nodiscard]] std::string submit(Question question);
 
  private:
   void run();

@@ -15,7 +15,7 @@ namespace {
 constexpr size_t kMaxFields = 200;
 // A write-ahead log takes as much again as what is written and given back at a time. On a smaller
 // disk that is more than the store leaves free.
-constexpr int64_t kLeastDiskForLog = int64_t{64} << 20;
+constexpr int64_t kMinDiskForLog = int64_t{64} << 20;
 // Pages that may stay unused, and those that are given back at a time.
 constexpr int64_t kSparePages = 256;
 // Of the bodies in one transaction: it may not take much more of the disk than is kept free of it.
@@ -39,7 +39,7 @@ class HexId {
   std::array<char, 2 * kBytes> digits_;
 };
 
-[[nodiscard]] std::string_view wordOf(protocol::SpanKind kind) {
+[[nodiscard]] std::string_view spanWord(protocol::SpanKind kind) {
   switch (kind) {
     case protocol::SpanKind::Internal:
       return "internal";
@@ -55,7 +55,7 @@ class HexId {
   return "internal";
 }
 
-[[nodiscard]] std::string_view wordOf(protocol::SpanStatus status) {
+[[nodiscard]] std::string_view spanWord(protocol::SpanStatus status) {
   switch (status) {
     case protocol::SpanStatus::Unset:
       return "unset";
@@ -72,8 +72,8 @@ constexpr std::array<std::string_view, 9> kSpanFields{"name",    "kind",       "
                                                       "startUs", "durationUs", "record"};
 
 [[nodiscard]] bool hasRoomForLog(const std::string& file) {
-  const std::optional<DiskSpace> disk = diskSpaceOf(file);
-  return !disk || disk->totalBytes >= kLeastDiskForLog;
+  const std::optional<DiskSpace> disk = readDiskSpace(file);
+  return !disk || disk->totalBytes >= kMinDiskForLog;
 }
 
 }  // namespace
@@ -81,7 +81,7 @@ constexpr std::array<std::string_view, 9> kSpanFields{"name",    "kind",       "
 Opening RecordFile::open() {
   close();
   Opening opening;
-  createFolderOf(path_);  // it may have been deleted since the last time
+  createParentFolder(path_);  // it may have been deleted since the last time
   const FileSystem system = system_(path_);
   if (system == FileSystem::Network) {
     opening.state = Opening::State::Network;
@@ -102,7 +102,7 @@ Opening RecordFile::open() {
     if (schema.state == SchemaOutcome::State::Newer) opening.state = Opening::State::Newer;
     if (schema.state == SchemaOutcome::State::Ready && prepareStatements()) {
       opening.state = Opening::State::Ready;
-      id_ = fileIdOf(path_);
+      id_ = readFileId(path_);
       return opening;
     }
     if (opening.failure == Failure::None) {
@@ -217,7 +217,7 @@ void RecordFile::noteField(Collection collection, std::string_view name) {
 
 bool RecordFile::writeRow(const QueuedRow& row, size_t& bytes) {
   const std::string_view body =
-      bodies_.make(row, [this, &row](std::string_view name) { noteField(row.collection, name); });
+      bodies_.encode(row, [this, &row](std::string_view name) { noteField(row.collection, name); });
   bytes += body.size();
   if (!row.span) return insert(row, row.collection, row.trace, body);
   const HexId traceId(row.span->traceId);
@@ -237,8 +237,8 @@ bool RecordFile::writeSpan(const QueuedRow& row, std::string_view trace, int64_t
   json::Writer writer(spanBody_);
   writer.beginObject()
       .field("name", span.name)
-      .field("kind", wordOf(span.kind))
-      .field("status", wordOf(span.status))
+      .field("kind", spanWord(span.kind))
+      .field("status", spanWord(span.status))
       .field("traceId", traceId.view())
       .field("spanId", spanId.view());
   if (span.parentSpanId != decltype(span.parentSpanId){})
@@ -252,8 +252,8 @@ bool RecordFile::writeSpan(const QueuedRow& row, std::string_view trace, int64_t
   // What a span has of its own, or what its record says; the record alone has the payloads.
   QueuedRow described = row;
   if (record != 0) described.payloads = {};
-  const std::string_view own =
-      bodies_.make(described, [this](std::string_view name) { noteField(Collection::Span, name); });
+  const std::string_view own = bodies_.encode(
+      described, [this](std::string_view name) { noteField(Collection::Span, name); });
   if (own.size() > 2) {
     spanBody_ += ',';
     spanBody_ += own.substr(1);

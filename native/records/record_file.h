@@ -51,10 +51,10 @@ struct Batch {
 
 class RecordFile {
  public:
-  using FileSystemOf = std::function<FileSystem(const std::string& file)>;
+  using FindFileSystem = std::function<FileSystem(const std::string& file)>;
 
   // `busy`: how long another process may keep the file locked before that is a failure.
-  RecordFile(std::string path, Retention retention, FileSystemOf system,
+  RecordFile(std::string path, Retention retention, FindFileSystem system,
              std::chrono::milliseconds busy)
       : path_(std::move(path)), retention_(retention), system_(std::move(system)), busy_(busy) {}
 
@@ -65,7 +65,7 @@ class RecordFile {
   [[nodiscard]] Journal journal() const { return journal_; }
   [[nodiscard]] RollbackReason rollbackReason() const { return rollbackReason_; }
   // Whether another file, or no file, stands at the path now.
-  [[nodiscard]] bool wasReplaced() const { return !(fileIdOf(path_) == id_); }
+  [[nodiscard]] bool wasReplaced() const { return !(readFileId(path_) == id_); }
 
   // Takes up to `most` rows from the queue, or a few of large ones, and writes them in one
   // transaction, durably if it must. After a failure nothing is written; the rows are taken, and
@@ -113,7 +113,7 @@ class RecordFile {
 
   std::string path_;
   Retention retention_;
-  FileSystemOf system_;
+  FindFileSystem system_;
   std::chrono::milliseconds busy_;
   Database database_;
   Journal journal_ = Journal::Rollback;
@@ -122,7 +122,7 @@ class RecordFile {
   bool fully_ = true;
   Statement insert_;
   Statement insertField_;
-  BodyMaker bodies_;
+  BodyEncoder bodies_;
   std::string spanBody_;
   std::array<Names, protocol::kCollections> fields_;
   std::vector<std::pair<Collection, std::string>> newFields_;

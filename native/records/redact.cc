@@ -19,10 +19,10 @@ constexpr size_t kShortestSecret = 14;
 constexpr int kMaxNested = 4;
 
 // The names of members have escapes hardly ever; a name with one is judged without it.
-[[nodiscard]] NameLooks looksOfMember(const json::Member& member) {
-  if (!member.escaped) return looksOf(member.key);
+[[nodiscard]] NameClass classifyMember(const json::Member& member) {
+  if (!member.escaped) return classifyName(member.key);
   const std::string_view quoted(member.key.data() - 1, member.key.size() + 2);
-  return looksOf(json::decodeString({json::Kind::String, quoted}));
+  return classifyName(json::decodeString({json::Kind::String, quoted}));
 }
 
 // A schema describes a secret and has none.
@@ -38,10 +38,10 @@ constexpr int kMaxNested = 4;
 
 // How many tokens there are, or may be.
 [[nodiscard]] bool isCount(json::Value value) {
-  constexpr size_t kMostDigits = 9;
+  constexpr size_t kMaxDigits = 9;
   if (value.kind != json::Kind::String) return false;
   const std::string_view digits = value.raw.substr(1, value.raw.size() - 2);
-  return digits.size() <= kMostDigits &&
+  return digits.size() <= kMaxDigits &&
          std::ranges::all_of(digits, [](char c) { return c >= '0' && c <= '9'; });
 }
 
@@ -119,7 +119,7 @@ void Redactor::key(const json::Member& member) {
 }
 
 void Redactor::member(const json::Member& member, bool named) {
-  const NameLooks looks = looksOfMember(member);
+  const NameClass looks = classifyMember(member);
   if (!looks.secret && !named) return value(member.value);
   // A number of tokens used is not a secret.
   if (looks.lastIsTokens && isCount(member.value)) return value(member.value);

@@ -130,7 +130,7 @@ char* RowQueue::room(size_t size) {
   return block->data();
 }
 
-RowQueue::Parts RowQueue::partsOf(const Row& row) {
+RowQueue::Parts RowQueue::collectParts(const Row& row) {
   Parts parts;
   parts.hasSpan = row.span.has_value();
   parts.texts = {utf8::truncate(row.session, kMaxText), utf8::truncate(row.source, kMaxText),
@@ -179,7 +179,7 @@ void RowQueue::fill(Head& head, const Row& row, const Parts& parts) {
 }
 
 bool RowQueue::push(const Row& row, std::optional<uint64_t> number) {
-  const Parts parts = partsOf(row);
+  const Parts parts = collectParts(row);
   const size_t size = parts.size();
   const bool urgent = number.has_value() || row.collection == Collection::Notify;
   char* memory = hasRoom(size, urgent) ? room(size) : nullptr;

@@ -84,7 +84,7 @@ class RowQueue {
     size_t offset = 0;
   };
 
-  [[nodiscard]] Parts partsOf(const Row& row);
+  [[nodiscard]] Parts collectParts(const Row& row);
   static void fill(Head& head, const Row& row, const Parts& parts);
   [[nodiscard]] bool hasRoom(size_t size, bool urgent) const;
   [[nodiscard]] char* room(size_t size);

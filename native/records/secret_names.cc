@@ -70,8 +70,8 @@ class Words {
   size_t turn_ = 0;
 };
 
-[[nodiscard]] NameLooks judge(std::string_view name) {
-  NameLooks looks;
+[[nodiscard]] NameClass classifyWords(std::string_view name) {
+  NameClass looks;
   Words words(name);
   std::string_view before;
   for (std::string_view word = words.next(); !word.empty(); word = words.next()) {
@@ -87,15 +87,15 @@ class Words {
 }
 
 // The same names come again and again: the last ones are remembered.
-class JudgedNames {
+class NameClassCache {
  public:
-  [[nodiscard]] NameLooks looksOf(std::string_view name) {
-    if (name.size() > kLongest || name.empty()) return judge(name);
+  [[nodiscard]] NameClass classifyName(std::string_view name) {
+    if (name.size() > kLongest || name.empty()) return classifyWords(name);
     const auto first = static_cast<uint8_t>(name.front());
     const auto last = static_cast<uint8_t>(name.back());
     Entry& entry = entries_[(first * 31u + last * 7u + name.size()) % entries_.size()];
     if (std::string_view(entry.name.data(), entry.size) != name) {
-      entry.looks = judge(name);
+      entry.looks = classifyWords(name);
       entry.size = static_cast<uint8_t>(name.size());
       std::copy(name.begin(), name.end(), entry.name.begin());
     }
@@ -107,20 +107,20 @@ class JudgedNames {
   struct Entry {
     std::array<char, kLongest> name{};
     uint8_t size = 0;
-    NameLooks looks;
+    NameClass looks;
   };
   std::array<Entry, 64> entries_;
 };
 
 }  // namespace
 
-NameLooks looksOf(std::string_view name) {
-  thread_local JudgedNames judged;
-  return judged.looksOf(name);
+NameClass classifyName(std::string_view name) {
+  thread_local NameClassCache judged;
+  return judged.classifyName(name);
 }
 
 bool namesSecret(std::string_view name) {
-  return looksOf(name).secret;
+  return classifyName(name).secret;
 }
 
 }  // namespace tap::records

@@ -6,14 +6,14 @@
 
 namespace tap::records {
 
-struct NameLooks {
+struct NameClass {
   bool secret = false;        // one of its words tells of a secret
   bool ends = false;          // the last one does, or the last two together
   bool lastIsSecret = false;  // the last one alone does
   bool lastIsTokens = false;  // which may be a number of them
 };
 
-[[nodiscard]] NameLooks looksOf(std::string_view name);
+[[nodiscard]] NameClass classifyName(std::string_view name);
 
 // Whether something of that name is a secret.
 [[nodiscard]] bool namesSecret(std::string_view name);

@@ -40,7 +40,7 @@ enum class Letters : uint8_t {
   Credentials
 };
 
-[[nodiscard]] constexpr bool isOf(Letters letters, char c) {
+[[nodiscard]] constexpr bool matchesLetters(Letters letters, char c) {
   switch (letters) {
     case Letters::Hex:
       return isDigit(c) || (c >= 'a' && c <= 'f');
@@ -121,7 +121,7 @@ class Search {
   explicit Search(std::string_view text) : text_(text) {}
 
   // The secret that is recognised by the character at `at`. It may begin before that.
-  [[nodiscard]] std::optional<Found> at(size_t at) const {
+  [[nodiscard]] std::optional<SecretSpan> at(size_t at) const {
     const char c = text_[at];
     switch (c) {
       case '=':
@@ -148,41 +148,41 @@ class Search {
   [[nodiscard]] bool has(size_t at, std::string_view literal) const {
     return text_.substr(std::min(at, text_.size())).starts_with(literal);
   }
-  [[nodiscard]] size_t runOf(Letters letters, size_t at) const {
-    while (at < text_.size() && isOf(letters, text_[at])) ++at;
+  [[nodiscard]] size_t skipLetters(Letters letters, size_t at) const {
+    while (at < text_.size() && matchesLetters(letters, text_[at])) ++at;
     return at;
   }
 
-  [[nodiscard]] std::optional<Found> prefixed(size_t at) const {
+  [[nodiscard]] std::optional<SecretSpan> prefixed(size_t at) const {
     const char first = text_[at];
     for (const Form& form : kForms) {
       if (form.prefix[0] < first) continue;
       if (form.prefix[0] > first) break;
       if (!has(at, form.prefix)) continue;
       const size_t begin = at + form.prefix.size();
-      const size_t end = runOf(form.letters, begin);
+      const size_t end = skipLetters(form.letters, begin);
       const bool fits =
           form.exactly ? end - begin == form.least && (end == text_.size() || !isWord(text_[end]))
                        : end - begin >= form.least;
-      if (fits) return Found{form.keepsPrefix ? begin : at, end, {}};
+      if (fits) return SecretSpan{form.keepsPrefix ? begin : at, end, {}};
     }
     return std::nullopt;
   }
 
   // A JSON web token.
-  [[nodiscard]] std::optional<Found> webToken(size_t at) const {
+  [[nodiscard]] std::optional<SecretSpan> webToken(size_t at) const {
     if (!has(at, "eyJ") || (at > 0 && text_[at - 1] == '-')) return std::nullopt;
-    const size_t head = runOf(Letters::WordDash, at + 3);
+    const size_t head = skipLetters(Letters::WordDash, at + 3);
     if (head < at + 13 || !has(head, ".")) return std::nullopt;
-    const size_t claims = runOf(Letters::WordDash, head + 1);
+    const size_t claims = skipLetters(Letters::WordDash, head + 1);
     if (claims < head + 11 || !has(claims, ".")) return std::nullopt;
-    const size_t end = runOf(Letters::WordDash, claims + 1);
+    const size_t end = skipLetters(Letters::WordDash, claims + 1);
     if (end == claims + 1) return std::nullopt;
-    return Found{at, end, {}};
+    return SecretSpan{at, end, {}};
   }
 
   // Of an Authorization header.
-  [[nodiscard]] std::optional<Found> credentials(size_t at) const {
+  [[nodiscard]] std::optional<SecretSpan> credentials(size_t at) const {
     constexpr std::array<std::string_view, 2> kSchemes{"bearer", "basic"};
     for (const std::string_view scheme : kSchemes) {
       const std::string_view word = text_.substr(at, scheme.size());
@@ -191,13 +191,13 @@ class Search {
       const size_t blanks = begin;
       while (begin < text_.size() && text_[begin] == ' ') ++begin;
       if (begin == blanks || begin > blanks + 4) return std::nullopt;
-      const size_t end = runOf(Letters::Credentials, begin);
+      const size_t end = skipLetters(Letters::Credentials, begin);
       const std::string_view value = text_.substr(begin, end - begin);
       // In a header it is what it is; elsewhere it may be a word: "basic knowledge".
       const bool is =
           isHeaderBefore(at) ? value.size() >= 4 : value.size() >= 8 && !isOrdinaryWord(value);
       if (!is) return std::nullopt;
-      return Found{blanks, end, " "};
+      return SecretSpan{blanks, end, " "};
     }
     return std::nullopt;
   }
@@ -220,7 +220,7 @@ class Search {
   }
 
   // The password of a URL; `at` is the ":" before its slashes.
-  [[nodiscard]] std::optional<Found> userInfo(size_t at) const {
+  [[nodiscard]] std::optional<SecretSpan> userInfo(size_t at) const {
     size_t colon = at + 3;
     const auto endsUser = [](char c) { return isBlank(c) || c == '/' || c == ':' || c == '@'; };
     while (colon < text_.size() && !endsUser(text_[colon])) ++colon;
@@ -232,18 +232,18 @@ class Search {
       if (text_[end] == '@') last = end;
     }
     if (last == std::string_view::npos || last == colon + 1) return std::nullopt;
-    return Found{colon + 1, last, {}};
+    return SecretSpan{colon + 1, last, {}};
   }
   // `https://0123456789abcdef…@host`: a name is shorter, or without digits.
-  [[nodiscard]] std::optional<Found> tokenAsUser(size_t begin, size_t end) const {
+  [[nodiscard]] std::optional<SecretSpan> tokenAsUser(size_t begin, size_t end) const {
     const std::string_view user = text_.substr(begin, end - begin);
     if (user.size() < 20 || !std::ranges::all_of(user, isWord)) return std::nullopt;
     if (!std::ranges::any_of(user, isDigit)) return std::nullopt;
-    return Found{begin, end, {}};
+    return SecretSpan{begin, end, {}};
   }
 
   // The code that a person types while pairing, in JSON; `at` is the first quotation mark.
-  [[nodiscard]] std::optional<Found> pairingCode(size_t at) const {
+  [[nodiscard]] std::optional<SecretSpan> pairingCode(size_t at) const {
     constexpr std::string_view kCode = "\"code\"";
     if (!has(at, kCode)) return std::nullopt;
     const auto skip = [this](size_t from) {
@@ -256,10 +256,10 @@ class Search {
     const size_t quote = skip(colon + 1);
     if (!has(quote, "\"") || !has(quote + 7, "\"")) return std::nullopt;
     if (!std::ranges::all_of(text_.substr(quote + 1, 6), isDigit)) return std::nullopt;
-    return Found{quote + 1, quote + 7, {}};
+    return SecretSpan{quote + 1, quote + 7, {}};
   }
 
-  [[nodiscard]] std::optional<Found> privateKey(size_t at) const {
+  [[nodiscard]] std::optional<SecretSpan> privateKey(size_t at) const {
     constexpr std::string_view kBegin = "-----BEGIN ";
     if (!has(at, kBegin)) return std::nullopt;
     const std::optional<size_t> begun = pemLabel(at + kBegin.size());
@@ -268,7 +268,7 @@ class Search {
     size_t end = std::min(text_.find("-----", *begun), text_.size());
     constexpr std::string_view kEnd = "-----END ";
     if (has(end, kEnd)) end = pemLabel(end + kEnd.size()).value_or(end);
-    return Found{at, end, {}};
+    return SecretSpan{at, end, {}};
   }
   // Where "RSA PRIVATE KEY-----" ends.
   [[nodiscard]] std::optional<size_t> pemLabel(size_t at) const {
@@ -287,7 +287,7 @@ class Search {
 };
 
 // The characters that Search::at knows.
-constexpr std::array<bool, 256> kTelling = [] {
+constexpr std::array<bool, 256> kTriggers = [] {
   std::array<bool, 256> telling{};
   for (const char c : std::string_view("=:\"-Bbe")) telling[static_cast<uint8_t>(c)] = true;
   for (const Form& form : kForms) telling[static_cast<uint8_t>(form.prefix[0])] = true;
@@ -301,11 +301,11 @@ bool removeSecretTexts(std::string_view text, std::string& out) {
   size_t written = 0;
   for (size_t i = 0; i < text.size();) {
     const char c = text[i];
-    if (!kTelling[static_cast<uint8_t>(c)]) {
+    if (!kTriggers[static_cast<uint8_t>(c)]) {
       ++i;
       continue;
     }
-    const std::optional<Found> found = search.at(i);
+    const std::optional<SecretSpan> found = search.at(i);
     if (!found) {
       ++i;
       continue;

@@ -12,8 +12,8 @@ namespace {
 // So that a text of any kind takes time in proportion to its length.
 constexpr size_t kLongestLabel = 64;
 constexpr size_t kLongestValue = 4096;
-constexpr size_t kMostBlanks = 8;
-constexpr size_t kMostBackslashes = 7;
+constexpr size_t kMaxGapBlanks = 8;
+constexpr size_t kMaxBackslashes = 7;
 constexpr size_t kShortestWord = 4;
 constexpr size_t kShortestLastWord = 3;
 constexpr size_t kLongestWord = 256;
@@ -35,7 +35,7 @@ constexpr size_t kFarthestProgram = 256;
 
 constexpr char kEscape = '\x1b';
 constexpr size_t kLongestColour = 24;
-constexpr int kMostColours = 4;  // one after the other
+constexpr int kMaxColours = 4;  // one after the other
 
 [[nodiscard]] constexpr bool isOfColour(char c) {
   return (c >= '0' && c <= '9') || c == ';' || c == ':';
@@ -58,10 +58,10 @@ constexpr int kMostColours = 4;  // one after the other
   return std::ranges::find(kBefore, rest) != kBefore.end();
 }
 
-[[nodiscard]] bool tellsSecret(std::string_view label) {
+[[nodiscard]] bool isSecretLabel(std::string_view label) {
   if (label.size() < 3 || label.size() > kLongestLabel) return false;
   if (label.back() == '_' || label.back() == '-') return false;
-  const NameLooks looks = looksOf(label);
+  const NameClass looks = classifyName(label);
   return looks.ends && !looks.lastIsTokens;
 }
 
@@ -74,19 +74,19 @@ constexpr int kMostColours = 4;  // one after the other
   return std::ranges::any_of(kWhole, [&](std::string_view one) { return lower.ends_with(one); });
 }
 
-class Beside {
+class ValueScanner {
  public:
-  explicit Beside(std::string_view text) : text_(text) {}
+  explicit ValueScanner(std::string_view text) : text_(text) {}
 
   [[nodiscard]] bool is(size_t at, char c) const { return at < text_.size() && text_[at] == c; }
   [[nodiscard]] bool hasGap(size_t at) const { return at < text_.size() && isGap(text_[at]); }
   [[nodiscard]] size_t gapAfter(size_t at) const {
-    const size_t most = std::min(at + kMostBlanks, text_.size());
+    const size_t most = std::min(at + kMaxGapBlanks, text_.size());
     while (at < most && isGap(text_[at])) ++at;
     return at;
   }
   [[nodiscard]] size_t gapBefore(size_t at) const {
-    const size_t least = at - std::min(at, kMostBlanks);
+    const size_t least = at - std::min(at, kMaxGapBlanks);
     while (at > least && isGap(text_[at - 1])) --at;
     return at;
   }
@@ -102,14 +102,14 @@ class Beside {
   }
   [[nodiscard]] size_t backslashesBefore(size_t at) const {
     size_t count = 0;
-    while (count < at && count <= kMostBackslashes && text_[at - 1 - count] == '\\') ++count;
+    while (count < at && count <= kMaxBackslashes && text_[at - 1 - count] == '\\') ++count;
     return count;
   }
 
   // A value in quotes, which may have backslashes before them; `at` is where it begins.
-  [[nodiscard]] std::optional<Found> quoted(size_t at) const {
+  [[nodiscard]] std::optional<SecretSpan> quoted(size_t at) const {
     size_t open = at;
-    while (is(open, '\\') && open - at <= kMostBackslashes) ++open;
+    while (is(open, '\\') && open - at <= kMaxBackslashes) ++open;
     if (open >= text_.size() || !isQuote(text_[open])) return std::nullopt;
     const size_t escapes = open - at;
     const size_t most = std::min(open + 1 + kLongestValue, text_.size());
@@ -119,13 +119,13 @@ class Beside {
       if (before > escapes) continue;
       const size_t end = i - before;
       if (end == open + 1) return std::nullopt;
-      return Found{open + 1, end, {}};
+      return SecretSpan{open + 1, end, {}};
     }
-    return Found{open + 1, most, {}};  // its end is not in this text
+    return SecretSpan{open + 1, most, {}};  // its end is not in this text
   }
 
   // A value without quotes.
-  [[nodiscard]] std::optional<Found> word(size_t at, size_t least) const {
+  [[nodiscard]] std::optional<SecretSpan> word(size_t at, size_t least) const {
     size_t end = at;
     bool digits = true;
     const auto ends = [](char c) {
@@ -136,12 +136,12 @@ class Beside {
     }
     // `pass=3` is a count.
     if (end < at + least || (digits && end < at + kShortestWord)) return std::nullopt;
-    return Found{at, end, {}};
+    return SecretSpan{at, end, {}};
   }
 
   // A value without quotes that the line ends with, as in an INI file. Code is not one.
-  [[nodiscard]] std::optional<Found> lastWord(size_t at) const {
-    const std::optional<Found> found = word(at, kShortestLastWord);
+  [[nodiscard]] std::optional<SecretSpan> lastWord(size_t at) const {
+    const std::optional<SecretSpan> found = word(at, kShortestLastWord);
     if (!found) return std::nullopt;
     const size_t after = gapAfter(found->end);
     const bool ends = after >= text_.size() || isLineEnd(text_[after]) || text_[after] == '#';
@@ -150,17 +150,17 @@ class Beside {
   }
 
   // Up to the end of the line, or to the quote that the line ends with.
-  [[nodiscard]] std::optional<Found> line(size_t at) const {
+  [[nodiscard]] std::optional<SecretSpan> line(size_t at) const {
     size_t end = at;
     while (end < text_.size() && !isLineEnd(text_[end]) && !isQuote(text_[end])) ++end;
     if (end < at + kShortestWord) return std::nullopt;
-    return Found{at, end, {}};
+    return SecretSpan{at, end, {}};
   }
 
   // Whether a line begins there, or a text in quotes.
   [[nodiscard]] bool beginsLine(size_t at) const {
     if (at > 0 && isQuote(text_[at - 1])) return true;
-    const size_t least = at - std::min<size_t>(at, 2 * kMostBlanks);
+    const size_t least = at - std::min<size_t>(at, 2 * kMaxGapBlanks);
     const auto isBullet = [](char c) {
       return isGap(c) || c == '-' || c == '+' || c == '>' || c == '<';
     };
@@ -179,7 +179,7 @@ class Beside {
   // The word before the blanks before `at`; empty where there is none, or it is too long.
   [[nodiscard]] std::string_view wordBefore(size_t at) const {
     const auto isSpace = [](char c) { return isGap(c) || isLineEnd(c); };
-    const size_t least = at - std::min(at, kMostBlanks);
+    const size_t least = at - std::min(at, kMaxGapBlanks);
     size_t end = at;
     while (end > least && isSpace(text_[end - 1])) --end;
     if (end == at) return {};
@@ -187,7 +187,7 @@ class Beside {
     while (begin > 0 && end - begin <= kLongestWord && !isSpace(text_[begin - 1])) --begin;
     return end - begin > kLongestWord ? std::string_view() : text_.substr(begin, end - begin);
   }
-  [[nodiscard]] size_t placeOf(std::string_view part) const {
+  [[nodiscard]] size_t offset(std::string_view part) const {
     return static_cast<size_t>(part.data() - text_.data());
   }
 
@@ -230,7 +230,7 @@ class Beside {
 }  // namespace
 
 size_t colourBefore(std::string_view text, size_t at) {
-  for (int count = 0; count < kMostColours && at > 2 && text[at - 1] == 'm'; ++count) {
+  for (int count = 0; count < kMaxColours && at > 2 && text[at - 1] == 'm'; ++count) {
     const size_t least = at - std::min(at, kLongestColour);
     size_t begin = at - 1;
     while (begin > least && isOfColour(text[begin - 1])) --begin;
@@ -241,7 +241,7 @@ size_t colourBefore(std::string_view text, size_t at) {
 }
 
 size_t colourAfter(std::string_view text, size_t at) {
-  for (int count = 0; count < kMostColours; ++count) {
+  for (int count = 0; count < kMaxColours; ++count) {
     if (!text.substr(std::min(at, text.size())).starts_with("\x1b[")) break;
     const size_t most = std::min(at + kLongestColour, text.size());
     size_t end = at + 2;
@@ -252,23 +252,23 @@ size_t colourAfter(std::string_view text, size_t at) {
   return at;
 }
 
-std::optional<Found> assignedSecret(std::string_view text, size_t at) {
-  const Beside beside(text);
+std::optional<SecretSpan> assignedSecret(std::string_view text, size_t at) {
+  const ValueScanner beside(text);
   const size_t named = colourBefore(text, at);
   const size_t name = beside.gapBefore(named);
   const std::string_view label = beside.labelBefore(name);
-  if (!tellsSecret(label) && !namesParameter(label)) return std::nullopt;
+  if (!isSecretLabel(label) && !namesParameter(label)) return std::nullopt;
   const size_t sign = colourAfter(text, at + 1);
   const size_t value = colourAfter(text, beside.gapAfter(sign));
   const bool joined = !beside.hasGap(sign);
   if (const auto found = beside.quoted(value)) return found;
   if (name == named && joined) return beside.word(value, 1);
   if (name == named || joined || !beside.beginsLine(name - label.size())) return std::nullopt;
-  return tellsSecret(label) ? beside.lastWord(value) : std::nullopt;
+  return isSecretLabel(label) ? beside.lastWord(value) : std::nullopt;
 }
 
-std::optional<Found> fieldSecret(std::string_view text, size_t at) {
-  const Beside beside(text);
+std::optional<SecretSpan> fieldSecret(std::string_view text, size_t at) {
+  const ValueScanner beside(text);
   const size_t named = colourBefore(text, at);
   const size_t name = beside.gapBefore(named);
   const size_t sign = colourAfter(text, at + 1);
@@ -276,11 +276,11 @@ std::optional<Found> fieldSecret(std::string_view text, size_t at) {
   if (name > 0 && isQuote(text[name - 1])) {
     const size_t escapes = beside.backslashesBefore(name - 1);
     const std::string_view label = beside.labelBefore(name - 1 - escapes);
-    if (!tellsSecret(label)) return std::nullopt;
+    if (!isSecretLabel(label)) return std::nullopt;
     return beside.quoted(value);
   }
   const std::string_view label = beside.labelBefore(name);
-  if (!tellsSecret(label)) return std::nullopt;
+  if (!isSecretLabel(label)) return std::nullopt;
   const size_t begin = name - label.size();
   const bool alone = beside.beginsLine(begin);
   if (const auto found = beside.quoted(value)) {
@@ -311,61 +311,62 @@ namespace {
 }
 
 // The password of `name:password`.
-[[nodiscard]] std::optional<Found> passwordOfUser(const Beside& beside, std::string_view text,
-                                                  size_t at, size_t value) {
+[[nodiscard]] std::optional<SecretSpan> passwordOfUser(const ValueScanner& beside,
+                                                       std::string_view text, size_t at,
+                                                       size_t value) {
   if (!isOfCurl(text, at)) return std::nullopt;
-  const std::optional<Found> quoted = beside.quoted(value);
-  const std::optional<Found> whole = quoted ? quoted : beside.word(value, 1);
+  const std::optional<SecretSpan> quoted = beside.quoted(value);
+  const std::optional<SecretSpan> whole = quoted ? quoted : beside.word(value, 1);
   if (!whole) return std::nullopt;
   const size_t colon = text.substr(0, whole->end).find(':', whole->begin);
   if (colon == std::string_view::npos || colon + 1 == whole->end) return std::nullopt;
-  return Found{colon + 1, whole->end, {}};
+  return SecretSpan{colon + 1, whole->end, {}};
 }
 
 // Whether `login` follows the word at `value`.
-[[nodiscard]] bool isLoginNext(const Beside& beside, std::string_view text, size_t value) {
-  const std::optional<Found> word = beside.word(value, 1);
+[[nodiscard]] bool isLoginNext(const ValueScanner& beside, std::string_view text, size_t value) {
+  const std::optional<SecretSpan> word = beside.word(value, 1);
   if (!word) return false;
   const size_t next = text.find_first_not_of(" \t\r\n", word->end);
-  return next <= word->end + kMostBlanks && text.substr(next).starts_with("login");
+  return next <= word->end + kMaxGapBlanks && text.substr(next).starts_with("login");
 }
 
 }  // namespace
 
-std::optional<Found> userOptionSecret(std::string_view text, size_t at) {
-  const Beside beside(text);
+std::optional<SecretSpan> userOptionSecret(std::string_view text, size_t at) {
+  const ValueScanner beside(text);
   const std::string_view option = text.substr(at, 2);
   if ((option != "-u" && option != "-U") || at == 0) return std::nullopt;
   if (!isGap(text[at - 1]) && !isLineEnd(text[at - 1])) return std::nullopt;
   return passwordOfUser(beside, text, at, beside.gapAfter(at + 2));
 }
 
-std::optional<Found> netrcSecret(std::string_view text, size_t at) {
+std::optional<SecretSpan> netrcSecret(std::string_view text, size_t at) {
   constexpr std::string_view kPassword = "password";
-  constexpr int kMostPairs = 3;
-  const Beside beside(text);
+  constexpr int kMaxPairs = 3;
+  const ValueScanner beside(text);
   const auto isSpace = [](char c) { return isGap(c) || isLineEnd(c); };
   size_t value = at + kPassword.size();
-  const size_t most = std::min(value + kMostBlanks, text.size());
+  const size_t most = std::min(value + kMaxGapBlanks, text.size());
   while (value < most && isSpace(text[value])) ++value;
   if (value == at + kPassword.size()) return std::nullopt;
   size_t begin = at;
-  for (int pair = 0; pair < kMostPairs; ++pair) {
+  for (int pair = 0; pair < kMaxPairs; ++pair) {
     const std::string_view given = beside.wordBefore(begin);
     if (given.empty()) return std::nullopt;
-    begin = beside.placeOf(given);
+    begin = beside.offset(given);
     if (given == "default" && beside.beginsLine(begin)) return beside.word(value, 1);
     const std::string_view name = beside.wordBefore(begin);
     if (name == "machine")
       return pair > 0 || isLoginNext(beside, text, value) ? beside.word(value, 1) : std::nullopt;
     if (name != "login" && name != "account") return std::nullopt;
-    begin = beside.placeOf(name);
+    begin = beside.offset(name);
   }
   return std::nullopt;
 }
 
-std::optional<Found> optionSecret(std::string_view text, size_t at) {
-  const Beside beside(text);
+std::optional<SecretSpan> optionSecret(std::string_view text, size_t at) {
+  const ValueScanner beside(text);
   if (!text.substr(at).starts_with("--")) return std::nullopt;
   if (at > 0 && !isGap(text[at - 1]) && !isLineEnd(text[at - 1]) && !isQuote(text[at - 1]))
     return std::nullopt;
@@ -378,7 +379,7 @@ std::optional<Found> optionSecret(std::string_view text, size_t at) {
   }
   const size_t value = beside.gapAfter(end);
   if (value == end || value >= text.size()) return std::nullopt;
-  if (!tellsSecret(label)) return std::nullopt;
+  if (!isSecretLabel(label)) return std::nullopt;
   if (const auto found = beside.quoted(value)) return found;
   const char first = text[value];
   if (first == '-' || first == '<' || first == '[' || first == '{') return std::nullopt;

@@ -9,7 +9,7 @@
 namespace tap::records {
 
 // A secret: the text from `begin` to `end`. `before` and kRemoved replace it.
-struct Found {
+struct SecretSpan {
   size_t begin = 0;
   size_t end = 0;
   std::string_view before;
@@ -22,18 +22,18 @@ struct Found {
 [[nodiscard]] size_t colourAfter(std::string_view text, size_t at);
 
 // `name=value`, and `name = value` as a line of its own; `at` is the "=".
-[[nodiscard]] std::optional<Found> assignedSecret(std::string_view text, size_t at);
+[[nodiscard]] std::optional<SecretSpan> assignedSecret(std::string_view text, size_t at);
 
 // `"name": "value"` in JSON, also where that is a text itself; `name: value` in a line of its own,
 // as of a header. `at` is the ":".
-[[nodiscard]] std::optional<Found> fieldSecret(std::string_view text, size_t at);
+[[nodiscard]] std::optional<SecretSpan> fieldSecret(std::string_view text, size_t at);
 
 // `--name value`, and `--user name:password` of curl; `at` is the first "-".
-[[nodiscard]] std::optional<Found> optionSecret(std::string_view text, size_t at);
+[[nodiscard]] std::optional<SecretSpan> optionSecret(std::string_view text, size_t at);
 // `curl -u name:password`; `at` is the "-".
-[[nodiscard]] std::optional<Found> userOptionSecret(std::string_view text, size_t at);
+[[nodiscard]] std::optional<SecretSpan> userOptionSecret(std::string_view text, size_t at);
 
 // `machine host login name password value`, as of a .netrc; `at` is where "password" begins.
-[[nodiscard]] std::optional<Found> netrcSecret(std::string_view text, size_t at);
+[[nodiscard]] std::optional<SecretSpan> netrcSecret(std::string_view text, size_t at);
 
 }  // namespace tap::records

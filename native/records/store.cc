@@ -52,18 +52,18 @@ void Store::await(const Row& row, std::variant<uint64_t, Committed> who) {
 }
 
 void Store::query(std::string json, Answered done) {
-  ask(Question::Kind::Query, std::move(json), std::move(done));
+  submitQuestion(Question::Kind::Query, std::move(json), std::move(done));
 }
 
 void Store::sql(std::string statement, Answered done) {
-  ask(Question::Kind::Sql, std::move(statement), std::move(done));
+  submitQuestion(Question::Kind::Sql, std::move(statement), std::move(done));
 }
 
-void Store::ask(Question::Kind kind, std::string text, Answered done) {
+void Store::submitQuestion(Question::Kind kind, std::string text, Answered done) {
   const uint64_t number = ++numbers_;
   answers_.emplace(number, std::move(done));
   std::string problem =
-      closing_ ? "The store is closed." : reader_.ask({number, kind, std::move(text)});
+      closing_ ? "The store is closed." : reader_.submit({number, kind, std::move(text)});
   if (!problem.empty()) post(AnsweredEvent{number, {false, std::move(problem), false}});
 }
 

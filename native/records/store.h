@@ -86,7 +86,7 @@ class Store final : public protocol::RecordSink {
   void handle(const AnsweredEvent& event);
   void handle(const Diagnostic& diagnostic);
   void handle(ClosedEvent event);
-  void ask(Question::Kind kind, std::string text, Answered done);
+  void submitQuestion(Question::Kind kind, std::string text, Answered done);
   void await(const Row& row, std::variant<uint64_t, Committed> who);
 
   StoreOptions options_;

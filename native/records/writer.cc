@@ -17,7 +17,7 @@ constexpr size_t kBatchRows = 5000;
 // Without rows for so long, the thread tidies up and sleeps.
 constexpr seconds kIdle{2};
 // Between two looks at whether the file is still the same.
-constexpr seconds kLook{1};
+constexpr seconds kFileCheckInterval{1};
 // Rows that are too old leave slowly: a clock that is wrong for an hour costs a slice or two.
 constexpr hours kAgePrune{1};
 constexpr int64_t kBackwardsMs = 60'000;
@@ -39,7 +39,7 @@ Writer::Writer(WriterOptions options, RowQueue& queue, Events events)
       events_(std::move(events)),
       file_(options_.file, options_.retention, options_.fileSystem, options_.busy) {
   if (thread_.start([this] { run(); })) return;
-  tell("no-thread", "Records are not kept: the system gives no thread for them.");
+  report("no-thread", "Records are not kept: the system gives no thread for them.");
 }
 
 Writer::~Writer() {
@@ -49,7 +49,7 @@ Writer::~Writer() {
 
 void Writer::close() {
   closing_.store(true);
-  bell_.ring();
+  wakeSignal_.notify();
 }
 
 FileState Writer::state() const {
@@ -62,7 +62,7 @@ FileState Writer::state() const {
 bool Writer::settle(milliseconds most) {
   const uint64_t wanted = queue_.pushed();
   urgent_.store(true);
-  bell_.ring();
+  wakeSignal_.notify();
   std::unique_lock lock(mutex_);
   return settled_.wait_for(lock, most, [&] { return ready_ && released_ >= wanted; });
 }
@@ -103,13 +103,13 @@ void Writer::sleep() {
     return queue_.pushed() > queue_.taken() || closing_.load() || suspected_.load();
   };
   if (isNeeded()) return;
-  if (room_.isShort()) {
-    if (bell_.wait(options_.look)) return;
+  if (diskBudget_.isShort()) {
+    if (wakeSignal_.wait(options_.diskCheckInterval)) return;
     leaveRoom();
     return publish();
   }
-  if (tidied_) return bell_.wait();
-  if (bell_.wait(kIdle)) return;
+  if (tidied_) return wakeSignal_.wait();
+  if (wakeSignal_.wait(kIdle)) return;
   while (!isNeeded() && file_.tidy()) {
   }
   publish();
@@ -119,7 +119,7 @@ void Writer::sleep() {
 void Writer::gather() {
   wakeAt_.store(queue_.taken() + kBatchRows);
   if (!urgent_.exchange(false) && queue_.pushed() < queue_.taken() + kBatchRows)
-    bell_.wait(options_.gather);
+    wakeSignal_.wait(options_.gather);
   urgent_.store(false);
   wakeAt_.store(UINT64_MAX);
 }
@@ -128,7 +128,7 @@ void Writer::writeBatch() {
   watchClock();
   if (!ensureOpen()) return drop();
   leaveRoom();
-  const Keep keep = room_.isShort() ? Keep::OnlyNotify : Keep::All;
+  const Keep keep = diskBudget_.isShort() ? Keep::OnlyNotify : Keep::All;
   Batch batch = file_.write(queue_, kBatchRows, keep);
   if (batch.failure != Failure::None) recover(batch, keep);
   const bool durable = batch.failure == Failure::None;
@@ -172,29 +172,29 @@ void Writer::drop() {
 
 // The oldest rows go where the disk is tight. Where that is not enough, the others wait outside.
 void Writer::leaveRoom() {
-  const bool wasShort = room_.isShort();
+  const bool wasShort = diskBudget_.isShort();
   for (int step = 0;; ++step) {
-    room_.look(options_.diskSpace(file_.path()));
-    if (step == kShrinkSteps || !room_.isTight() || !file_.isOpen()) break;
-    if (!file_.shrink(room_.step(), room_.keeps())) break;
+    diskBudget_.update(options_.diskSpace(file_.path()));
+    if (step == kShrinkSteps || !diskBudget_.isTight() || !file_.isOpen()) break;
+    if (!file_.shrink(diskBudget_.step(), diskBudget_.keeps())) break;
   }
-  if (room_.isShort() == wasShort) return;
-  if (!room_.isShort()) {
+  if (diskBudget_.isShort() == wasShort) return;
+  if (!diskBudget_.isShort()) {
     if (lastCode_ == kNearlyFull) recovered();
     return;
   }
-  tell(kNearlyFull, "The disk of " + inQuotes(file_.path()) + " has " +
-                        inMegabytes(room_.freeBytes()) + " left. Until it has " +
-                        inMegabytes(room_.enough()) +
-                        ", only what features put before the model is recorded. Other records are "
-                        "left out and counted, and the oldest are deleted.");
+  report(kNearlyFull,
+         "The disk of " + inQuotes(file_.path()) + " has " + inMegabytes(diskBudget_.freeBytes()) +
+             " left. Until it has " + inMegabytes(diskBudget_.enough()) +
+             ", only what features put before the model is recorded. Other records are "
+             "left out and counted, and the oldest are deleted.");
 }
 
 // Everything is written again.
 void Writer::recovered() {
   if (!lastCode_.empty()) {
     lastCode_.clear();
-    tell("recovered", "Records are written again; " + std::to_string(lost_) + " were lost.");
+    report("recovered", "Records are written again; " + std::to_string(lost_) + " were lost.");
   }
   lost_ = 0;
 }
@@ -211,14 +211,15 @@ void Writer::recover(Batch& batch, Keep keep) {
 bool Writer::ensureOpen() {
   const auto now = Steady::now();
   if (refused_ || now < notBefore_) return false;
-  if (file_.isOpen() && now >= nextLook_) {
-    nextLook_ = now + kLook;
+  if (file_.isOpen() && now >= nextFileCheck_) {
+    nextFileCheck_ = now + kFileCheckInterval;
     if (file_.wasReplaced()) {
       file_.close();
       removeWriteAheadLog(file_.path());
-      tell("replaced", inQuotes(file_.path()) +
-                           " was replaced or deleted while it was open; records go on in the file "
-                           "that is there now.");
+      report("replaced",
+             inQuotes(file_.path()) +
+                 " was replaced or deleted while it was open; records go on in the file "
+                 "that is there now.");
     }
   }
   if (!file_.isOpen()) openFile();
@@ -227,7 +228,7 @@ bool Writer::ensureOpen() {
 
 void Writer::openFile() {
   Opening opening = file_.open();
-  nextLook_ = Steady::now() + kLook;
+  nextFileCheck_ = Steady::now() + kFileCheckInterval;
   nextAgePrune_ = Steady::now();
   switch (opening.state) {
     case Opening::State::Ready:
@@ -235,15 +236,16 @@ void Writer::openFile() {
       return;
     case Opening::State::Network:
       refused_ = true;
-      return tell("network", "Records are not kept: " + inQuotes(file_.path()) +
-                                 " is on a network file system, whose locks cannot be relied on. "
-                                 "Set COPILOT_HOME to a folder on a local disk.");
+      return report("network", "Records are not kept: " + inQuotes(file_.path()) +
+                                   " is on a network file system, whose locks cannot be relied on. "
+                                   "Set COPILOT_HOME to a folder on a local disk.");
     case Opening::State::Newer:
       refused_ = true;
-      return tell("newer", "Records are not kept: " + inQuotes(file_.path()) +
-                               " was written by a newer version of tap (schema " +
-                               std::to_string(opening.version) + ", this version knows " +
-                               std::to_string(kSchemaVersion) + "). Update tap, or move the file.");
+      return report("newer", "Records are not kept: " + inQuotes(file_.path()) +
+                                 " was written by a newer version of tap (schema " +
+                                 std::to_string(opening.version) + ", this version knows " +
+                                 std::to_string(kSchemaVersion) +
+                                 "). Update tap, or move the file.");
     case Opening::State::Failed:
       break;
   }
@@ -255,8 +257,8 @@ bool Writer::moveAside() {
   file_.close();
   const std::string name = setAside(file_.path(), options_.clock());
   if (name.empty()) return false;
-  tell("corrupt", inQuotes(file_.path()) + " was damaged. It is now " + inQuotes(name) +
-                      ", and a new one was begun.");
+  report("corrupt", inQuotes(file_.path()) + " was damaged. It is now " + inQuotes(name) +
+                        ", and a new one was begun.");
   const Opening opening = file_.open();
   if (opening.state != Opening::State::Ready) return false;
   writeDiagnostics();
@@ -274,21 +276,21 @@ void Writer::fail(Failure failure, const std::string& problem) {
       " Until that changes, records are dropped and counted. (" + problem + ")";
   switch (failure) {
     case Failure::Full:
-      return tell("full", "There is no room for records on the disk of " + file + "." + until);
+      return report("full", "There is no room for records on the disk of " + file + "." + until);
     case Failure::ReadOnly:
       file_.close();
-      return tell("read-only", file + " cannot be written." + until);
+      return report("read-only", file + " cannot be written." + until);
     case Failure::Locked:
-      return tell("locked", "Another process keeps " + file + " locked." + until);
+      return report("locked", "Another process keeps " + file + " locked." + until);
     case Failure::Corrupt:
       file_.close();
-      return tell("damaged", file + " is damaged and cannot be moved." + until);
+      return report("damaged", file + " is damaged and cannot be moved." + until);
     case Failure::None:
     case Failure::TimedOut:
     case Failure::Refused:
     case Failure::Other:
       file_.close();
-      return tell("failed", "SQLite cannot write " + file + "." + until);
+      return report("failed", "SQLite cannot write " + file + "." + until);
   }
 }
 
@@ -308,12 +310,12 @@ void Writer::watchClock() {
   clockSteady_ = steady;
   clockUnix_ = now;
   if (back < kBackwardsMs) return;
-  tell("clock", "The clock went back by " + inSeconds(Millis(back)) +
-                    ". Records keep the times that it showed, so their order is not that of the "
-                    "events.");
+  report("clock", "The clock went back by " + inSeconds(Millis(back)) +
+                      ". Records keep the times that it showed, so their order is not that of the "
+                      "events.");
 }
 
-void Writer::tell(std::string code, std::string text) {
+void Writer::report(std::string code, std::string text) {
   const bool lasts =
       code != "clock" && code != "replaced" && code != "recovered" && code != "corrupt";
   if (lasts && std::exchange(lastCode_, code) == code) return;

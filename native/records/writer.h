@@ -12,11 +12,11 @@
 #include <string>
 #include <vector>
 
-#include "records/bell.h"
+#include "records/disk_budget.h"
 #include "records/record_file.h"
-#include "records/room.h"
 #include "records/row_queue.h"
 #include "records/thread.h"
+#include "records/wake_signal.h"
 
 namespace tap::records {
 
@@ -43,8 +43,8 @@ struct WriterOptions {
   std::string file;
   Retention retention;
   std::function<int64_t()> clock;  // Unix time in ms; from any thread
-  RecordFile::FileSystemOf fileSystem = fileSystemOf;
-  std::function<std::optional<DiskSpace>(const std::string& file)> diskSpace = diskSpaceOf;
+  RecordFile::FindFileSystem fileSystem = findFileSystem;
+  std::function<std::optional<DiskSpace>(const std::string& file)> diskSpace = readDiskSpace;
   // How long the first row of a batch waits for others.
   std::chrono::milliseconds gather{20};
   // How long another process may keep the file locked before that is a failure.
@@ -52,7 +52,7 @@ struct WriterOptions {
   // After a failure rows are dropped for so long before the next attempt.
   std::chrono::milliseconds pause{5000};
   // Between two looks at a disk without room while nothing is recorded.
-  std::chrono::milliseconds look{1000};
+  std::chrono::milliseconds diskCheckInterval{1000};
 };
 
 class Writer {
@@ -82,7 +82,7 @@ class Writer {
   // A reader has found the file damaged.
   void suspect() {
     suspected_.store(true);
-    bell_.ring();
+    wakeSignal_.notify();
   }
   void countDropped(Collection collection) {
     dropped_[static_cast<size_t>(collection)].fetch_add(1, std::memory_order_relaxed);
@@ -97,7 +97,7 @@ class Writer {
 
   void wake() {
     wakeAt_.store(UINT64_MAX);
-    bell_.ring();
+    wakeSignal_.notify();
   }
   void run();
   // Until there are rows, or something else to do.
@@ -116,7 +116,7 @@ class Writer {
   void prune();
   void watchClock();
   void fail(Failure failure, const std::string& problem);
-  void tell(std::string code, std::string text);
+  void report(std::string code, std::string text);
   void writeDiagnostics();
   void publish();
 
@@ -124,7 +124,7 @@ class Writer {
   RowQueue& queue_;
   Events events_;
   RecordFile file_;
-  Bell bell_;
+  WakeSignal wakeSignal_;
   Thread thread_;
   std::atomic<uint64_t> wakeAt_{1};
   std::atomic<bool> urgent_{false};
@@ -136,9 +136,9 @@ class Writer {
   bool tidied_ = false;
   bool refused_ = false;  // for as long as this process lives
   std::string lastCode_;
-  Room room_;
+  DiskBudget diskBudget_;
   Steady::time_point notBefore_;
-  Steady::time_point nextLook_;
+  Steady::time_point nextFileCheck_;
   Steady::time_point nextAgePrune_;
   Steady::time_point clockSteady_;
   int64_t clockUnix_ = 0;

@@ -21,7 +21,7 @@ struct FileReads::Job {
   void run() {
     auto bytes = readInside(request.folder, request.path, request.size);
     if (bytes) {
-      outcome.emplace(gateway::contentOf(bytes.value(), request.mimeType));
+      outcome.emplace(gateway::toFileContent(bytes.value(), request.mimeType));
     } else {
       outcome.emplace(bytes.error());
     }

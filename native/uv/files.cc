@@ -91,7 +91,7 @@ bool isRegular(const uv_stat_t& stat) {
   return (stat.st_mode & S_IFMT) == S_IFREG;
 }
 
-std::optional<uv_stat_t> statOf(uv_file file) {
+std::optional<uv_stat_t> readStat(uv_file file) {
   Request request;
   if (uv_fs_fstat(nullptr, request.get(), file, nullptr) < 0) return std::nullopt;
   return request.get()->statbuf;
@@ -107,7 +107,7 @@ bool isStillAt(const std::string& path, const uv_stat_t& opened) {
   return found.st_dev == opened.st_dev && found.st_ino == opened.st_ino;
 }
 
-Result<std::string, Refusal> contentOf(uv_file file, uint64_t size) {
+Result<std::string, Refusal> readContent(uv_file file, uint64_t size) {
   std::string bytes(size, '\0');
   size_t done = 0;
   while (done < bytes.size()) {
@@ -154,7 +154,7 @@ Result<std::string, Refusal> readInside(const std::string& folder, const std::st
   }
   const OpenFile file(real.value());
   if (file.get() < 0) return cannotBeRead(file.get());
-  const auto stat = statOf(file.get());
+  const auto stat = readStat(file.get());
   if (!stat || !isRegular(*stat)) {
     return refused(ErrorCode::Internal, "its file is not a regular file");
   }
@@ -165,7 +165,7 @@ Result<std::string, Refusal> readInside(const std::string& folder, const std::st
     return refused(ErrorCode::Internal, "its file has " + std::to_string(stat->st_size) +
                                             " bytes, not " + std::to_string(size) + " as it says");
   }
-  return contentOf(file.get(), size);
+  return readContent(file.get(), size);
 }
 
 }  // namespace tap::uv

@@ -35,7 +35,7 @@ void LinkSocket::onBytes(char* bytes, size_t size) {
     bodies.erase(bodies.begin());
   }
   if (role() == Role::Provider) {
-    std::erase_if(bodies, [this](const Slice& body) { return takeHeartbeat(body); });
+    std::erase_if(bodies, [this](const Slice& body) { return handleHeartbeat(body); });
   }
   if (!bodies.empty() && !over_) server_.received(peer_, role(), bodies);
   if (!good && !over_) onEnd("it sent a frame of an impossible size");
@@ -75,7 +75,7 @@ bool LinkSocket::ping() {
   return sendText(Slice::borrow(kPing));
 }
 
-bool LinkSocket::takeHeartbeat(const Slice& body) {
+bool LinkSocket::handleHeartbeat(const Slice& body) {
   if (body.view() == kPong) {
     server_.providerPong(peer_);
     return true;

@@ -44,7 +44,7 @@ class LinkSocket final : public StreamHandler, public Peer {
  private:
   void release() override;
   // Its pings and pongs, which are no messages of the protocol.
-  [[nodiscard]] bool takeHeartbeat(const Slice& body);
+  [[nodiscard]] bool handleHeartbeat(const Slice& body);
 
   Server& server_;
   gateway::PeerId peer_;

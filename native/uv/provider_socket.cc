@@ -44,11 +44,11 @@ void ProviderSocket::onBytes(char* bytes, size_t size) {
   if (upgraded_) {
     receive(bytes, size);
   } else {
-    shakeHands({bytes, size});
+    receiveHandshake({bytes, size});
   }
 }
 
-void ProviderSocket::shakeHands(std::string_view bytes) {
+void ProviderSocket::receiveHandshake(std::string_view bytes) {
   const ws::HandshakeState state = handshake_->feed(bytes);
   if (state == ws::HandshakeState::Incomplete) return;
   stream_->queue(handshake_->response());

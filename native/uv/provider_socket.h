@@ -36,7 +36,7 @@ class ProviderSocket final : public StreamHandler, public Peer {
 
  private:
   void release() override;
-  void shakeHands(std::string_view bytes);
+  void receiveHandshake(std::string_view bytes);
   void receive(char* bytes, size_t size);
 
   Server& server_;

@@ -28,7 +28,7 @@ Server::Server(uv_loop_t* loop, gateway::Config config, ServerEvents events)
                   gateway_.timersDue(clock_.now(), effects_);
                   settle();
                 }),
-      turnEnd_(loop, [this] { write(); }),
+      flushScheduler_(loop, [this] { write(); }),
       reads_(
           loop,
           [this](PeerId session) {
@@ -258,7 +258,7 @@ struct Server::EffectRunner {
   void operator()(const gateway::LogLine& line) const {
     if (server.events_.log) server.events_.log(line.level, line.text);
   }
-  void operator()(const gateway::TellHost& tell) const {
+  void operator()(const gateway::NotifyHost& tell) const {
     if (server.events_.host) server.events_.host(tell);
   }
   void operator()(const gateway::HostCommand& command) const {
@@ -318,7 +318,7 @@ void Server::settle() {
   if (closed_) return;
   deadline_.set(gateway_.nextDeadline());
   if (gathered_ >= kGathered) return write();
-  if (!unwritten_.empty()) turnEnd_.request();
+  if (!unwritten_.empty()) flushScheduler_.request();
 }
 
 void Server::write() {
@@ -331,7 +331,7 @@ void Server::write() {
     settle();
   }
   writing_ = false;
-  turnEnd_.stop();
+  flushScheduler_.stop();
 }
 
 void Server::write(PeerId peer) {
@@ -383,7 +383,7 @@ void Server::close(bool restarting) {
   const std::string_view reason = restarting ? "a newer gateway takes over" : "the gateway stops";
   for (const auto& [id, peer] : std::exchange(peers_, {})) peer->close(code, reason);
   deadline_.stop();
-  turnEnd_.stop();
+  flushScheduler_.stop();
 }
 
 void Server::abandon() {

@@ -16,11 +16,11 @@
 #include "protocol/link/session_messages.h"
 #include "uv/deadline.h"
 #include "uv/file_reads.h"
+#include "uv/flush_scheduler.h"
 #include "uv/in_process.h"
 #include "uv/listeners.h"
 #include "uv/peer.h"
 #include "uv/stream.h"
-#include "uv/turn_end.h"
 #include "ws/connection.h"
 
 namespace tap::uv {
@@ -30,7 +30,7 @@ class LinkSocket;
 // Notifications for the process around the gateway. Called on the loop, never from inside the core.
 struct ServerEvents {
   std::function<void(protocol::LogLevel, const std::string&)> log;
-  std::function<void(const gateway::TellHost&)> host;
+  std::function<void(const gateway::NotifyHost&)> host;
   std::function<void(const gateway::HostCommand&)> command;
   std::function<void(const gateway::RequestHost&)> request;
   std::function<void(const gateway::RequestDropped&)> dropped;
@@ -78,16 +78,16 @@ class Server {
   void openGroups(gateway::OpeningNumber number, const std::string& sessionId,
                   const std::vector<std::string>& names);
   // ServerEvents::answered has the answer, perhaps from inside this call.
-  void askSession(gateway::SessionRequestNumber number, const std::string& sessionId,
-                  const std::string& request, const std::string& params);
+  void requestFromSession(gateway::SessionRequestNumber number, const std::string& sessionId,
+                          const std::string& request, const std::string& params);
   void answerRequest(gateway::RequestNumber number, std::string_view json);
-  void tellTimeline(const std::string& sessionId, protocol::LogLevel level, std::string_view text);
+  void writeTimeline(const std::string& sessionId, protocol::LogLevel level, std::string_view text);
   void commandFinished(gateway::CommandNumber number, std::string_view text);
   // From now on the gateway's records go there; null: nowhere. The sink must stay until another one
   // is set, or the server is gone.
   void setRecords(protocol::RecordSink* records, gateway::RecordMode mode, bool spans);
-  [[nodiscard]] std::string environmentOf(const std::string& sessionId) {
-    return gateway_.environmentOf(sessionId);
+  [[nodiscard]] std::string sessionEnvironment(const std::string& sessionId) {
+    return gateway_.sessionEnvironment(sessionId);
   }
   [[nodiscard]] std::string inspect() { return gateway_.inspect(clock_.now()); }
 
@@ -155,7 +155,7 @@ class Server {
   protocol::RecordSink* records_ = nullptr;
   std::shared_ptr<StreamHome> streams_ = std::make_shared<StreamHome>();
   Deadline deadline_;
-  TurnEnd turnEnd_;
+  FlushScheduler flushScheduler_;
   FileReads reads_;
   Listeners listeners_;
   std::string plainAnswer_ = "{}";

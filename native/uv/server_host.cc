@@ -35,9 +35,9 @@ void Server::openGroups(gateway::OpeningNumber number, const std::string& sessio
   write();
 }
 
-void Server::askSession(gateway::SessionRequestNumber number, const std::string& sessionId,
-                        const std::string& request, const std::string& params) {
-  gateway_.askSession(number, sessionId, request, params, clock_.fresh(), effects_);
+void Server::requestFromSession(gateway::SessionRequestNumber number, const std::string& sessionId,
+                                const std::string& request, const std::string& params) {
+  gateway_.requestFromSession(number, sessionId, request, params, clock_.fresh(), effects_);
   settle();
   write();
 }
@@ -47,8 +47,8 @@ void Server::answerRequest(gateway::RequestNumber number, std::string_view json)
   settle();
 }
 
-void Server::tellTimeline(const std::string& sessionId, LogLevel level, std::string_view text) {
-  gateway_.tellTimeline(sessionId, level, text, clock_.fresh(), effects_);
+void Server::writeTimeline(const std::string& sessionId, LogLevel level, std::string_view text) {
+  gateway_.writeTimeline(sessionId, level, text, clock_.fresh(), effects_);
   settle();
 }
 

@@ -6,7 +6,7 @@
 namespace tap::ws {
 namespace {
 
-std::string_view viewOf(std::span<char> bytes) {
+std::string_view toView(std::span<char> bytes) {
   return {bytes.data(), bytes.size()};
 }
 
@@ -36,7 +36,7 @@ void Connection::close(CloseCode code, std::string_view reason) {
 }
 
 std::span<char> Connection::readHeader(std::span<char> bytes, Events& events) {
-  std::string_view rest = viewOf(bytes);
+  std::string_view rest = toView(bytes);
   switch (parser_.read(rest)) {
     case FrameParser::Status::Incomplete:
       break;
@@ -56,10 +56,10 @@ std::span<char> Connection::readPayload(std::span<char> bytes, Events& events) {
   const std::span<char> piece = bytes.first(std::min<uint64_t>(due, bytes.size()));
   if (sink_ != Sink::Skip) unmask(piece.data(), piece.size(), header.mask, payloadRead_);
   if (isWholeText(piece)) {
-    deliverBorrowed(viewOf(piece), events);
+    deliverBorrowed(toView(piece), events);
   } else {
     payloadRead_ += piece.size();
-    takePayload(viewOf(piece), events);
+    receivePayload(toView(piece), events);
     if (payloadRead_ == header.size && !over_) endFrame(events);
   }
   return bytes.subspan(piece.size());
@@ -135,7 +135,7 @@ void Connection::deliver(Slice text, Events& events) {
   cap_ = caps_.maxMessage;
 }
 
-void Connection::takePayload(std::string_view piece, Events& events) {
+void Connection::receivePayload(std::string_view piece, Events& events) {
   switch (sink_) {
     case Sink::Skip:
       break;

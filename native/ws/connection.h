@@ -90,7 +90,7 @@ class Connection {
   void beginFrame(Events& events);
   void beginDataFrame(Events& events);
   void admitMessageSize(Events& events);
-  void takePayload(std::string_view piece, Events& events);
+  void receivePayload(std::string_view piece, Events& events);
   void endFrame(Events& events);
   void endDataFrame(Events& events);
   void endControlFrame(Events& events);

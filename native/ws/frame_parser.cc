@@ -27,22 +27,22 @@ uint64_t bigEndian(const uint8_t* bytes, size_t count) {
 FrameParser::Status FrameParser::read(std::string_view& bytes) {
   Status status = Status::Incomplete;
   while (status == Status::Incomplete && !bytes.empty()) {
-    status = take(static_cast<uint8_t>(bytes.front()));
+    status = readByte(static_cast<uint8_t>(bytes.front()));
     bytes.remove_prefix(1);
   }
   return status;
 }
 
-FrameParser::Status FrameParser::take(uint8_t byte) {
+FrameParser::Status FrameParser::readByte(uint8_t byte) {
   bytes_[have_++] = byte;
-  if (have_ == 1) return takeFirst(byte);
-  if (have_ == 2) return takeSecond(byte);
+  if (have_ == 1) return readFirst(byte);
+  if (have_ == 2) return readSecond(byte);
   if (have_ == 2 + sizeBytes_) return checkExtendedSize();
   if (have_ == 2 + sizeBytes_ + header_.mask.size()) return finish();
   return Status::Incomplete;
 }
 
-FrameParser::Status FrameParser::takeFirst(uint8_t byte) {
+FrameParser::Status FrameParser::readFirst(uint8_t byte) {
   // No extension was negotiated, so the reserved bits have no meaning (5.2).
   if ((byte & kReservedBits) != 0) return refuse("reserved bits must be 0");
   const uint8_t opcode = byte & kOpcodeBits;
@@ -54,7 +54,7 @@ FrameParser::Status FrameParser::takeFirst(uint8_t byte) {
   return Status::Incomplete;
 }
 
-FrameParser::Status FrameParser::takeSecond(uint8_t byte) {
+FrameParser::Status FrameParser::readSecond(uint8_t byte) {
   // 5.1: a server closes the connection on a frame that is not masked.
   if ((byte & kMaskBit) == 0) return refuse("client frames must be masked");
   header_.size = byte & kSizeBits;

@@ -37,9 +37,9 @@ class FrameParser {
  private:
   static constexpr size_t kMaxSize = 14;  // 2, then 8 of length, then 4 of mask
 
-  Status take(uint8_t byte);
-  Status takeFirst(uint8_t byte);
-  Status takeSecond(uint8_t byte);
+  Status readByte(uint8_t byte);
+  Status readFirst(uint8_t byte);
+  Status readSecond(uint8_t byte);
   Status checkExtendedSize();
   Status finish();
   Status refuse(std::string_view violation);

@@ -38,7 +38,7 @@ struct Handshake::Rules {
       "426 Upgrade Required", "Use version 13 of the WebSocket protocol (RFC 6455).",
       "Sec-WebSocket-Version: 13\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"};
 
-  static const Refusal* refusalOf(const HttpRequest& http);
+  static const Refusal* checkRequest(const HttpRequest& http);
   static bool isPlainGet(const HttpRequest& http);
 };
 
@@ -87,7 +87,7 @@ bool Handshake::Rules::isPlainGet(const HttpRequest& http) {
   return http.method == "GET" && http.target == "/" && http.count("upgrade") == 0;
 }
 
-const Handshake::Refusal* Handshake::Rules::refusalOf(const HttpRequest& http) {
+const Handshake::Refusal* Handshake::Rules::checkRequest(const HttpRequest& http) {
   if (http.count("origin") > 1) return &kMalformed;
   if (http.count("host") != 1 || !isLoopbackHost(http.first("host"))) return &kForeignHost;
   if (isPlainGet(http)) return nullptr;
@@ -100,7 +100,7 @@ const Handshake::Refusal* Handshake::Rules::refusalOf(const HttpRequest& http) {
 
 HandshakeState Handshake::feed(std::string_view bytes) {
   for (size_t i = 0; i < bytes.size() && state_ == HandshakeState::Incomplete; ++i) {
-    switch (take(bytes[i])) {
+    switch (scanByte(bytes[i])) {
       case Scan::More:
         break;
       case Scan::Complete:
@@ -120,7 +120,7 @@ HandshakeState Handshake::feed(std::string_view bytes) {
 
 // Lines must end in CR LF, and control characters have no place in a header (RFC 7230, 3.2). Found
 // here, at once, so that a client that speaks something else (TLS, say) is not left to wait.
-Handshake::Scan Handshake::take(char byte) {
+Handshake::Scan Handshake::scanByte(char byte) {
   if (header_.size() == kMaxHandshakeBytes) return Scan::TooLong;
   const bool afterReturn = header_.ends_with('\r');
   if (afterReturn != (byte == '\n')) return Scan::Malformed;
@@ -137,7 +137,7 @@ void Handshake::decide() {
                      .origin = std::string(http->first("origin")),
                      .hasOrigin = http->count("origin") != 0,
                      .target = std::string(http->target)};
-  if (const Refusal* refusal = Rules::refusalOf(*http)) {
+  if (const Refusal* refusal = Rules::checkRequest(*http)) {
     return refuse(*refusal, http->method != "HEAD");  // RFC 7231, 4.3.2: HEAD gets no body
   }
   if (!Rules::isPlainGet(*http)) return upgrade(*http);

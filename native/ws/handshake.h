@@ -53,7 +53,7 @@ class Handshake {
   // Whether the header goes on, is complete, or cannot be one.
   enum class Scan : uint8_t { More, Complete, TooLong, Malformed };
 
-  [[nodiscard]] Scan take(char byte);
+  [[nodiscard]] Scan scanByte(char byte);
   void decide();
   void refuse(const Refusal& refusal, bool withBody = true);
   void upgrade(const HttpRequest& http);

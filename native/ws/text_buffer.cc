@@ -13,12 +13,12 @@ constexpr size_t kBelievedFrom = size_t{64} * 1024;
 
 bool TextBuffer::append(std::string_view piece, size_t announced) {
   if (!utf8_.feed(piece)) return false;
-  makeRoom(text_.size() + piece.size(), announced);
+  reserve(text_.size() + piece.size(), announced);
   text_.append(piece);
   return true;
 }
 
-void TextBuffer::makeRoom(size_t needed, size_t announced) {
+void TextBuffer::reserve(size_t needed, size_t announced) {
   if (needed <= text_.capacity()) return;
   size_t room = std::max(needed, std::min(2 * needed, cap_));
   if (needed >= kBelievedFrom) room = std::max(room, announced);

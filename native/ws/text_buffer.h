@@ -31,7 +31,7 @@ class TextBuffer {
   [[nodiscard]] size_t capacity() const { return text_.capacity(); }
 
  private:
-  void makeRoom(size_t needed, size_t announced);
+  void reserve(size_t needed, size_t announced);
 
   size_t cap_;
   std::string text_;

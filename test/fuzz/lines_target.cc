@@ -19,7 +19,7 @@ namespace {
 
 using namespace tap::lines;
 
-constexpr size_t kMostText = 2 * LineText::kMost;
+constexpr size_t kMaxFuzzText = 2 * LineText::kMaxLineBytes;
 
 struct FilteredLine {
   std::string text;
@@ -35,12 +35,12 @@ struct Run {
 
 void expectGood(const FilteredLine& line) {
   ASSERT_TRUE(utf8::isValid(line.text));
-  ASSERT_LE(line.text.size(), LineText::kMost + LineText::kMarkRoom);
+  ASSERT_LE(line.text.size(), LineText::kMaxLineBytes + LineText::kMarkRoom);
   const auto isControl = [](char c) { return static_cast<uint8_t>(c) < 0x20 && c != '\t'; };
   ASSERT_FALSE(std::any_of(line.text.begin(), line.text.end(), isControl));
 }
 
-Run runOf(const std::vector<Rule>& rules, Search search, std::string_view bytes, size_t piece) {
+Run runSource(const std::vector<Rule>& rules, Search search, std::string_view bytes, size_t piece) {
   LineFilter filter(search);
   LineSplitter splitter;
   LineRing ring({8, 4096});
@@ -62,7 +62,7 @@ Run runOf(const std::vector<Rule>& rules, Search search, std::string_view bytes,
     splitter.feed(now, Time());
     filter.enter(splitter.block());
     while (splitter.next(line)) take();
-    EXPECT_LE(splitter.bytes(), LineText::kMost + 4 * LineText::kMarkRoom);
+    EXPECT_LE(splitter.bytes(), LineText::kMaxLineBytes + 4 * LineText::kMarkRoom);
   }
   if (splitter.end(line)) take();
   EXPECT_LE(ring.bytes(), size_t{4096} + 8 * 64);
@@ -87,11 +87,11 @@ void lines(std::string_view input) {
     if (!alone.setRules({rule})) rules.push_back(std::move(rule));
   }
   std::string text;
-  for (size_t i = 0; i < repeats && text.size() < kMostText; ++i) text += bytes.rest();
+  for (size_t i = 0; i < repeats && text.size() < kMaxFuzzText; ++i) text += bytes.rest();
 
-  const Run whole = runOf(rules, Search::Always, text, text.size() + 1);
-  const Run pieces = runOf(rules, Search::Always, text, piece);
-  const Run plain = runOf(rules, Search::Never, text, text.size() + 1);
+  const Run whole = runSource(rules, Search::Always, text, text.size() + 1);
+  const Run pieces = runSource(rules, Search::Always, text, piece);
+  const Run plain = runSource(rules, Search::Never, text, text.size() + 1);
   if (whole.isSlow || pieces.isSlow || plain.isSlow) return;
   ASSERT_TRUE(whole.lines == pieces.lines) << "in pieces of " << piece;
   ASSERT_TRUE(whole.lines == plain.lines) << "without the search";

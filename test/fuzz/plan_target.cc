@@ -18,7 +18,7 @@ namespace {
 
 using namespace tap::plan;
 
-constexpr size_t kMostLines = 64;
+constexpr size_t kMaxLines = 64;
 
 void takeEntries(const std::vector<std::string_view>& entries) {
   Engine engine({});
@@ -43,7 +43,7 @@ void planInputs(std::string_view input) {
   Engine engine({});
   std::map<std::string, std::vector<std::string>, std::less<>> journal;
   std::vector<std::string_view> entries;
-  for (size_t i = 0; i < kMostLines && !input.empty(); ++i) {
+  for (size_t i = 0; i < kMaxLines && !input.empty(); ++i) {
     const size_t end = input.find('\n');
     const std::string_view line = input.substr(0, end);
     input = end == std::string_view::npos ? std::string_view() : input.substr(end + 1);
@@ -52,7 +52,7 @@ void planInputs(std::string_view input) {
       continue;
     }
     Batch batch;
-    (void)takeInput(engine, line, {.unixMillis = static_cast<int64_t>(i + 1)}, batch);
+    (void)applyInput(engine, line, {.unixMillis = static_cast<int64_t>(i + 1)}, batch);
     (void)answerView(engine, line);
     for (const auto& entry : batch.entries) journal[entry.plan].push_back(entry.text);
     for (const auto& effect : batch.effects) {
@@ -62,7 +62,7 @@ void planInputs(std::string_view input) {
   }
   if (!entries.empty()) takeEntries(entries);
   Batch batch;
-  const Moment last{.unixMillis = kMostLines + 2};
+  const Moment last{.unixMillis = kMaxLines + 2};
   engine.due(last, batch);
   for (const auto& entry : batch.entries) journal[entry.plan].push_back(entry.text);
   for (const std::string& id : engine.plans()) {

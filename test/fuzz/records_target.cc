@@ -61,8 +61,8 @@ void recordQueries(std::string_view input) {
   row.bodyBytes = row.body.size();
   row.payloads[0] = {"arguments", input, input.size()};
   row.payloads[1] = {"result", input, input.size() + 1};
-  tap::records::BodyMaker maker;
-  const std::string_view body = maker.make(row, [](std::string_view) {});
+  tap::records::BodyEncoder maker;
+  const std::string_view body = maker.encode(row, [](std::string_view) {});
   ASSERT_LE(body.size(), tap::records::kMaxBody);
   expectJson(body);
 }

@@ -182,7 +182,7 @@ void paths(std::string_view input) {
   const std::string folder(bytes.until('\n'));
   const std::string path(bytes.rest());
   const Patience patience;
-  const std::vector<std::string> spellings = spellingsOf(path, folder);
+  const std::vector<std::string> spellings = listSpellings(path, folder);
   ASSERT_FALSE(spellings.empty());
   EXPECT_EQ(spellings.front(), path);
   for (const std::string& spelling : spellings) {

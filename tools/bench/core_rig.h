@@ -112,7 +112,7 @@ class CoreRig {
   uint64_t peers_ = 0;
 };
 
-inline std::string toolOf(const std::string& name, int index) {
+inline std::string toolText(const std::string& name, int index) {
   return R"({"name":")" + name + "_" + std::to_string(index) +
          R"(","description":"Answers with as many bytes as it is asked for, at once.",)"
          R"("parameters":{"type":"object","properties":{"bytes":{"type":"integer",)"
@@ -120,11 +120,11 @@ inline std::string toolOf(const std::string& name, int index) {
 }
 
 // A provider's hello with so many tools, none of them another's.
-inline std::string helloOf(int index, int tools, std::string_view more = "") {
+inline std::string helloText(int index, int tools, std::string_view more = "") {
   const std::string name = "bench" + std::to_string(index);
   std::string text = R"({"type":"hello","protocolVersion":2,"name":")" + name + "\"" +
                      std::string(more) + R"(,"tools":[)";
-  for (int i = 0; i < tools; ++i) text += (i > 0 ? "," : "") + toolOf(name, i);
+  for (int i = 0; i < tools; ++i) text += (i > 0 ? "," : "") + toolText(name, i);
   return text + "]}";
 }
 

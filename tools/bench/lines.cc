@@ -116,7 +116,7 @@ void pourLog(size_t linesPerSecond) {
 
 // --- the rules: a file with one pattern a line ---
 
-[[nodiscard]] std::vector<std::string> patternsIn(const char* file) {
+[[nodiscard]] std::vector<std::string> readPatterns(const char* file) {
   std::ifstream in(file);
   std::vector<std::string> patterns;
   for (std::string line; std::getline(in, line);) patterns.push_back(line);
@@ -203,9 +203,9 @@ int main(int argc, char** argv) {
   } else if (how == "pour") {
     pourLog(static_cast<size_t>(std::atoi(argv[2])));
   } else if (how == "tap") {
-    withTap(patternsIn(argv[2]));
+    withTap(readPatterns(argv[2]));
   } else if (how == "getline") {
-    withGetline(patternsIn(argv[2]));
+    withGetline(readPatterns(argv[2]));
   } else {
     return 2;
   }

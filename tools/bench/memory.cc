@@ -20,7 +20,7 @@ int main(int argc, char** argv) {
   auto* connections = new std::vector<std::unique_ptr<tap::ws::Connection>>;
   for (int i = 0; i < providers; ++i) {
     connections->push_back(std::make_unique<tap::ws::Connection>(tap::ws::Caps{}));
-    const std::string hello = tap::bench::helloOf(i, 10);
+    const std::string hello = tap::bench::helloText(i, 10);
     std::string frame;
     tap::bench::appendText(frame, hello);
     std::vector<tap::ws::Event> events;

@@ -36,7 +36,7 @@ constexpr std::string_view kCallId = "96355f9b-9e0f-4a75-b352-5277b6ca5bf0";
 constexpr std::string_view kSessionId = "0d6f7c1e-6a3b-4f6e-9f0e-5d8a3c1b2a40";
 constexpr std::string_view kArgs = R"({"city":"Oslo","bytes":64})";
 
-std::string resultOf(std::string_view id, size_t bytes) {
+std::string resultText(std::string_view id, size_t bytes) {
   constexpr std::string_view kLine =
       R"(2026-04-26 14:01:00 INFO build 214: \"unit tests\" passed in 12.4 s, 318 of 318\n)";
   std::string text = R"({"type":"tool.result","id":")" + std::string(id) + R"(","data":")";
@@ -63,7 +63,7 @@ Body unmasking() {
 
 Body connection() {
   std::string frame;
-  appendText(frame, resultOf(kCallId, 0));
+  appendText(frame, resultText(kCallId, 0));
   auto receiver = std::make_shared<ws::Connection>(ws::Caps{});
   return [frame, receiver] {
     std::string bytes = frame;  // unmasked in place
@@ -74,13 +74,13 @@ Body connection() {
 }
 
 Body jsonScan() {
-  const std::string text = resultOf(kCallId, 64 * 1024);
+  const std::string text = resultText(kCallId, 64 * 1024);
   auto scanner = std::make_shared<json::Scanner>();
   return [text, scanner] { benchmark::DoNotOptimize(scanner->scan(text)); };
 }
 
 Body jsonDecode() {
-  auto text = std::make_shared<std::string>(resultOf(kCallId, 64 * 1024));
+  auto text = std::make_shared<std::string>(resultText(kCallId, 64 * 1024));
   json::Scanner scanner;
   (void)scanner.scan(*text);
   const json::Value data = *scanner.find("data");
@@ -90,7 +90,7 @@ Body jsonDecode() {
 
 Body providerCodec() {
   static const Limits limits;
-  const std::string text = resultOf(kCallId, 0);
+  const std::string text = resultText(kCallId, 0);
   auto decoder = std::make_shared<protocol::ProviderDecoder>(limits);
   return [text, decoder] {
     benchmark::DoNotOptimize(decoder->open(Slice::borrow(text)));
@@ -113,13 +113,13 @@ Body sessionCodec() {
 Body routed(gateway::RecordMode records, bool spans) {
   auto rig = std::make_shared<CoreRig>(1, records, spans);
   gateway::PeerId last{};
-  for (int i = 0; i < 10; ++i) last = rig->bind(helloOf(i, 10));
+  for (int i = 0; i < 10; ++i) last = rig->bind(helloText(i, 10));
   rig->synchronise();
   return [rig, last] {
     rig->send(protocol::Call{"4711", "bench9_3", Slice(std::string(kArgs))});
     const std::string_view call = rig->lastText();
     const size_t at = call.find(R"("id":")") + 6;
-    rig->say(last, resultOf(call.substr(at, kCallId.size()), 0));
+    rig->say(last, resultText(call.substr(at, kCallId.size()), 0));
     benchmark::DoNotOptimize(rig->effects());
   };
 }
@@ -138,7 +138,7 @@ Body tracing() {
 // A push past fifty rules of its stream's filter, the last of which drops it.
 Body filters() {
   auto rig = std::make_shared<CoreRig>();
-  const gateway::PeerId peer = rig->bind(helloOf(0, 1));
+  const gateway::PeerId peer = rig->bind(helloText(0, 1));
   std::string set = R"({"type":"filter.set","stream":"builds","rules":[)";
   for (int i = 0; i < 50; ++i) {
     if (i > 0) set += ',';
@@ -196,7 +196,7 @@ Body transition10000() {
 
 // JSON to a plan that is checked, with the order in which its nodes come.
 Body planRead() {
-  auto text = std::make_shared<std::string>(planOf(1000));
+  auto text = std::make_shared<std::string>(benchPlanText(1000));
   return [text] {
     plan::Problems problems;
     benchmark::DoNotOptimize(plan::Plan::make(*text, "{}", 0, problems));

@@ -26,7 +26,7 @@ inline constexpr size_t kDependencies = 3;  // of each node, where there are so 
 
 // Each node depends on three of all those before it. Every fourth is an agent's, every third has
 // checks. Always the same plan.
-[[nodiscard]] inline std::string planOf(size_t nodes) {
+[[nodiscard]] inline std::string benchPlanText(size_t nodes) {
   uint32_t random = 1;
   const auto below = [&random](size_t most) {
     random = random * 1664525 + 1013904223;
@@ -61,7 +61,7 @@ class PlanHost {
     plan::Problems problems;
     plan::Batch batch;
     const auto refused =
-        engine_.create(kPlan, planOf(nodes), R"({"repo":"/r"})", now_, problems, batch);
+        engine_.create(kPlan, benchPlanText(nodes), R"({"repo":"/r"})", now_, problems, batch);
     if (refused) {
       std::fprintf(stderr, "the plan was refused: %s\n", problems.json().c_str());
       std::exit(1);
@@ -81,12 +81,12 @@ class PlanHost {
     input_.append(engine_.find(kPlan)->node(due.node).spec.id).append(R"(","attempt":1)");
     if (!due.isBegin) {
       input_.append(R"(,"phase":")").append(plan::text(due.phase));
-      input_.append(R"(","outcome":"succeeded","detail":)").append(detailOf(due.phase));
+      input_.append(R"(","outcome":"succeeded","detail":)").append(phaseDetail(due.phase));
     }
     input_ += '}';
     batch_.entries.clear();
     batch_.effects.clear();
-    if (const std::string refused = plan::takeInput(engine_, input_, now_, batch_);
+    if (const std::string refused = plan::applyInput(engine_, input_, now_, batch_);
         !refused.empty()) {
       std::fprintf(stderr, "%s was refused: %s\n", input_.c_str(), refused.c_str());
       std::exit(1);
@@ -106,7 +106,7 @@ class PlanHost {
     bool isBegin = false;
   };
 
-  [[nodiscard]] static std::string_view detailOf(plan::Phase phase) {
+  [[nodiscard]] static std::string_view phaseDetail(plan::Phase phase) {
     switch (phase) {
       case plan::Phase::Work:
         return R"({"exitCode":0,"log":"node-work-1","usage":{"aiCredits":0.5,"models":)"

@@ -31,7 +31,7 @@ double nanosSince(Clock::time_point began) {
 }
 
 void read(size_t nodes, int times) {
-  const std::string text = planOf(nodes);
+  const std::string text = benchPlanText(nodes);
   std::printf("{\"bytes\":%zu,\"ms\":[", text.size());
   for (int i = 0; i < times; ++i) {
     plan::Problems problems;
@@ -137,7 +137,7 @@ void memory(size_t nodes, size_t succeeded) {
 int measure(const std::vector<std::string>& args) {
   const auto number = [&args](size_t at) { return std::strtoul(args[at].c_str(), nullptr, 10); };
   if (args.size() == 2 && args[0] == "text") {
-    std::printf("%s\n", planOf(number(1)).c_str());
+    std::printf("%s\n", benchPlanText(number(1)).c_str());
   } else if (args.size() == 3 && args[0] == "read") {
     read(number(1), static_cast<int>(number(2)));
   } else if (args.size() == 2 && args[0] == "run") {

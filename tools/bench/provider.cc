@@ -320,7 +320,7 @@ void watch(int epoll, int fd) {
   ::epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event);
 }
 
-int epollOf(int fd) {
+int createEpoll(int fd) {
   const int epoll = ::epoll_create1(0);
   watch(epoll, fd);
   return epoll;
@@ -337,7 +337,7 @@ void stayOn(int core) {
 // Hands on what comes from either to the other, until one of them is closed.
 void relay(int one, int other) {
   std::array<char, 4096> buffer{};
-  const int epoll = epollOf(one);
+  const int epoll = createEpoll(one);
   watch(epoll, other);
   for (;;) {
     epoll_event event{};
@@ -362,7 +362,7 @@ void playFloor(int core, int otherCore, bool relayed) {
   std::thread echo([server, otherCore] {
     stayOn(otherCore);
     std::array<char, 4096> buffer{};
-    const int epoll = epollOf(server);
+    const int epoll = createEpoll(server);
     while (echoOnce(epoll, server, buffer)) {
     }
   });
@@ -375,7 +375,7 @@ void playFloor(int core, int otherCore, bool relayed) {
     between = std::thread([far = ends[1], towards] { relay(far, towards); });
   }
   std::array<char, 4096> buffer{};
-  const int epoll = epollOf(client);
+  const int epoll = createEpoll(client);
   std::vector<double> times;
   for (int i = 0; i < kWarmUp + kRounds; ++i) {
     const Clock::time_point start = Clock::now();

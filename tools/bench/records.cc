@@ -103,7 +103,7 @@ class Folder {
   return options;
 }
 
-[[nodiscard]] uint64_t droppedOf(const records::Store& store) {
+[[nodiscard]] uint64_t droppedRows(const records::Store& store) {
   uint64_t sum = 0;
   for (const uint64_t count : store.state().dropped) sum += count;
   return sum;
@@ -141,7 +141,7 @@ void paced(int seconds, bool withSpan) {
       "\"producerUs\":%.3f,\"worstMs\":%.3f,\"writerCpuUs\":%.3f,\"bytesPerRow\":%.0f,"
       "\"memoryKb\":%ld}\n",
       withSpan ? "paced-with-spans" : "paced", rows, rows / wall,
-      static_cast<unsigned long long>(droppedOf(*store)), producer / rows * 1e6, worst * 1e3,
+      static_cast<unsigned long long>(droppedRows(*store)), producer / rows * 1e6, worst * 1e3,
       writer / rows * 1e6, static_cast<double>(store->state().fileBytes) / rows, most - before);
 }
 

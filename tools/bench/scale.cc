@@ -29,13 +29,13 @@ int main(int argc, char** argv) {
   const int tools = std::atoi(argv[2]);
   const std::string_view change = argv[4];
   CoreRig rig(std::atoi(argv[3]));
-  for (int i = 1; i < providers; ++i) rig.bind(helloOf(i, tools, kAll));
+  for (int i = 1; i < providers; ++i) rig.bind(helloText(i, tools, kAll));
   tap::gateway::PeerId last{};
-  if (change != "comes") last = rig.bind(helloOf(0, tools, kAll));
+  if (change != "comes") last = rig.bind(helloText(0, tools, kAll));
   rig.synchronise();
-  const std::string hello = helloOf(0, tools, kAll);
+  const std::string hello = helloText(0, tools, kAll);
   const std::string update =
-      R"({"type":"tools.update","remove":[],"tools":[)" + toolOf("bench0", tools) + "]}";
+      R"({"type":"tools.update","remove":[],"tools":[)" + toolText("bench0", tools) + "]}";
   const size_t bytes = measured([&] {
     if (change == "adds") rig.say(last, update);
     if (change == "leaves") rig.leave(last);

@@ -20,7 +20,7 @@ void ArgsHead::assign(std::string_view args) {
   cut_ = head.size() < args.size();
 }
 
-CallLog::Share& CallLog::shareOf(std::string_view provider) {
+CallLog::Share& CallLog::obtainShare(std::string_view provider) {
   if (latest_ != nullptr && latest_->first == provider) return latest_->second;
   auto at = shares_.find(provider);
   if (at == shares_.end()) at = shares_.try_emplace(std::string(provider)).first;
@@ -58,7 +58,7 @@ uint16_t CallLog::freePlace(Share& its) {
 }
 
 void CallLog::add(const FinishedCall& call) {
-  Share& its = shareOf(utf8::truncate(call.provider, kNameBytes));
+  Share& its = obtainShare(utf8::truncate(call.provider, kNameBytes));
   const uint16_t place = freePlace(its);
   if (its.count++ == 0) {
     its.oldest = place;
@@ -84,7 +84,7 @@ void CallLog::add(const FinishedCall& call) {
   slot.byCommand = call.byCommand;
 }
 
-std::array<std::string_view, 4> CallLog::Slot::apart() const {
+std::array<std::string_view, 4> CallLog::Slot::splitTexts() const {
   std::array<std::string_view, 4> parts;
   std::string_view rest = texts;
   for (size_t i = 0; i < parts.size(); ++i) {
@@ -108,7 +108,7 @@ std::string CallLog::json(int64_t after) const {
   json::Writer writer(text);
   writer.beginArray();
   for (const auto& [slot, provider] : wanted) {
-    const auto [session, tool, args, reason] = slot->apart();
+    const auto [session, tool, args, reason] = slot->splitTexts();
     writer.beginObject().field("sequence", slot->sequence).field("at", slot->unixMillis);
     writer.field("ms", slot->tookMillis).field("session", session);
     writer.field("provider", provider).field("tool", tool);

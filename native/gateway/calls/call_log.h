@@ -71,7 +71,7 @@ class CallLog {
     // Session, tool, arguments and reason, one behind the other: memory once, not four times.
     std::string texts;
     std::array<uint16_t, 4> sizes{};
-    [[nodiscard]] std::array<std::string_view, 4> apart() const;
+    [[nodiscard]] std::array<std::string_view, 4> splitTexts() const;
     std::string_view code;
     bool argsCut = false;
     bool byCommand = false;
@@ -83,7 +83,7 @@ class CallLog {
     uint16_t oldest = 0;  // places in slots_
     uint16_t newest = 0;
   };
-  [[nodiscard]] Share& shareOf(std::string_view provider);
+  [[nodiscard]] Share& obtainShare(std::string_view provider);
   // Where a call of that share goes: its place is in no share.
   [[nodiscard]] uint16_t freePlace(Share& its);
   [[nodiscard]] uint16_t takeOldest(Share& share);

@@ -62,7 +62,7 @@ std::optional<HeldSlot> CallQueue::releaseHeld(const CallId& callId) {
   return slot;
 }
 
-std::vector<HeldSlot> CallQueue::releaseHeldOf(PeerId provider) {
+std::vector<HeldSlot> CallQueue::releaseAllHeld(PeerId provider) {
   std::vector<HeldSlot> slots;
   for (auto at = held_.begin(); at != held_.end();) {
     if (at->second.provider == provider) {

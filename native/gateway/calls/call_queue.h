@@ -28,7 +28,7 @@ class CallQueue {
  public:
   // Whether one of `slots` is free. While calls wait, no slot is.
   [[nodiscard]] bool isFree(const std::string& key, size_t slots) const;
-  void take(const std::string& key) { ++queues_[key].taken; }
+  void acquire(const std::string& key) { ++queues_[key].taken; }
   // Releases one slot. Returns: whether a call waits for it.
   [[nodiscard]] bool release(const std::string& key);
 
@@ -41,7 +41,7 @@ class CallQueue {
   void hold(const CallId& callId, HeldSlot slot);
   [[nodiscard]] const HeldSlot* held(const CallId& callId) const;
   [[nodiscard]] std::optional<HeldSlot> releaseHeld(const CallId& callId);
-  [[nodiscard]] std::vector<HeldSlot> releaseHeldOf(PeerId provider);
+  [[nodiscard]] std::vector<HeldSlot> releaseAllHeld(PeerId provider);
 
   [[nodiscard]] bool empty() const { return queues_.empty() && held_.empty(); }
 

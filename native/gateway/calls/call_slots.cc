@@ -41,7 +41,7 @@ std::string slotKey(const Provider& provider, const std::string& tool) {
   return "provider\n" + provider.name + "\n" + provider.credentials.onlySession;
 }
 
-void releaseSlotOf(const Turn& turn, CallInFlight& call) {
+void releaseCallSlot(const Turn& turn, CallInFlight& call) {
   if (call.slot.empty()) return;
   if (call.stage == CallStage::Waiting) {
     leaveQueue(turn, call);
@@ -54,7 +54,7 @@ void releaseSlotOf(const Turn& turn, CallInFlight& call) {
 void releaseCall(const Turn& turn, CallInFlight& call) {
   turn.cancel(call.deadline);
   endProgress(turn, call);
-  releaseSlotOf(turn, call);
+  releaseCallSlot(turn, call);
 }
 
 void cancelAtProvider(const Turn& turn, CallInFlight& call, std::string_view reason) {
@@ -83,7 +83,7 @@ void heldSlotDue(const Turn& turn, const CallId& callId) {
 }
 
 void releaseHeldSlots(const Turn& turn, const Provider& provider) {
-  for (HeldSlot& slot : turn.state.queue.releaseHeldOf(provider.peer)) {
+  for (HeldSlot& slot : turn.state.queue.releaseAllHeld(provider.peer)) {
     turn.cancel(slot.timer);
     releaseSlot(turn, slot.key);
   }

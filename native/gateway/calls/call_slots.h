@@ -15,7 +15,7 @@ namespace tap::gateway {
 // The provider has answered, or is gone: ends the call's deadline and progress, releases its slot.
 void releaseCall(const Turn& turn, CallInFlight& call);
 // The provider has answered, but the call goes on: releases its slot only.
-void releaseSlotOf(const Turn& turn, CallInFlight& call);
+void releaseCallSlot(const Turn& turn, CallInFlight& call);
 // The caller no longer waits for the call. A provider that has it gets tool.cancel, and the call's
 // slot is held until the provider has replied, or for cancelled-slot-ms (docs/decisions.md D-15).
 void cancelAtProvider(const Turn& turn, CallInFlight& call, std::string_view reason);

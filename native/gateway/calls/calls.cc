@@ -7,9 +7,9 @@
 #include "base/encoding.h"
 #include "base/json_writer.h"
 #include "base/utf8.h"
+#include "gateway/calls/call_outcome.h"
 #include "gateway/calls/call_slots.h"
 #include "gateway/calls/file_results.h"
-#include "gateway/calls/settle.h"
 #include "gateway/records/rows.h"
 #include "gateway/registry/lines.h"
 #include "gateway/registry/provider_watch.h"
@@ -34,8 +34,8 @@ std::string instanceNames(const Turn& turn, const Session& session, std::string_
 }
 
 // list_<name>_instances: ids and what each says of itself, as JSON.
-CallResult instancesOf(const Turn& turn, const Session& session, const protocol::Call& call,
-                       std::string_view owner) {
+CallResult listInstances(const Turn& turn, const Session& session, const protocol::Call& call,
+                         std::string_view owner) {
   std::string json;
   json::Writer writer(json);
   writer.beginArray();
@@ -47,7 +47,7 @@ CallResult instancesOf(const Turn& turn, const Session& session, const protocol:
   return {call.callId, false, Slice(std::move(json)), {}, {}};
 }
 
-Millis timeoutOf(const Turn& turn, const protocol::ToolDefinition& tool) {
+Millis callTimeout(const Turn& turn, const protocol::ToolDefinition& tool) {
   return tool.timeout.value_or(turn.limits().time(Limit::CallTimeoutMs));
 }
 
@@ -85,7 +85,7 @@ struct DispatchError {
 // Sends the call to the instance, or queues it. Returns: why neither can be done.
 std::optional<DispatchError> dispatch(const Turn& turn, const Session& session,
                                       const PendingDispatch& pending,
-                                      const Providers::Served& served) {
+                                      const Providers::ToolServer& served) {
   State& state = turn.state;
   Provider& provider = *served.provider;
   const size_t slots = provider.concurrency.max;
@@ -102,7 +102,7 @@ std::optional<DispatchError> dispatch(const Turn& turn, const Session& session,
   flight->controlLink = pending.controlLink;
   flight->tool = pending.tool;
   flight->provider = provider.peer;
-  flight->timeout = timeoutOf(turn, *served.tool);
+  flight->timeout = callTimeout(turn, *served.tool);
   flight->started = pending.started;
   flight->slot = slot;
   flight->argsHead.assign(pending.args.view());
@@ -123,7 +123,7 @@ std::optional<DispatchError> dispatch(const Turn& turn, const Session& session,
   if (call->details) [[unlikely]]
     noteMessage(turn, *call, message, pending.args.size(), free);
   if (free) {
-    if (!slot.empty()) state.queue.take(slot);
+    if (!slot.empty()) state.queue.acquire(slot);
     state.providers.touch(provider);
     watchProviders(turn);
     turn.send(provider.peer, std::move(message));
@@ -135,7 +135,8 @@ std::optional<DispatchError> dispatch(const Turn& turn, const Session& session,
   return std::nullopt;
 }
 
-CallInFlight* awaited(const Turn& turn, const Provider& provider, const std::optional<CallId>& id) {
+CallInFlight* findAwaited(const Turn& turn, const Provider& provider,
+                          const std::optional<CallId>& id) {
   CallInFlight* call = id ? turn.state.calls.find(*id) : nullptr;
   const bool its = call != nullptr && call->provider == provider.peer;
   return its && call->stage == CallStage::Called ? call : nullptr;
@@ -161,7 +162,7 @@ bool tryAnother(const Turn& turn, const Provider& failed, const CallInFlight& ca
                                 false,
                                 {call.trace, details == nullptr ? 0 : details->parent},
                                 details == nullptr ? std::string_view() : details->toolCallId};
-  for (const Providers::Served& served :
+  for (const Providers::ToolServer& served :
        turn.state.providers.serving(session->id, failed.name, call.tool)) {
     if (served.provider->peer == failed.peer || dispatch(turn, *session, pending, served)) continue;
     extendDeadline(turn, call);
@@ -175,7 +176,7 @@ void completeFailed(const Turn& turn, const Provider& provider, const CallInFlig
   if (result.retryable && tryAnother(turn, provider, call)) return;
   const std::string_view detail =
       result.error.empty() ? std::string_view("it gave no reason") : result.error;
-  std::string text = failureText(labelOf(provider), result.errorCode, detail);
+  std::string text = failureText(providerLabel(provider), result.errorCode, detail);
   if (result.retryable) text += " The provider says that the call may be tried again.";
   settle(turn, call, failure({}, result.errorCode, std::move(text)));
 }
@@ -224,7 +225,7 @@ void startCall(const Turn& turn, Session& session, const protocol::Call& call,
                       "this session has too many calls in flight");
   }
   if (tool->targeted && call.tool == protocol::metaToolName(tool->owner)) {
-    return answerHere(turn, caller, call, instancesOf(turn, session, call, tool->owner));
+    return answerHere(turn, caller, call, listInstances(turn, session, call, tool->owner));
   }
   protocol::TargetedArgs args;
   if (tool->targeted) args = protocol::takeTarget(call.args.view());
@@ -241,7 +242,7 @@ void startCall(const Turn& turn, Session& session, const protocol::Call& call,
                                 turn.now.steady,
                                 controlLink,
                                 tool->targeted && args.target.empty(),
-                                traceOf(turn, &session, call.trace, controlLink.has_value()),
+                                startTrace(turn, &session, call.trace, controlLink.has_value()),
                                 call.toolCallId.view()};
   if (const auto error = dispatch(turn, session, pending, *served)) {
     refuseCall(turn, caller, call, error->code, error->detail);
@@ -262,8 +263,8 @@ void refuseCall(const Turn& turn, const Caller& caller, const protocol::Call& ca
 }
 
 void completeCall(const Turn& turn, Provider& provider, const protocol::ToolResult& result) {
-  const std::optional<CallId> id = turn.state.calls.idOf(result.id.view());
-  CallInFlight* answered = awaited(turn, provider, id);
+  const std::optional<CallId> id = turn.state.calls.parseId(result.id.view());
+  CallInFlight* answered = findAwaited(turn, provider, id);
   if (answered == nullptr) {
     if (id) releaseHeldSlot(turn, provider, *id);
     return;
@@ -282,7 +283,7 @@ void completeCall(const Turn& turn, Provider& provider, const protocol::ToolResu
 }
 
 void progressCall(const Turn& turn, Provider& provider, const protocol::ToolProgress& progress) {
-  CallInFlight* call = awaited(turn, provider, turn.state.calls.idOf(progress.id));
+  CallInFlight* call = findAwaited(turn, provider, turn.state.calls.parseId(progress.id));
   if (call == nullptr) return;
   turn.state.providers.touch(provider);
   startTimeout(turn, *call);
@@ -294,7 +295,7 @@ void progressCall(const Turn& turn, Provider& provider, const protocol::ToolProg
 }
 
 bool isAwaited(const Turn& turn, const Provider& provider, std::string_view id) {
-  return awaited(turn, provider, turn.state.calls.idOf(id)) != nullptr;
+  return findAwaited(turn, provider, turn.state.calls.parseId(id)) != nullptr;
 }
 
 void callNext(const Turn& turn, const std::string& key) {
@@ -336,7 +337,7 @@ void timeOutCall(const Turn& turn, const CallId& id) {
   const CallPtr call = turn.state.calls.take(id);
   cancelAtProvider(turn, *call, "timeout");
   const Provider* provider = turn.state.providers.find(call->provider);
-  settleFailed(turn, *call, provider != nullptr ? labelOf(*provider) : "The provider",
+  settleFailed(turn, *call, provider != nullptr ? providerLabel(*provider) : "The provider",
                ErrorCode::Timeout,
                inQuotes(call->tool) + (isQueued ? " stood in line for too long behind other calls"
                                                 : " did not answer in time"));
@@ -344,24 +345,24 @@ void timeOutCall(const Turn& turn, const CallId& id) {
 
 void failCall(const Turn& turn, const Provider& provider, std::string_view text, ErrorCode code,
               std::string_view detail) {
-  const std::optional<CallId> id = turn.state.calls.idOf(text);
+  const std::optional<CallId> id = turn.state.calls.parseId(text);
   if (!id) return;
-  if (awaited(turn, provider, id) == nullptr) return releaseHeldSlot(turn, provider, *id);
-  settleFailed(turn, *takeAnswered(turn, *id), labelOf(provider), code, detail);
+  if (findAwaited(turn, provider, id) == nullptr) return releaseHeldSlot(turn, provider, *id);
+  settleFailed(turn, *takeAnswered(turn, *id), providerLabel(provider), code, detail);
 }
 
 void failCallsOfProvider(const Turn& turn, const Provider& provider, std::string_view sessionId,
                          std::string_view detail) {
   for (const CallPtr& call : turn.state.calls.takeOfBinding(provider.peer, sessionId)) {
     releaseCall(turn, *call);
-    settleFailed(turn, *call, labelOf(provider), ErrorCode::Disconnected, detail);
+    settleFailed(turn, *call, providerLabel(provider), ErrorCode::Disconnected, detail);
   }
 }
 
 void cancelCallsOfProvider(const Turn& turn, const Provider& provider, std::string_view reason) {
   for (const CallPtr& call : turn.state.calls.takeOfProvider(provider.peer)) {
     cancelAtProvider(turn, *call, reason);
-    settleFailed(turn, *call, labelOf(provider), ErrorCode::Disconnected, reason);
+    settleFailed(turn, *call, providerLabel(provider), ErrorCode::Disconnected, reason);
   }
 }
 
@@ -380,10 +381,10 @@ void cancelCallsOfSession(const Turn& turn, Session& session, std::string_view r
 }
 
 bool failFast(const Turn& turn, const Provider& provider, const protocol::Refusal& refusal) {
-  const std::vector<CallId> pending = turn.state.calls.calledOf(provider.peer);
+  const std::vector<CallId> pending = turn.state.calls.unansweredCalls(provider.peer);
   if (pending.size() > 1) return true;
   for (const CallId& id : pending) {
-    settleFailed(turn, *takeAnswered(turn, id), labelOf(provider), refusal.code,
+    settleFailed(turn, *takeAnswered(turn, id), providerLabel(provider), refusal.code,
                  "its answer could not be read: " + refusal.message);
   }
   return false;

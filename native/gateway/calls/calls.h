@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "gateway/calls/settle.h"
+#include "gateway/calls/call_outcome.h"
 #include "gateway/core/turn.h"
 
 namespace tap::gateway {

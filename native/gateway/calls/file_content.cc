@@ -17,7 +17,7 @@ bool isText(std::string_view mimeType) {
 
 }  // namespace
 
-FileOutcome contentOf(const std::string& bytes, const std::string& mimeType) {
+FileOutcome toFileContent(const std::string& bytes, const std::string& mimeType) {
   FileContent content;
   // Without bytes there is nothing to attach.
   if (!isText(mimeType) && !bytes.empty()) {

@@ -9,6 +9,6 @@ namespace tap::gateway {
 
 // Text and JSON become text, other types stay bytes. Knows no gateway: the uv layer calls it on a
 // thread of its own.
-[[nodiscard]] FileOutcome contentOf(const std::string& bytes, const std::string& mimeType);
+[[nodiscard]] FileOutcome toFileContent(const std::string& bytes, const std::string& mimeType);
 
 }  // namespace tap::gateway

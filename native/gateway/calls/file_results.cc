@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "base/encoding.h"
+#include "gateway/calls/call_outcome.h"
 #include "gateway/calls/call_slots.h"
-#include "gateway/calls/settle.h"
 #include "gateway/registry/party.h"
 
 namespace tap::gateway {
@@ -33,13 +33,13 @@ void fail(const Turn& turn, const CallId& callId, const Refusal& why) {
   if (provider != nullptr) {
     turn.send(provider->peer, protocol::encodeError(why, provider->providerId, call->sessionId));
   }
-  settleFailed(turn, *call, provider != nullptr ? labelOf(*provider) : "The provider", why.code,
-               why.message);
+  settleFailed(turn, *call, provider != nullptr ? providerLabel(*provider) : "The provider",
+               why.code, why.message);
 }
 
-std::optional<Refusal> whyNot(const Turn& turn, const Provider& provider,
-                              const protocol::FileReference& file) {
-  if (!partyOf(provider).isTrusted()) {
+std::optional<Refusal> checkFile(const Turn& turn, const Provider& provider,
+                                 const protocol::FileReference& file) {
+  if (!toParty(provider).isTrusted()) {
     return refusedFile(ErrorCode::Unauthorized, "an external provider cannot answer with a file");
   }
   if (persistDir(turn, provider).empty()) {
@@ -56,7 +56,7 @@ std::optional<Refusal> whyNot(const Turn& turn, const Provider& provider,
 std::string persistDir(const Turn& turn, const Provider& provider) {
   const std::string& root = turn.state.config.persistRoot;
   // A web page has no files here.
-  if (root.empty() || !partyOf(provider).isTrusted()) return {};
+  if (root.empty() || !toParty(provider).isTrusted()) return {};
   return root + "/" + fileName(provider.name) + "/";
 }
 
@@ -68,14 +68,14 @@ std::string preparePersistDir(const Turn& turn, const Provider& provider) {
 
 void readResultFile(const Turn& turn, const Provider& provider, CallInFlight& call,
                     const protocol::FileReference& file) {
-  if (const auto refusal = whyNot(turn, provider, file)) return fail(turn, call.id, *refusal);
+  if (const auto refusal = checkFile(turn, provider, file)) return fail(turn, call.id, *refusal);
   const Session* session = turn.state.sessions.find(call.sessionId);
   const std::optional<PeerId> link =
       call.controlLink || session == nullptr ? call.controlLink : session->peer;
   if (!link) return;
   call.stage = CallStage::Reading;
   call.readBy = turn.now.steady + file.ttl;
-  releaseSlotOf(turn, call);
+  releaseCallSlot(turn, call);
   turn.effect(
       ReadFile{call.id, *link, persistDir(turn, provider), file.path, file.mimeType, file.size});
 }

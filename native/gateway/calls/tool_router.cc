@@ -88,12 +88,12 @@ std::vector<CallPtr> ToolRouter::takeOfControl(PeerId controlLink) {
   return taken;
 }
 
-std::vector<CallPtr> ToolRouter::takeOfControlIn(std::string_view sessionId) {
+std::vector<CallPtr> ToolRouter::takeOfControlClients(std::string_view sessionId) {
   return takeAll(idsIf(
       [&](const CallInFlight& call) { return call.controlLink && call.sessionId == sessionId; }));
 }
 
-std::optional<CallId> ToolRouter::idOf(std::string_view text) {
+std::optional<CallId> ToolRouter::parseId(std::string_view text) {
   if (text == std::string_view(lastText_.data(), lastText_.size())) return lastId_;
   const std::optional<CallId> id = CallId::parse(text);
   if (!id) return std::nullopt;
@@ -107,7 +107,7 @@ CallInFlight* ToolRouter::find(const CallId& id) {
   return at == calls_.end() ? nullptr : at->second.get();
 }
 
-std::vector<CallId> ToolRouter::calledOf(PeerId provider) const {
+std::vector<CallId> ToolRouter::unansweredCalls(PeerId provider) const {
   return idsIf([&](const CallInFlight& call) {
     return call.provider == provider && call.stage == CallStage::Called;
   });

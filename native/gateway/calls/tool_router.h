@@ -73,14 +73,14 @@ class ToolRouter {
   [[nodiscard]] std::vector<CallPtr> takeOfSession(std::string_view sessionId);
   // Those of one control client, and those of all control clients in a session.
   [[nodiscard]] std::vector<CallPtr> takeOfControl(PeerId controlLink);
-  [[nodiscard]] std::vector<CallPtr> takeOfControlIn(std::string_view sessionId);
+  [[nodiscard]] std::vector<CallPtr> takeOfControlClients(std::string_view sessionId);
 
   [[nodiscard]] CallInFlight* find(const CallId& id);
   // The id in the text. The router remembers it, because an answer's id is read twice: before the
   // rest of the answer, and after.
-  [[nodiscard]] std::optional<CallId> idOf(std::string_view text);
+  [[nodiscard]] std::optional<CallId> parseId(std::string_view text);
   // Of those that the provider has to answer.
-  [[nodiscard]] std::vector<CallId> calledOf(PeerId provider) const;
+  [[nodiscard]] std::vector<CallId> unansweredCalls(PeerId provider) const;
   [[nodiscard]] size_t countOfProvider(PeerId provider) const;
   // Of those that its process has asked for.
   [[nodiscard]] size_t countOfSession(std::string_view sessionId) const;

@@ -17,14 +17,14 @@ constexpr size_t kMaxFailures = 20;
 constexpr size_t kFailureBytes = 512;
 }  // namespace
 
-size_t Durations::stepOf(uint64_t ms) {
+size_t Durations::stepIndex(uint64_t ms) {
   if (ms < kExact) return ms;
   const auto octave = static_cast<size_t>(std::bit_width(ms)) - std::bit_width(kExact);
   const size_t within = (ms >> (octave + 1)) - kInOctave;
   return std::min(kExact + octave * kInOctave + within, kExact + kOctaves * kInOctave - 1);
 }
 
-uint64_t Durations::endOf(size_t step) {
+uint64_t Durations::stepEnd(size_t step) {
   if (step < kExact) return step;
   const size_t octave = (step - kExact) / kInOctave;
   const uint64_t within = (step - kExact) % kInOctave;
@@ -33,7 +33,7 @@ uint64_t Durations::endOf(size_t step) {
 
 void Durations::add(Millis duration) {
   const auto ms = static_cast<uint64_t>(std::max<int64_t>(duration.count(), 0));
-  ++counts_[stepOf(ms)];
+  ++counts_[stepIndex(ms)];
   ++total_;
 }
 
@@ -42,13 +42,13 @@ Millis Durations::percentile(double share) const {
   uint64_t seen = 0;
   for (size_t step = 0; step < counts_.size(); ++step) {
     seen += counts_[step];
-    if (seen > 0 && seen >= wanted) return Millis(static_cast<int64_t>(endOf(step)));
+    if (seen > 0 && seen >= wanted) return Millis(static_cast<int64_t>(stepEnd(step)));
   }
   return Millis(0);
 }
 
 void Rate::add(Time now) {
-  const int64_t slot = slotOf(now);
+  const int64_t slot = slotIndex(now);
   if (!first_ || slot - last_ >= static_cast<int64_t>(kSlots)) {
     counts_.fill(0);
     first_ = last_ = slot;
@@ -58,7 +58,7 @@ void Rate::add(Time now) {
 }
 
 double Rate::perSecond(Time now) const {
-  const int64_t slot = slotOf(now);
+  const int64_t slot = slotIndex(now);
   const int64_t oldest = slot - static_cast<int64_t>(kSlots) + 1;
   if (!first_ || last_ < oldest) return 0;
   uint64_t events = 0;

@@ -26,8 +26,8 @@ class Durations {
   static constexpr size_t kExact = 16;  // durations below this many ms have a step each
   static constexpr size_t kInOctave = 8;
   static constexpr size_t kOctaves = 18;  // up to 72 minutes; a call takes 60 at most
-  [[nodiscard]] static size_t stepOf(uint64_t ms);
-  [[nodiscard]] static uint64_t endOf(size_t step);
+  [[nodiscard]] static size_t stepIndex(uint64_t ms);
+  [[nodiscard]] static uint64_t stepEnd(size_t step);
 
   std::array<uint32_t, kExact + kInOctave * kOctaves> counts_{};
   uint64_t total_ = 0;
@@ -42,7 +42,7 @@ class Rate {
  private:
   static constexpr size_t kSlots = 6;
   static constexpr Millis kSlot{10'000};
-  [[nodiscard]] static int64_t slotOf(Time now) { return now.time_since_epoch() / kSlot; }
+  [[nodiscard]] static int64_t slotIndex(Time now) { return now.time_since_epoch() / kSlot; }
 
   std::array<uint32_t, kSlots> counts_{};
   std::optional<int64_t> first_;  // the slot of the first event after an empty period

@@ -1,8 +1,8 @@
 #include "gateway/control/control_clients.h"
 
+#include "gateway/calls/call_outcome.h"
 #include "gateway/calls/call_slots.h"
 #include "gateway/calls/calls.h"
-#include "gateway/calls/settle.h"
 #include "gateway/registry/announcement.h"
 #include "gateway/registry/session_output.h"
 
@@ -18,7 +18,7 @@ Session* sessionFor(const Turn& turn, const std::string& chosen, const std::stri
   Sessions& sessions = turn.state.sessions;
   if (!chosen.empty()) return sessions.find(chosen);
   for (const Session* session : sessions.active()) {
-    if (!turn.state.providers.ownerOf(session->id, tool).empty()) {
+    if (!turn.state.providers.toolOwner(session->id, tool).empty()) {
       return sessions.find(session->id);
     }
   }
@@ -37,7 +37,7 @@ void traceProvider(const Turn& turn, PeerId provider, protocol::TraceKind kind, 
 }
 
 void callFromControl(const Turn& turn, PeerId link, const protocol::Call& call) {
-  const std::string chosen = *turn.state.controlClients.sessionOf(link);
+  const std::string chosen = *turn.state.controlClients.findSessionId(link);
   if (Session* session = sessionFor(turn, chosen, call.tool)) {
     startCall(turn, *session, call, link);
   } else if (chosen.empty()) {
@@ -80,7 +80,7 @@ void controlClientGone(const Turn& turn, PeerId link) {
 }
 
 void cancelControlCalls(const Turn& turn, std::string_view sessionId, std::string_view reason) {
-  for (const CallPtr& call : turn.state.calls.takeOfControlIn(sessionId)) {
+  for (const CallPtr& call : turn.state.calls.takeOfControlClients(sessionId)) {
     cancelAtProvider(turn, *call, reason);
     settleFailed(turn, *call, "The call", ErrorCode::Cancelled, reason);
   }

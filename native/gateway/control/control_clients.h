@@ -25,7 +25,7 @@ class ControlClients {
     clients_[link] = {std::move(sessionId), std::move(token)};
   }
   // Null if the link is not a control client's.
-  [[nodiscard]] const std::string* sessionOf(PeerId link) const {
+  [[nodiscard]] const std::string* findSessionId(PeerId link) const {
     const auto at = clients_.find(link);
     return at == clients_.end() ? nullptr : &at->second.sessionId;
   }

@@ -15,7 +15,7 @@ namespace tap::gateway {
 
 namespace {
 
-std::string_view nameOf(protocol::Trust trust) {
+std::string_view wireWord(protocol::Trust trust) {
   switch (trust) {
     case protocol::Trust::None:
       return "none";
@@ -31,7 +31,7 @@ std::string_view nameOf(protocol::Trust trust) {
   return "";
 }
 
-std::string_view nameOf(protocol::Activity activity) {
+std::string_view wireWord(protocol::Activity activity) {
   switch (activity) {
     case protocol::Activity::Idle:
       return "idle";
@@ -42,7 +42,7 @@ std::string_view nameOf(protocol::Activity activity) {
   return "";
 }
 
-std::string_view nameOf(protocol::SyncMode mode) {
+std::string_view wireWord(protocol::SyncMode mode) {
   switch (mode) {
     case protocol::SyncMode::Live:
       return "live";
@@ -52,7 +52,7 @@ std::string_view nameOf(protocol::SyncMode mode) {
   return "";
 }
 
-std::string_view nameOf(protocol::HookOutcome outcome) {
+std::string_view wireWord(protocol::HookOutcome outcome) {
   switch (outcome) {
     case protocol::HookOutcome::InForce:
       return "in-force";
@@ -64,7 +64,7 @@ std::string_view nameOf(protocol::HookOutcome outcome) {
   return "";
 }
 
-std::string_view nameOf(protocol::HookAction action) {
+std::string_view wireWord(protocol::HookAction action) {
   switch (action) {
     case protocol::HookAction::Deny:
       return "deny";
@@ -76,7 +76,7 @@ std::string_view nameOf(protocol::HookAction action) {
   return "";
 }
 
-std::string_view nameOf(protocol::TransformAction action) {
+std::string_view wireWord(protocol::TransformAction action) {
   switch (action) {
     case protocol::TransformAction::Append:
       return "append";
@@ -128,8 +128,8 @@ struct Report {
     writer.beginObject().field("id", one.id).field("label", one.label).field("cwd", one.cwd);
     writer.field("cliPid", one.cliPid).field("linked", one.peer.has_value());
     writer.field("ending", one.ending);
-    writer.field("mode", nameOf(one.sync.mode()));
-    writer.field("activity", nameOf(one.activity));
+    writer.field("mode", wireWord(one.sync.mode()));
+    writer.field("activity", wireWord(one.activity));
     if (!one.agentMode.empty()) {
       writer.field("agentMode", one.agentMode).field("agentModeBy", one.agentModeBy);
     }
@@ -138,12 +138,13 @@ struct Report {
     writer.field("settled", one.sync.settled());
     if (!one.syncFailure.empty()) writer.field("syncFailure", one.syncFailure);
     writer.field("callsInFlight", turn.state.calls.countOfSession(one.id));
-    writer.field("hooksWanted", one.hooks.told.wanted);
+    writer.field("hooksWanted", one.hooks.lastSent.wanted);
     // The session answers once the user has: until then its last answer is of the time before.
-    const bool pending = one.hooks.told.wanted && one.hooks.inForce < one.hooks.wantedFrom;
-    writer.field("hooks", pending ? "pending" : nameOf(one.hooks.state.hooks));
+    const bool pending = one.hooks.lastSent.wanted && one.hooks.inForce < one.hooks.wantedFrom;
+    writer.field("hooks", pending ? "pending" : wireWord(one.hooks.state.hooks));
     groups(one);
-    list("held", one.heldRules, [&](const auto& entry) { held(one, entry.first, entry.second); });
+    list("held", one.detachedRules,
+         [&](const auto& entry) { held(one, entry.first, entry.second); });
     writer.endObject();
   }
 
@@ -167,7 +168,7 @@ struct Report {
   }
 
   // Rules of one that has gone, and for how long they still hold.
-  void held(const Session& session, const Identity& identity, const HeldRules& of) {
+  void held(const Session& session, const Identity& identity, const DetachedRules& of) {
     writer.beginObject().field("name", identity.first).field("instance", identity.second);
     const auto known = session.known.find(identity);
     const Time end = (known == session.known.end() ? turn.now.steady : known->second.departedAt) +
@@ -180,7 +181,7 @@ struct Report {
   void provider(Provider& one) {
     writer.beginObject().field("connection", static_cast<uint64_t>(one.peer));
     writer.field("id", one.providerId).field("name", one.name).field("instance", one.instance);
-    writer.field("trust", nameOf(one.credentials.trust));
+    writer.field("trust", wireWord(one.credentials.trust));
     if (one.origin) writer.field("origin", *one.origin);
     writer.field("onlySession", one.credentials.onlySession);
     writer.field("all", one.all);
@@ -191,7 +192,7 @@ struct Report {
   }
 
   void delay(const Provider& one) const {
-    const Delay found = delayOf(turn, one);
+    const Delay found = measureDelay(turn, one);
     writer.field("waitedMs", found.waited(turn.now.steady).count());
     if (found.unanswered) writer.field("noPongMs", found.unanswered->count());
   }
@@ -212,7 +213,7 @@ struct Report {
     writer.key("sections").beginArray();
     for (const auto& [section, transform] : one.transforms) {
       writer.beginObject().field("section", section);
-      writer.field("action", nameOf(transform.action)).endObject();
+      writer.field("action", wireWord(transform.action)).endObject();
     }
     writer.endArray().endObject();
   }
@@ -222,7 +223,7 @@ struct Report {
     const auto match = json::find({json::Kind::Object, one.json}, "match");
     const std::string_view text = utf8::truncate(one.text, kRuleTextBytes);
     const size_t size = text.size() + (match ? match->raw.size() : 0);
-    writer.beginObject().field("action", nameOf(one.action));
+    writer.beginObject().field("action", wireWord(one.action));
     writer.field("failOpen", one.failOpen);
     if (!one.gateId.empty()) writer.field("gateId", one.gateId);
     if (size > definitionsLeft) {

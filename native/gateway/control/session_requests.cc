@@ -21,11 +21,11 @@ void fail(const Turn& turn, SessionRequestNumber number, std::string_view code,
   turn.effect(SessionAnswered{number, std::move(json)});
 }
 
-std::string idOf(SessionRequestNumber number) {
+std::string formatId(SessionRequestNumber number) {
   return std::to_string(static_cast<uint64_t>(number));
 }
 
-SessionRequestNumber numberOf(std::string_view id) {
+SessionRequestNumber parseNumber(std::string_view id) {
   uint64_t number = 0;
   const char* const end = id.data() + id.size();
   const auto [at, error] = std::from_chars(id.data(), end, number);
@@ -34,8 +34,8 @@ SessionRequestNumber numberOf(std::string_view id) {
 
 }  // namespace
 
-void askSession(const Turn& turn, SessionRequestNumber number, const std::string& sessionId,
-                const std::string& request, const std::string& params) {
+void requestFromSession(const Turn& turn, SessionRequestNumber number, const std::string& sessionId,
+                        const std::string& request, const std::string& params) {
   const Session* session = turn.state.sessions.find(sessionId);
   if (session == nullptr || session->ending) {
     return fail(turn, number, "NO_SESSION", "there is no session of that id, or it has ended");
@@ -55,12 +55,12 @@ void askSession(const Turn& turn, SessionRequestNumber number, const std::string
   }
   const TimerId deadline = turn.schedule(Limit::SessionRequestMs, SessionRequestDue{number});
   requests.emplace(number, SessionRequestInFlight{link, deadline});
-  turn.effect(SendEvent{link, protocol::SessionRequest{idOf(number), request, params}});
+  turn.effect(SendEvent{link, protocol::SessionRequest{formatId(number), request, params}});
 }
 
 void sessionAnswered(const Turn& turn, PeerId link, const protocol::SessionResult& result) {
   SessionRequests& requests = turn.state.sessionRequests;
-  const auto at = requests.find(numberOf(result.requestId));
+  const auto at = requests.find(parseNumber(result.requestId));
   if (at == requests.end() || at->second.link != link) return;
   const SessionRequestNumber number = at->first;
   turn.cancel(at->second.deadline);

@@ -24,8 +24,8 @@ struct SessionRequestInFlight {
 using SessionRequests = std::map<SessionRequestNumber, SessionRequestInFlight>;
 
 // SessionAnswered follows: once, and at the latest after `session-request-ms`.
-void askSession(const Turn& turn, SessionRequestNumber number, const std::string& sessionId,
-                const std::string& request, const std::string& params);
+void requestFromSession(const Turn& turn, SessionRequestNumber number, const std::string& sessionId,
+                        const std::string& request, const std::string& params);
 // Nothing, unless this link was asked.
 void sessionAnswered(const Turn& turn, PeerId link, const protocol::SessionResult& result);
 void sessionRequestDue(const Turn& turn, SessionRequestNumber number);

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/encoding.h"
-#include "gateway/calls/settle.h"
+#include "gateway/calls/call_outcome.h"
 #include "gateway/control/inspection.h"
 #include "gateway/core/link_inputs.h"
 #include "gateway/registry/pairing.h"

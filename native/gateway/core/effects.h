@@ -79,7 +79,7 @@ enum class HostAction : uint8_t {
   SessionEnded,   // the host can forget its processes and its folder
   Exit,           // no session for the grace time, or drained: leave, for this `reason`
 };
-struct TellHost {
+struct NotifyHost {
   HostAction action;
   std::string sessionId;
   std::string cwd;
@@ -128,14 +128,14 @@ struct GroupsOpened {
   std::vector<std::string> tools;  // of these groups
   std::string reason;              // why it does not have them
 };
-// The answer to Gateway::askSession: JSON text of an object with `result`, or with `error` (`code`,
-// `message`).
+// The answer to Gateway::requestFromSession: JSON text of an object with `result`, or with `error`
+// (`code`, `message`).
 enum class SessionRequestNumber : uint64_t {};
 struct SessionAnswered {
   SessionRequestNumber number;
   std::string json;
 };
-// A new session, of which the host has been told just before (TellHost): Gateway::welcomeSession
+// A new session, of which the host has been told just before (NotifyHost): Gateway::welcomeSession
 // goes on with it, so that the groups that the host turns on are part of its first tools.
 struct WelcomeSession {
   std::string sessionId;
@@ -145,7 +145,7 @@ struct WelcomeSession {
 
 using Effect =
     std::variant<SendText, SendEvent, ClosePeer, PingProvider, PauseReading, ResumeReading,
-                 MakeFolder, ReadFile, LogLine, TellHost, HostCommand, WriteRecord, CommitRecord,
+                 MakeFolder, ReadFile, LogLine, NotifyHost, HostCommand, WriteRecord, CommitRecord,
                  RequestHost, RequestDropped, GroupsOpened, SessionAnswered, WelcomeSession>;
 using Effects = std::vector<Effect>;
 

@@ -59,7 +59,7 @@ struct Due {
   }
   void operator()(const LinesDue& due) const {
     Session* session = turn.state.sessions.find(due.sessionId);
-    if (session != nullptr) tellLeftOut(turn, *session, due.party);
+    if (session != nullptr) reportLeftOut(turn, *session, due.party);
   }
   void operator()(const GateDue& due) const {
     if (const Question* gate = turn.state.checks.gates.find(due.callId)) {
@@ -74,7 +74,7 @@ struct Due {
   void operator()(const HooksDue& due) const {
     if (Session* session = turn.state.sessions.find(due.sessionId)) {
       session->hooksTimer = TimerId::None;
-      tellHooks(turn, *session);
+      resendHooks(turn, *session);
     }
   }
   void operator()(const QueueDue& due) const { callNext(turn, due.key); }
@@ -94,9 +94,10 @@ struct Due {
       forgetDeparted(turn, *session, due.identity);
     }
   }
-  void operator()(const WatchDue&) const { lookAtProviders(turn); }
-  void operator()(const ElsewhereDue& due) const {
-    if (Session* session = turn.state.sessions.find(due.sessionId)) tellElsewhere(turn, *session);
+  void operator()(const WatchDue&) const { checkProviders(turn); }
+  void operator()(const OtherSessionDue& due) const {
+    if (Session* session = turn.state.sessions.find(due.sessionId))
+      announceBoundToOtherSession(turn, *session);
   }
   void operator()(const OfferDue& due) const {
     if (Session* session = turn.state.sessions.find(due.sessionId)) {
@@ -115,7 +116,7 @@ struct Due {
   void operator()(const SessionRequestDue& due) const { sessionRequestDue(turn, due.number); }
   void operator()(const GraceDue&) const {
     turn.state.graceTimer = TimerId::None;
-    turn.effect(TellHost{HostAction::Exit, "", "", "no session is left"});
+    turn.effect(NotifyHost{HostAction::Exit, "", "", "no session is left"});
   }
   void operator()(const DrainDue&) const {
     turn.state.drainTimer = TimerId::None;
@@ -124,7 +125,7 @@ struct Due {
         turn.effect(SendEvent{*session.peer, protocol::Draining{"a newer version takes over"}});
       }
     }
-    turn.effect(TellHost{HostAction::Exit, "", "", "a newer version takes over"});
+    turn.effect(NotifyHost{HostAction::Exit, "", "", "a newer version takes over"});
   }
 };
 

@@ -82,8 +82,9 @@ class Gateway {
   // A request of tap's own features to a session's process, with `params` as JSON text of an
   // object. The effect SessionAnswered has the answer, exactly once, at the latest after
   // `session-request-ms`.
-  void askSession(SessionRequestNumber number, const std::string& sessionId,
-                  const std::string& request, const std::string& params, Now now, Effects& effects);
+  void requestFromSession(SessionRequestNumber number, const std::string& sessionId,
+                          const std::string& request, const std::string& params, Now now,
+                          Effects& effects);
 
   // --- Files: the outcome of the effect ReadFile.
   void fileRead(const CallId& callId, FileOutcome outcome, Now now, Effects& effects);
@@ -108,11 +109,11 @@ class Gateway {
   // number of links at once. Revoking it ends them.
   [[nodiscard]] std::string issueFeatureToken();
   void revokeFeatureToken(const std::string& token, Now now, Effects& effects);
-  void tellTimeline(const std::string& sessionId, protocol::LogLevel level, std::string_view text,
-                    Now now, Effects& effects);
+  void writeTimeline(const std::string& sessionId, protocol::LogLevel level, std::string_view text,
+                     Now now, Effects& effects);
   // PATH and the runtime of a session, as JSON text of an object in the shape of `register`; empty
   // if there is no such session. Not part of an inspection: it is for features alone.
-  [[nodiscard]] std::string environmentOf(const std::string& sessionId);
+  [[nodiscard]] std::string sessionEnvironment(const std::string& sessionId);
   // Everything that people want to know of the gateway: JSON text (docs/session-link.md,
   // "inspection").
   [[nodiscard]] std::string inspect(Now now);

@@ -18,7 +18,7 @@ std::string Gateway::issueSpawnToken(const std::string& sessionId) {
   return state_.authenticator.issueSpawnToken(sessionId);
 }
 
-std::string Gateway::environmentOf(const std::string& sessionId) {
+std::string Gateway::sessionEnvironment(const std::string& sessionId) {
   const Session* session = state_.sessions.find(sessionId);
   if (session == nullptr) return {};
   std::string text;
@@ -82,10 +82,10 @@ void Gateway::disableTools(const std::string& feature, const std::vector<std::st
   for (const std::string& name : names) disabled.insert_or_assign(name, feature);
 }
 
-void Gateway::askSession(SessionRequestNumber number, const std::string& sessionId,
-                         const std::string& request, const std::string& params, Now now,
-                         Effects& effects) {
-  gateway::askSession(Turn{state_, now, effects}, number, sessionId, request, params);
+void Gateway::requestFromSession(SessionRequestNumber number, const std::string& sessionId,
+                                 const std::string& request, const std::string& params, Now now,
+                                 Effects& effects) {
+  gateway::requestFromSession(Turn{state_, now, effects}, number, sessionId, request, params);
 }
 
 void Gateway::answerRequest(RequestNumber number, std::string_view json, Now now,
@@ -93,11 +93,11 @@ void Gateway::answerRequest(RequestNumber number, std::string_view json, Now now
   gateway::answerRequest(Turn{state_, now, effects}, number, json);
 }
 
-void Gateway::tellTimeline(const std::string& sessionId, protocol::LogLevel level,
-                           std::string_view text, Now now, Effects& effects) {
+void Gateway::writeTimeline(const std::string& sessionId, protocol::LogLevel level,
+                            std::string_view text, Now now, Effects& effects) {
   Session* session = state_.sessions.find(sessionId);
   if (session == nullptr || session->ending) return;
-  gateway::tellTimeline(Turn{state_, now, effects}, *session, level, text);
+  gateway::writeTimeline(Turn{state_, now, effects}, *session, level, text);
 }
 
 void Gateway::commandFinished(CommandNumber number, std::string_view text, Now now,

@@ -26,7 +26,7 @@ namespace {
 
 // A flood is over when this long nothing had to be slowed.
 constexpr Millis kCalm{10'000};
-constexpr size_t kMostPath = 4096;
+constexpr size_t kMaxPath = 4096;
 constexpr auto kNormal = static_cast<uint16_t>(ws::CloseCode::Normal);
 constexpr auto kTryLater = static_cast<uint16_t>(ws::CloseCode::TryAgainLater);
 
@@ -38,7 +38,7 @@ bool isBeforeAuth(ProviderState state) {
 std::string wrongToken(const std::string& tokenFile) {
   return "wrong token; read it again from " +
          (tokenFile.empty() ? "the token file of this gateway's COPILOT_HOME"
-                            : visible(tokenFile, false, kMostPath)) +
+                            : visible(tokenFile, false, kMaxPath)) +
          ": each start of the gateway writes a new one";
 }
 
@@ -205,7 +205,7 @@ bool isEvictedBefore(const Provider& a, const Provider& b) {
 // Evicts an unauthenticated connection, so that strangers (a web page, for example) cannot keep
 // providers out. Each connection first has some time to authenticate: otherwise a flood of new ones
 // would end every handshake, including a provider's.
-bool makeRoom(const Turn& turn) {
+bool evictConnection(const Turn& turn) {
   Provider* first = nullptr;
   for (Provider* provider : turn.state.providers.all()) {
     if (provider->state != ProviderState::AwaitAuth) continue;
@@ -219,19 +219,19 @@ bool makeRoom(const Turn& turn) {
   return true;
 }
 
-bool isAskedOf(const Questions& questions, const Provider& provider, std::string_view callId) {
+bool isOpenQuestion(const Questions& questions, const Provider& provider, std::string_view callId) {
   const Question* question = questions.find(callId);
   return question != nullptr && question->provider == provider.peer;
 }
 
 // An answer that was asked for, by tool.call or by tool.cancel.
-bool takeAnswer(const Turn& turn, Provider& provider, ProviderMessageType type,
-                std::string_view callId) {
+bool acceptAnswer(const Turn& turn, Provider& provider, ProviderMessageType type,
+                  std::string_view callId) {
   if (type == ProviderMessageType::GateResult) {
-    return isAskedOf(turn.state.checks.gates, provider, callId);
+    return isOpenQuestion(turn.state.checks.gates, provider, callId);
   }
   if (type == ProviderMessageType::TransformResult) {
-    return isAskedOf(turn.state.sections.transforms, provider, callId);
+    return isOpenQuestion(turn.state.sections.transforms, provider, callId);
   }
   if (type != ProviderMessageType::ToolResult) return false;
   if (isAwaited(turn, provider, callId)) return true;
@@ -264,7 +264,7 @@ void readBody(const Turn& turn, Provider& provider, protocol::ProviderDecoder& d
 void Gateway::providerAccepted(PeerId peer, Now now, Effects& effects) {
   const Turn turn{state_, now, effects};
   const bool full = state_.providers.connections() >= turn.limits().count(Limit::Connections);
-  if (state_.draining || (full && !makeRoom(turn))) {
+  if (state_.draining || (full && !evictConnection(turn))) {
     turn.log(LogLevel::Warning, "refused a connection: too many are open");
     turn.closeProvider(peer, kTryLater, "too many connections; try again later");
     return;
@@ -295,20 +295,20 @@ void Gateway::providerAdmitted(PeerId peer, bool feature, Now now, Effects& effe
 }
 
 void Gateway::providerPong(PeerId peer) {
-  if (Provider* provider = state_.providers.find(peer)) provider->heard();
+  if (Provider* provider = state_.providers.find(peer)) provider->noteReceived();
 }
 
 void Gateway::providerText(PeerId peer, const Slice& text, Now now, Effects& effects) {
   const Turn turn{state_, now, effects};
   Provider* provider = state_.providers.find(peer);
   if (provider == nullptr) return;
-  provider->heard();
+  provider->noteReceived();
   turn.trace(peer, protocol::TraceKind::Received, text);
   const ProviderState state = provider->state;
   const Result<ProviderMessageType, Refusal> opened = decoder_.open(text);
   const bool bad = !opened;
   const std::string_view callId = decoder_.callId();
-  if (bad || !takeAnswer(turn, *provider, opened.value(), callId)) {
+  if (bad || !acceptAnswer(turn, *provider, opened.value(), callId)) {
     countMessage(turn, *provider);
   }
   if (bad && isBeforeAuth(state)) {
@@ -328,12 +328,12 @@ void Gateway::providerText(PeerId peer, const Slice& text, Now now, Effects& eff
     return refuseUncorrelated(turn, *provider, refusal);
   }
   const protocol::ProviderMessageRow& row = protocol::row(opened.value());
-  if (provider->credentials.trust < row.leastTrust && !isBeforeAuth(state)) {
+  if (provider->credentials.trust < row.minTrust && !isBeforeAuth(state)) {
     const std::string type(row.type);
     return refuse(turn, *provider,
                   {ErrorCode::Unauthorized, "an external provider cannot send " + type, type});
   }
-  if ((row.legalIn & protocol::in(state)) == 0) {
+  if ((row.legalStates & protocol::in(state)) == 0) {
     const std::string type(row.type);
     if (isBeforeAuth(state)) {
       return refuse(turn, *provider,

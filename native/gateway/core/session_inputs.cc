@@ -4,8 +4,8 @@
 
 #include "base/encoding.h"
 #include "base/utf8.h"
+#include "gateway/calls/call_outcome.h"
 #include "gateway/calls/calls.h"
-#include "gateway/calls/settle.h"
 #include "gateway/core/gateway.h"
 #include "gateway/core/link_inputs.h"
 #include "gateway/records/rows.h"
@@ -49,44 +49,45 @@ struct UnregisteredLink {
   }
   // The process of a session that has ended may still run: its requests are answered.
   void operator()(const protocol::Ping&) const {
-    if (mayAsk()) turn.effect(SendEvent{peer, protocol::Pong{}});
+    if (checkEnded()) turn.effect(SendEvent{peer, protocol::Pong{}});
   }
   void operator()(const protocol::Call& call) const {
-    if (!mayAsk()) return;
+    if (!checkEnded()) return;
     refuseCall(turn, {nullptr, peer}, call, protocol::ErrorCode::Disconnected, kSessionOver);
   }
   // The rules of a session end with it.
   void operator()(const protocol::HookCheck& check) const {
-    if (!mayAsk()) return;
+    if (!checkEnded()) return;
     turn.effect(SendEvent{peer, protocol::HookVerdict{check.checkId, std::nullopt, ""}});
   }
   void operator()(const protocol::PromptSubmitted& prompt) const {
-    if (mayAsk()) turn.effect(SendEvent{peer, protocol::PromptContext{prompt.promptId, ""}});
+    if (checkEnded()) turn.effect(SendEvent{peer, protocol::PromptContext{prompt.promptId, ""}});
   }
   void operator()(const protocol::RunCommand& command) const {
-    if (!mayAsk()) return;
+    if (!checkEnded()) return;
     turn.effect(
         SendEvent{peer, protocol::CommandResult{command.commandId, "tap: this session has ended"}});
   }
   void operator()(const protocol::SectionBuild& build) const {
-    if (mayAsk()) turn.effect(SendEvent{peer, protocol::SectionText{build.buildId, std::nullopt}});
+    if (checkEnded())
+      turn.effect(SendEvent{peer, protocol::SectionText{build.buildId, std::nullopt}});
   }
   // The process expects no answer to the others.
-  void operator()(const protocol::Update&) const { (void)mayAsk(); }
-  void operator()(const protocol::ActivityChanged&) const { (void)mayAsk(); }
-  void operator()(const protocol::CancelCall&) const { (void)mayAsk(); }
-  void operator()(const protocol::Synced&) const { (void)mayAsk(); }
-  void operator()(const protocol::SyncFailed&) const { (void)mayAsk(); }
-  void operator()(const protocol::EndSession&) const { (void)mayAsk(); }
-  void operator()(const protocol::ShowPairings&) const { (void)mayAsk(); }
-  void operator()(const protocol::UseProvider&) const { (void)mayAsk(); }
-  void operator()(const protocol::EventOccurred&) const { (void)mayAsk(); }
-  void operator()(const protocol::HooksState&) const { (void)mayAsk(); }
-  void operator()(const protocol::SessionResult&) const { (void)mayAsk(); }
+  void operator()(const protocol::Update&) const { (void)checkEnded(); }
+  void operator()(const protocol::ActivityChanged&) const { (void)checkEnded(); }
+  void operator()(const protocol::CancelCall&) const { (void)checkEnded(); }
+  void operator()(const protocol::Synced&) const { (void)checkEnded(); }
+  void operator()(const protocol::SyncFailed&) const { (void)checkEnded(); }
+  void operator()(const protocol::EndSession&) const { (void)checkEnded(); }
+  void operator()(const protocol::ShowPairings&) const { (void)checkEnded(); }
+  void operator()(const protocol::UseProvider&) const { (void)checkEnded(); }
+  void operator()(const protocol::EventOccurred&) const { (void)checkEnded(); }
+  void operator()(const protocol::HooksState&) const { (void)checkEnded(); }
+  void operator()(const protocol::SessionResult&) const { (void)checkEnded(); }
 
  private:
   // Whether the link had a session, which has ended; a link that never had one is refused.
-  [[nodiscard]] bool mayAsk() const {
+  [[nodiscard]] bool checkEnded() const {
     const bool ended = turn.state.endedLinks.contains(peer);
     if (!ended) {
       refuseLink(turn, peer, "NOT_REGISTERED", "a session's first message is register");
@@ -122,7 +123,7 @@ struct SessionReceiver {
     const protocol::Used used = useProvider(turn, session, use.provider);
     const LogLevel level =
         used.outcome == "asked" || used.outcome == "here" ? LogLevel::Info : LogLevel::Warning;
-    tellTimeline(turn, session, level, "tap: " + used.message);
+    writeTimeline(turn, session, level, "tap: " + used.message);
   }
 
   void operator()(const protocol::RunCommand& command) const {
@@ -130,8 +131,8 @@ struct SessionReceiver {
   }
   void operator()(const protocol::Update& update) const {
     if (update.mode) session.sync.setMode(*update.mode, turn.now.steady);
-    if (update.builtins) learnBuiltins(*update.builtins);
-    if (update.agentMode) learnMode(*update.agentMode, update.agentModeBy);
+    if (update.builtins) updateBuiltins(*update.builtins);
+    if (update.agentMode) updateAgentMode(*update.agentMode, update.agentModeBy);
     bool listed = false;
     if (update.label) {
       std::string label = visible(*update.label, false, 256);
@@ -156,7 +157,7 @@ struct SessionReceiver {
     } else {
       noteTurn(turn, session);
     }
-    if (isIdle != (before == Activity::Idle) && !session.ending) tellActivity(isIdle);
+    if (isIdle != (before == Activity::Idle) && !session.ending) sendActivity(isIdle);
     rescheduleSync(turn, session);
   }
   void operator()(const protocol::Call& call) const { startCall(turn, session, call); }
@@ -177,8 +178,8 @@ struct SessionReceiver {
     turn.log(LogLevel::Warning, "session " + session.id + " could not take its tools: " +
                                     visible(failed.message, false, 512));
     if (failed.refused.empty()) {
-      tellTimeline(turn, session, LogLevel::Warning,
-                   "tap: the tools could not be changed: " + failed.message);
+      writeTimeline(turn, session, LogLevel::Warning,
+                    "tap: the tools could not be changed: " + failed.message);
     } else {
       refuseTools(turn, session, failed.refused, failed.message);
     }
@@ -201,13 +202,13 @@ struct SessionReceiver {
 
  private:
   // That it is busy is for tap's own features alone: they may do something else until it is not.
-  void tellActivity(bool isIdle) const {
+  void sendActivity(bool isIdle) const {
     const Slice text = protocol::encodeLifecycle(session.id, isIdle ? "idle" : "busy");
     for (const Provider* provider : turn.state.providers.inSession(session.id)) {
       if (isIdle || provider->isOwn()) turn.send(provider->peer, text);
     }
   }
-  void learnMode(const std::string& mode, const std::string& by) const {
+  void updateAgentMode(const std::string& mode, const std::string& by) const {
     const std::string former = std::exchange(session.agentMode, visible(mode, false, 32));
     session.agentModeBy = visible(by, false, 32);
     if (session.agentMode == former || former.empty() || !isRecording(turn)) return;
@@ -215,7 +216,7 @@ struct SessionReceiver {
                   session.agentMode + ", after " + former + ", by " + session.agentModeBy);
   }
   // Known only after the join: a provider may have been faster.
-  void learnBuiltins(const std::vector<std::string>& names) const {
+  void updateBuiltins(const std::vector<std::string>& names) const {
     session.builtins = {names.begin(), names.end()};
     std::vector<std::string> clashes;
     for (const std::string& name : names) {
@@ -259,7 +260,7 @@ bool isKnown(State& state, PeerId peer) {
 
 // The receiver of the outcome of a call on that link. REQUIRES: isKnown.
 Caller callerAt(State& state, PeerId peer) {
-  const std::string* chosen = state.controlClients.sessionOf(peer);
+  const std::string* chosen = state.controlClients.findSessionId(peer);
   return {chosen == nullptr ? state.sessions.byPeer(peer) : state.sessions.find(*chosen), peer};
 }
 

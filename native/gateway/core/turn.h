@@ -32,9 +32,9 @@
 #include "gateway/records/recorder.h"
 #include "gateway/records/refused_rows.h"
 #include "gateway/registry/authenticator.h"
-#include "gateway/registry/kept_sums.h"
 #include "gateway/registry/pattern_store.h"
 #include "gateway/registry/providers.h"
+#include "gateway/registry/retained_data_sums.h"
 #include "gateway/registry/sessions.h"
 
 namespace tap::gateway {
@@ -85,7 +85,7 @@ struct DepartureDue {
   Identity identity;
 };
 struct WatchDue {};
-struct ElsewhereDue {
+struct OtherSessionDue {
   std::string sessionId;
 };
 struct OfferDue {
@@ -117,7 +117,7 @@ struct DrainDue {};
 using Timer =
     std::variant<UnauthenticatedDue, ThrottleDue, CallDue, ProgressDue, LinesDue, QueueDue, SlotDue,
                  GateDue, TransformDue, HooksDue, SyncDue, LingerDue, ShutdownDue, DepartureDue,
-                 WatchDue, ElsewhereDue, OfferDue, CommitDue, AnswerDue, ToolsDue, CommandDue,
+                 WatchDue, OtherSessionDue, OfferDue, CommitDue, AnswerDue, ToolsDue, CommandDue,
                  RefusedDue, SessionRequestDue, GraceDue, DrainDue>;
 
 struct Config {
@@ -148,7 +148,7 @@ struct State {
 
   Config config;
   RandomIds ids;
-  KeptSums kept;  // outlives all that has a share in it
+  RetainedDataSums retainedData;  // outlives all that has a share in it
   PatternStore patterns;
   Sessions sessions;
   Providers providers;

@@ -22,14 +22,14 @@ using protocol::HookVerdict;
 
 namespace {
 
-std::string attributed(const std::string& provider, std::string_view text) {
+std::string attributeText(const std::string& provider, std::string_view text) {
   if (text.empty()) return {};
   return "From tap provider " + inQuotes(provider) + ": " + visibleToModel(text, text.npos);
 }
 
 enum class Whose : uint8_t { All, NotFeatures };
 
-std::string joined(const std::vector<AddedText>& contexts, Whose whose) {
+std::string joinTexts(const std::vector<AddedText>& contexts, Whose whose) {
   std::string text;
   for (const AddedText& context : contexts) {
     if (context.text.empty()) continue;
@@ -55,9 +55,9 @@ void sendContexts(const Turn& turn, Session& session, const CheckInFlight& check
   for (const AddedText& one : check.contexts) {
     if (!one.feature.empty() && !one.text.empty()) texts.push_back({one.feature, one.text});
   }
-  HookVerdict whole{check.checkId, std::nullopt, joined(check.contexts, Whose::All)};
+  HookVerdict whole{check.checkId, std::nullopt, joinTexts(check.contexts, Whose::All)};
   if (texts.empty()) return sendToSession(turn, session, std::move(whole));
-  HookVerdict without{check.checkId, std::nullopt, joined(check.contexts, Whose::NotFeatures)};
+  HookVerdict without{check.checkId, std::nullopt, joinTexts(check.contexts, Whose::NotFeatures)};
   answerRecorded(turn, session, {check.asker, std::move(whole), std::move(without)}, texts, "rule",
                  kVerdictCommitTime);
 }
@@ -106,7 +106,7 @@ std::vector<CheckInFlight> take(const Turn& turn, Which which) {
 }
 
 // The check is over; gates that have not answered yet need not any more.
-void settle(const Turn& turn, AskedBy asker, std::optional<Denial> deny) {
+void settle(const Turn& turn, AskerId asker, std::optional<Denial> deny) {
   HookChecks& checks = turn.state.checks;
   const auto at = checks.waiting.find(asker);
   if (at == checks.waiting.end()) return;
@@ -127,7 +127,8 @@ void recordAnswer(const Turn& turn, const Question& gate, const std::string* den
 }
 
 // One gate has been taken out, with what it says.
-void goOn(const Turn& turn, Question gate, std::optional<Denial> deny, std::string context) {
+void continueCheck(const Turn& turn, Question gate, std::optional<Denial> deny,
+                   std::string context) {
   turn.cancel(gate.deadline);
   if (isRecording(turn)) recordAnswer(turn, gate, deny ? &deny->reason : nullptr, context);
   if (deny) return settle(turn, gate.asker, std::move(deny));
@@ -141,7 +142,7 @@ void goOn(const Turn& turn, Question gate, std::optional<Denial> deny, std::stri
 void failOne(const Turn& turn, Question gate, const std::string& provider, std::string_view why) {
   std::optional<Denial> deny;
   if (!gate.failOpen) deny = Denial{denial(provider, why), provider};
-  goOn(turn, std::move(gate), std::move(deny), "");
+  continueCheck(turn, std::move(gate), std::move(deny), "");
 }
 
 // What the rules alone have decided.
@@ -151,15 +152,15 @@ void recordRules(const Turn& turn, const Session& session, const protocol::HookC
     const Denial& deny = *review.deny;
     return recordGate(turn, {session.id, deny.by, "", check.tool, "deny", deny.reason});
   }
-  for (const Matched& matched : review.matched) {
+  for (const MatchedRule& matched : review.matched) {
     if (matched.rule->action != HookAction::Context) continue;
     recordGate(turn, {session.id, matched.bound.provider->name, "", check.tool, "context",
                       matched.rule->text});
   }
 }
 
-void ask(const Turn& turn, const Session& session, const protocol::HookCheck& check,
-         const Matched& matched, AskedBy asker, size_t place) {
+void sendGateCheck(const Turn& turn, const Session& session, const protocol::HookCheck& check,
+                   const MatchedRule& matched, AskerId asker, size_t place) {
   const Provider& provider = *matched.bound.provider;
   Question gate;
   gate.callId = turn.state.ids.uuid().text();
@@ -192,22 +193,22 @@ bool isFull(const Turn& turn) {
 void decide(const Turn& turn, Session& session, CheckInFlight check,
             const protocol::HookCheck& message) {
   State& state = turn.state;
-  Review review = reviewOf(turn, session, message);
+  Review review = reviewUse(turn, session, message);
   if (isRecording(turn)) recordRules(turn, session, message, review);
   if (review.deny) return answer(turn, check, std::move(review.deny));
   if (!check.ofFeature && isFull(turn)) {
     return answer(turn, check,
                   Denial{"too many actions wait for the gates of tap's providers", ""});
   }
-  const AskedBy asker{++state.checks.last};
+  const AskerId asker{++state.checks.last};
   for (size_t i = 0; i < review.matched.size(); ++i) {
-    const Matched& matched = review.matched[i];
+    const MatchedRule& matched = review.matched[i];
     const Provider& provider = *matched.bound.provider;
-    check.contexts.push_back({attributed(provider.name, matched.rule->text),
+    check.contexts.push_back({attributeText(provider.name, matched.rule->text),
                               provider.trusted ? provider.name : std::string()});
     if (matched.rule->action != HookAction::Gate) continue;
     ++check.open;
-    ask(turn, session, message, matched, asker, i);
+    sendGateCheck(turn, session, message, matched, asker, i);
   }
   if (check.open == 0) return answer(turn, check, std::nullopt);
   state.checks.waiting.emplace(asker, std::move(check));
@@ -260,10 +261,10 @@ void answerGate(const Turn& turn, const Provider& provider, const protocol::Gate
                     provider.trusted && !result.reason.empty()};
       break;
     case protocol::GateDecision::Context:
-      context = attributed(provider.name, result.reason);
+      context = attributeText(provider.name, result.reason);
       break;
   }
-  goOn(turn, std::move(*gate), std::move(deny), std::move(context));
+  continueCheck(turn, std::move(*gate), std::move(deny), std::move(context));
 }
 
 void failGate(const Turn& turn, PeerId peer, std::string_view callId, std::string_view why) {

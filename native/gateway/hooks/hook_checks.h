@@ -37,7 +37,7 @@ struct CheckInFlight {
 };
 
 struct HookChecks {
-  std::unordered_map<AskedBy, CheckInFlight> waiting;
+  std::unordered_map<AskerId, CheckInFlight> waiting;
   Questions gates;
   uint64_t last = 0;
 

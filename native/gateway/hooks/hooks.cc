@@ -82,7 +82,7 @@ void addPairedText(SectionEdit& edit, const Provider& provider, const std::strin
 // Bindings come in registration order: texts are joined in it, and the last one replaces.
 void addEdits(std::map<std::string, SectionEdit>& edits, const Provider& provider,
               const Binding& binding) {
-  const bool trusted = partyOf(provider).isTrusted();
+  const bool trusted = toParty(provider).isTrusted();
   for (const auto& [section, transform] : binding.transforms) {
     SectionEdit& edit = edits[section];
     edit.section = section;
@@ -123,8 +123,8 @@ Hooks compose(const Turn& turn, const Session& session) {
     addGuards(guards, bound.binding->order, bound.provider->name, bound.binding->rules);
     addEdits(edits, *bound.provider, *bound.binding);
   }
-  hooks.wanted = hooks.wanted || !session.heldRules.empty();
-  for (const auto& [identity, held] : session.heldRules) {
+  hooks.wanted = hooks.wanted || !session.detachedRules.empty();
+  for (const auto& [identity, held] : session.detachedRules) {
     addNeeds(hooks.needs, identity.first, rulesInWords(held.rules));
     addGuards(guards, held.order, identity.first, held.rules);
   }
@@ -140,20 +140,20 @@ bool isEmpty(const Hooks& hooks) {
   return !hooks.wanted && hooks.sections.empty();
 }
 
-void tell(const Turn& turn, Session& session, Hooks hooks) {
-  hooks.revision = session.hooks.told.revision + 1;
-  if (!session.hooks.told.wanted) session.hooks.wantedFrom = hooks.revision;
-  session.hooks.told = std::move(hooks);
+void sendHooks(const Turn& turn, Session& session, Hooks hooks) {
+  hooks.revision = session.hooks.lastSent.revision + 1;
+  if (!session.hooks.lastSent.wanted) session.hooks.wantedFrom = hooks.revision;
+  session.hooks.lastSent = std::move(hooks);
   turn.cancel(session.hooksTimer);
-  if (session.peer) turn.effect(SendEvent{*session.peer, session.hooks.told});
+  if (session.peer) turn.effect(SendEvent{*session.peer, session.hooks.lastSent});
 }
 
-void sayDenied(const Turn& turn, Session& session) {
-  if (std::exchange(session.hooks.deniedTold, true)) return;
-  tellTimeline(turn, session, protocol::LogLevel::Warning,
-               "tap: a provider of this session has rules or context for the agent, which are not "
-               "in force: they need hooks, and those were not allowed. To be asked again, start "
-               "the session again (/clear) and answer \"Yes\"");
+void reportDenied(const Turn& turn, Session& session) {
+  if (std::exchange(session.hooks.denialReported, true)) return;
+  writeTimeline(turn, session, protocol::LogLevel::Warning,
+                "tap: a provider of this session has rules or context for the agent, which are not "
+                "in force: they need hooks, and those were not allowed. To be asked again, start "
+                "the session again (/clear) and answer \"Yes\"");
 }
 
 // Why the declaration is of no effect; empty if it is in force.
@@ -171,8 +171,8 @@ std::string obstacle(HookOutcome outcome) {
 }
 
 // Whether one of that name has a text in this section.
-bool isTextOf(const Turn& turn, const Session& session, const std::string& name,
-              const std::string& section) {
+bool hasTransform(const Turn& turn, const Session& session, const std::string& name,
+                  const std::string& section) {
   const std::vector<Provider*> instances = turn.state.providers.instances(session.id, name);
   return std::any_of(instances.begin(), instances.end(), [&](Provider* instance) {
     return instance->in(session.id)->transforms.contains(section);
@@ -189,10 +189,10 @@ bool isShown(const Session& session, const std::string& name, const std::string&
 // its party's.
 void announceTexts(const Turn& turn, Session& session, const Provider& provider,
                    const Binding& binding) {
-  if (partyOf(provider).isTrusted()) return;
+  if (toParty(provider).isTrusted()) return;
   std::erase_if(session.announcedTexts, [&](const auto& entry) {
     return entry.first.first == provider.name &&
-           !isTextOf(turn, session, provider.name, entry.first.second);
+           !hasTransform(turn, session, provider.name, entry.first.second);
   });
   std::string texts;
   size_t count = 0;
@@ -205,7 +205,8 @@ void announceTexts(const Turn& turn, Session& session, const Provider& provider,
   if (count == 0) return;
   const std::string line = "tap: " + inLine(provider.name) + " has added " +
                            (count == 1 ? "a text" : "texts") + " to the system message, " + texts;
-  if (!tellLine(turn, session, provider, protocol::LogLevel::Info, line, NoRoom::LeaveOut)) {
+  if (!writeProviderLine(turn, session, provider, protocol::LogLevel::Info, line,
+                         NoRoom::LeaveOut)) {
     return;
   }
   for (const auto& [section, transform] : binding.transforms) {
@@ -233,44 +234,44 @@ void answer(const Turn& turn, Session& session, const Provider& provider, Bindin
 }  // namespace
 
 bool anyHooks(const Session& session, const Binding& binding) {
-  return needsHooks(binding) || !binding.transforms.empty() || !isEmpty(session.hooks.told);
+  return needsHooks(binding) || !binding.transforms.empty() || !isEmpty(session.hooks.lastSent);
 }
 
 bool rulesInForce(const Session& session) {
   const SessionHooks& hooks = session.hooks;
-  return hooks.told.wanted && hooks.inForce >= hooks.wantedFrom &&
+  return hooks.lastSent.wanted && hooks.inForce >= hooks.wantedFrom &&
          hooks.state.hooks == HookOutcome::InForce;
 }
 
 void hooksChanged(const Turn& turn, Session& session) {
   Hooks hooks = compose(turn, session);
-  hooks.revision = session.hooks.told.revision;
+  hooks.revision = session.hooks.lastSent.revision;
   // Words for the user's consent: other words alone change nothing.
-  std::string needs = std::exchange(hooks.needs, session.hooks.told.needs);
-  const bool same = hooks == session.hooks.told;
+  std::string needs = std::exchange(hooks.needs, session.hooks.lastSent.needs);
+  const bool same = hooks == session.hooks.lastSent;
   hooks.needs = std::move(needs);
   if (same || (isEmpty(hooks) && hooks.revision == 0)) return;
-  tell(turn, session, std::move(hooks));
+  sendHooks(turn, session, std::move(hooks));
 }
 
 void introduceHooks(const Turn& turn, Session& session, bool isNew, bool joined) {
   session.hooks.inForce = 0;
-  session.hooks.deniedTold = false;
+  session.hooks.denialReported = false;
   Hooks hooks = compose(turn, session);
   if (!isEmpty(hooks) || (joined && !isNew)) {
-    tell(turn, session, std::move(hooks));
+    sendHooks(turn, session, std::move(hooks));
   } else if (joined) {
     // Another gateway has served it before: its providers are given time to come back.
     session.hooksTimer = turn.schedule(Limit::RemovalHoldMs, HooksDue{session.id});
   }
 }
 
-void tellHooks(const Turn& turn, Session& session) {
-  tell(turn, session, compose(turn, session));
+void resendHooks(const Turn& turn, Session& session) {
+  sendHooks(turn, session, compose(turn, session));
 }
 
 void hooksSettled(const Turn& turn, Session& session, const protocol::HooksState& state) {
-  if (state.revision > session.hooks.told.revision) return;
+  if (state.revision > session.hooks.lastSent.revision) return;
   if (state.revision < session.hooks.inForce) return;  // overtaken by a later one
   session.hooks.state = state;
   session.hooks.inForce = state.revision;
@@ -281,7 +282,7 @@ void hooksSettled(const Turn& turn, Session& session, const protocol::HooksState
     }
     std::erase_if(pending, [&](const PendingHooks& one) { return one.hooks <= state.revision; });
   }
-  if (state.hooks == HookOutcome::Denied) sayDenied(turn, session);
+  if (state.hooks == HookOutcome::Denied) reportDenied(turn, session);
 }
 
 void refusePendingHooks(const Turn& turn, const Provider& provider, Binding& binding,
@@ -297,7 +298,7 @@ void refusePendingHooks(const Turn& turn, const Provider& provider, Binding& bin
 
 std::optional<std::string> forbiddenHooks(const Provider& provider,
                                           const protocol::HooksChange& change) {
-  const bool external = !partyOf(provider).isTrusted();
+  const bool external = !toParty(provider).isTrusted();
   const auto adds = [](const auto& one) { return one.second.has_value(); };
   if (provider.trusted && std::any_of(change.transforms.begin(), change.transforms.end(), adds)) {
     return "no record would explain a text of a feature in the system message; use a context";
@@ -321,7 +322,7 @@ std::optional<std::string> forbiddenHooks(const Provider& provider,
 }
 
 bool hasNewTexts(const Session& session, const Provider& provider, const Binding& binding) {
-  if (partyOf(provider).isTrusted()) return false;
+  if (toParty(provider).isTrusted()) return false;
   return std::any_of(binding.transforms.begin(), binding.transforms.end(), [&](const auto& one) {
     return !isShown(session, provider.name, one.first, one.second.content);
   });
@@ -333,12 +334,12 @@ std::optional<protocol::Refusal> payForTexts(const Turn& turn, Session& session,
   const auto refused = [&](std::string why) {
     return protocol::Refusal{protocol::ErrorCode::RateLimited, std::move(why), std::string(type)};
   };
-  PushBudget& budget = session.budgets.of(accountOf(provider), turn.now.steady);
+  PushBudget& budget = session.budgets.of(accountName(provider), turn.now.steady);
   if (!budget.take(turn.limits(), turn.now.steady)) {
     return refused("at most " + std::to_string(turn.limits().get(Limit::PushesPerSecond)) +
                    " pushes and changes of sections a second; slow down");
   }
-  if (!hasNewTexts(session, provider, binding) || mayTellLine(turn, session, provider)) {
+  if (!hasNewTexts(session, provider, binding) || canWriteProviderLine(turn, session, provider)) {
     return std::nullopt;
   }
   return refused(noLineLeft(turn));
@@ -358,7 +359,7 @@ void applyHooks(Binding& binding, const protocol::HooksChange& change) {
 void answerWhenInForce(const Turn& turn, Session& session, Provider& provider, Binding& binding,
                        std::string_view type, const std::string& requestId) {
   hooksChanged(turn, session);
-  const PendingHooks pending{type, requestId, session.hooks.told.revision};
+  const PendingHooks pending{type, requestId, session.hooks.lastSent.revision};
   if (pending.hooks <= session.hooks.inForce) {
     return answer(turn, session, provider, binding, pending);
   }

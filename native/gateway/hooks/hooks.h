@@ -18,11 +18,11 @@ struct Binding;
 
 // Of one session.
 struct SessionHooks {
-  protocol::Hooks told;        // to the process that serves it, or was served last
-  int64_t inForce = 0;         // revision of what it has answered for
-  protocol::HooksState state;  // its last answer
-  int64_t wantedFrom = 0;      // since this revision hooks have been wanted
-  bool deniedTold = false;     // the timeline has said that the user's consent is missing
+  protocol::Hooks lastSent;     // to the process that serves it, or was served last
+  int64_t inForce = 0;          // revision of what it has answered for
+  protocol::HooksState state;   // its last answer
+  int64_t wantedFrom = 0;       // since this revision hooks have been wanted
+  bool denialReported = false;  // the timeline has said that the user's consent is missing
 };
 
 // Whether the binding, or any of its session, has declared something: else its end changes nothing.
@@ -34,7 +34,7 @@ void hooksChanged(const Turn& turn, Session& session);
 // A process of the session has registered. `joined`: it may have hooks from before.
 void introduceHooks(const Turn& turn, Session& session, bool isNew, bool joined);
 // Tells the session what its hooks are, whether that has changed or not.
-void tellHooks(const Turn& turn, Session& session);
+void resendHooks(const Turn& turn, Session& session);
 // The session says how far it has come.
 void hooksSettled(const Turn& turn, Session& session, const protocol::HooksState& state);
 

@@ -42,7 +42,7 @@ std::vector<Question> Questions::takeOfBinding(PeerId provider, std::string_view
   });
 }
 
-std::vector<Question> Questions::takeOfAsker(AskedBy asker) {
+std::vector<Question> Questions::takeOfAsker(AskerId asker) {
   return takeIf([&](const Question& question) { return question.asker == asker; });
 }
 

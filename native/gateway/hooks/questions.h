@@ -15,11 +15,11 @@
 
 namespace tap::gateway {
 
-enum class AskedBy : uint64_t {};  // the check or prompt that waits
+enum class AskerId : uint64_t {};  // the check or prompt that waits
 
 struct Question {
   std::string callId;
-  AskedBy asker{};
+  AskerId asker{};
   PeerId provider{};
   std::string sessionId;
   std::string subject;    // the gateId or the section
@@ -36,7 +36,7 @@ class Questions {
   // Takes it out, if it is open and this provider was asked.
   [[nodiscard]] std::optional<Question> take(std::string_view callId, PeerId provider);
   [[nodiscard]] std::vector<Question> takeOfBinding(PeerId provider, std::string_view sessionId);
-  [[nodiscard]] std::vector<Question> takeOfAsker(AskedBy asker);
+  [[nodiscard]] std::vector<Question> takeOfAsker(AskerId asker);
   [[nodiscard]] std::vector<Question> takeOfSession(std::string_view sessionId);
   [[nodiscard]] const std::unordered_map<std::string, Question>& all() const { return open_; }
   [[nodiscard]] bool empty() const { return open_.empty(); }

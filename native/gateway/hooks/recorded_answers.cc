@@ -16,9 +16,9 @@ namespace {
 using AnswersByNumber = std::unordered_map<uint64_t, RecordedAnswer>;
 
 // Each waits for a moment only: more are not to be expected.
-constexpr size_t kMostWaiting = 256;
+constexpr size_t kMaxWaiting = 256;
 
-std::set<std::string> featuresOf(const std::vector<FeatureText>& texts) {
+std::set<std::string> featureNames(const std::vector<FeatureText>& texts) {
   std::set<std::string> names;
   for (const FeatureText& one : texts) names.insert(one.feature);
   return names;
@@ -34,8 +34,8 @@ void leaveOut(const Turn& turn, Session& session, const RecordedAnswer& answer,
     said.stream = answer.stream;
     if (isRecording(turn)) recordInject(turn, session, said, "not recorded");
   }
-  tellTimeline(turn, session, protocol::LogLevel::Warning,
-               "tap: a text of " + names + " for the model is left out: " + std::string(why));
+  writeTimeline(turn, session, protocol::LogLevel::Warning,
+                "tap: a text of " + names + " for the model is left out: " + std::string(why));
 }
 
 // `failure`: empty where the texts are recorded.
@@ -60,9 +60,9 @@ void finish(const Turn& turn, AnswersByNumber::iterator at, std::string_view fai
 void answerRecorded(const Turn& turn, Session& session, Answers answers,
                     const std::vector<FeatureText>& texts, std::string_view stream, Millis most) {
   State& state = turn.state;
-  RecordedAnswer answer{session.id, featuresOf(texts), std::string(stream),
-                        {},         TimerId::None,     std::move(answers)};
-  if (state.answers.waiting.size() >= kMostWaiting) {
+  RecordedAnswer answer{session.id, featureNames(texts), std::string(stream),
+                        {},         TimerId::None,       std::move(answers)};
+  if (state.answers.waiting.size() >= kMaxWaiting) {
     return send(turn, session, std::move(answer), "too many wait for the record store");
   }
   const uint64_t id = ++state.answers.last;

@@ -58,8 +58,8 @@ void consider(const Turn& turn, Review& review, const BoundProvider& bound, cons
 
 // A rule of a provider whose connection was lost: the uses that it covers are denied, because the
 // provider cannot be asked.
-void considerHeld(Review& review, const std::string& provider, bool isFeature, const HookRule& rule,
-                  const protocol::ToolUse& use, PatternBudget& time) {
+void considerDetached(Review& review, const std::string& provider, bool isFeature,
+                      const HookRule& rule, const protocol::ToolUse& use, PatternBudget& time) {
   if (review.deny) return;
   const Match match = protocol::matches(rule, use, time);
   if (match == Match::No) return;
@@ -77,9 +77,9 @@ std::string denial(const std::string& provider, std::string_view reason) {
          (reason.empty() ? " does not allow this" : ": " + visible(reason, true, reason.npos));
 }
 
-Review reviewOf(const Turn& turn, const Session& session, const protocol::HookCheck& check) {
+Review reviewUse(const Turn& turn, const Session& session, const protocol::HookCheck& check) {
   State& state = turn.state;
-  const std::string owner(state.providers.ownerOf(session.id, check.tool));
+  const std::string owner(state.providers.toolOwner(session.id, check.tool));
   const protocol::ToolUse use(check.tool, owner, check.args.view(), session.cwd);
   Review review;
   PatternBudget time{kRulesTime};
@@ -88,9 +88,9 @@ Review reviewOf(const Turn& turn, const Session& session, const protocol::HookCh
       consider(turn, review, bound, rule, use, time);
     }
   }
-  for (const auto& [identity, held] : session.heldRules) {
+  for (const auto& [identity, held] : session.detachedRules) {
     for (const HookRule& rule : held.rules) {
-      considerHeld(review, identity.first, held.trusted, rule, use, time);
+      considerDetached(review, identity.first, held.trusted, rule, use, time);
     }
   }
   return review;

@@ -16,7 +16,7 @@ struct Turn;
 struct Session;
 
 // A rule that is about this use, and who declared it.
-struct Matched {
+struct MatchedRule {
   BoundProvider bound;
   const protocol::HookRule* rule;
 };
@@ -31,13 +31,13 @@ struct Denial {
 // The verdict of all rules on this use.
 struct Review {
   std::optional<Denial> deny;
-  std::vector<Matched> matched;  // contexts and gates, in registration order
+  std::vector<MatchedRule> matched;  // contexts and gates, in registration order
 };
 
 // What the model reads of a denial. `reason`: empty for none.
 [[nodiscard]] std::string denial(const std::string& provider, std::string_view reason);
 
-[[nodiscard]] Review reviewOf(const Turn& turn, const Session& session,
-                              const protocol::HookCheck& check);
+[[nodiscard]] Review reviewUse(const Turn& turn, const Session& session,
+                               const protocol::HookCheck& check);
 
 }  // namespace tap::gateway

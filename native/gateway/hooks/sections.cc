@@ -5,7 +5,7 @@
 #include "base/encoding.h"
 #include "gateway/core/turn.h"
 #include "gateway/hooks/fence.h"
-#include "gateway/registry/kept.h"
+#include "gateway/registry/retained_data.h"
 #include "gateway/registry/session_output.h"
 #include "protocol/provider/provider_codec.h"
 
@@ -54,7 +54,8 @@ void settle(const Turn& turn, BuildInFlight build) {
                 protocol::SectionText{std::move(build.buildId), std::move(content)});
 }
 
-void goOn(const Turn& turn, const Question& transform, std::optional<std::string> content) {
+void continueBuild(const Turn& turn, const Question& transform,
+                   std::optional<std::string> content) {
   Sections& sections = turn.state.sections;
   TimerId deadline = transform.deadline;
   turn.cancel(deadline);
@@ -67,8 +68,8 @@ void goOn(const Turn& turn, const Question& transform, std::optional<std::string
   settle(turn, std::move(build));
 }
 
-void ask(const Turn& turn, const Provider& provider, const Session& session,
-         const protocol::SectionBuild& build, AskedBy asker, size_t place) {
+void sendTransformRequest(const Turn& turn, const Provider& provider, const Session& session,
+                          const protocol::SectionBuild& build, AskerId asker, size_t place) {
   Question transform;
   transform.callId = turn.state.ids.uuid().text();
   transform.asker = asker;
@@ -92,7 +93,7 @@ void answerPrompt(const Turn& turn, Session& session, const protocol::PromptSubm
     if (!startup.empty()) {
       session.known[{name, bound.provider->instance}].startupGiven = true;
       addContext(texts, *bound.provider, std::exchange(startup, {}));
-      reckon(turn.state, *bound.provider);
+      updateRetained(turn.state, *bound.provider);
     }
     addContext(texts, *bound.provider, bound.binding->context);
   }
@@ -110,11 +111,11 @@ void answerPrompt(const Turn& turn, Session& session, const protocol::PromptSubm
 void startBuild(const Turn& turn, Session& session, const protocol::SectionBuild& message) {
   Sections& sections = turn.state.sections;
   BuildInFlight build{session.id, message.buildId, {}, 0};
-  const AskedBy asker{++sections.last};
+  const AskerId asker{++sections.last};
   const bool many = sections.waiting.size() >= turn.limits().count(Limit::CallsPerSession);
   for (const BoundProvider& bound : turn.state.providers.inOrder(session.id)) {
     if (many || !isCallback(*bound.binding, message.section)) continue;
-    ask(turn, *bound.provider, session, message, asker, build.open++);
+    sendTransformRequest(turn, *bound.provider, session, message, asker, build.open++);
   }
   build.contents.resize(build.open);
   if (build.open == 0) return settle(turn, std::move(build));
@@ -124,7 +125,7 @@ void startBuild(const Turn& turn, Session& session, const protocol::SectionBuild
 void answerTransform(const Turn& turn, const Provider& provider,
                      const protocol::TransformResult& result) {
   if (const auto transform = turn.state.sections.transforms.take(result.callId, provider.peer)) {
-    goOn(turn, *transform, result.content);
+    continueBuild(turn, *transform, result.content);
   }
 }
 
@@ -133,14 +134,14 @@ void failTransform(const Turn& turn, PeerId peer, std::string_view callId, std::
   if (!transform) return;
   turn.log(protocol::LogLevel::Warning,
            "no transform of section " + transform->subject + ": " + std::string(why));
-  goOn(turn, *transform, std::nullopt);
+  continueBuild(turn, *transform, std::nullopt);
 }
 
 void failTransformsOfBinding(const Turn& turn, const Provider& provider,
                              std::string_view sessionId) {
   for (const Question& one :
        turn.state.sections.transforms.takeOfBinding(provider.peer, sessionId)) {
-    goOn(turn, one, std::nullopt);
+    continueBuild(turn, one, std::nullopt);
   }
 }
 

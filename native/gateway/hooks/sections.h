@@ -27,7 +27,7 @@ struct BuildInFlight {
 };
 
 struct Sections {
-  std::unordered_map<AskedBy, BuildInFlight> waiting;
+  std::unordered_map<AskerId, BuildInFlight> waiting;
   Questions transforms;
   uint64_t last = 0;
 };

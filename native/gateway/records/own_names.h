@@ -16,7 +16,7 @@ struct SourceName {
 };
 
 // REQUIRES: nobody but tap's own features has a name that begins with kOwnNames (hello_checks.cc).
-inline SourceName sourceOf(std::string_view provider) {
+inline SourceName toSourceName(std::string_view provider) {
   if (!provider.starts_with(kOwnNames)) return {"", provider};
   return {kBuiltin, provider.substr(kOwnNames.size())};
 }

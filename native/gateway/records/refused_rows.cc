@@ -11,11 +11,11 @@ namespace {
 
 constexpr Millis kRowEach{1'000};
 // Names that count on their own; the others count together, as those without a name do.
-constexpr size_t kMostNames = 256;
+constexpr size_t kMaxNames = 256;
 
 RefusedRows::iterator find(RefusedRows& rows, const std::string& provider) {
   const auto at = rows.find(provider);
-  return at != rows.end() || rows.size() < kMostNames ? at : rows.find("");
+  return at != rows.end() || rows.size() < kMaxNames ? at : rows.find("");
 }
 
 void wait(const Turn& turn, const std::string& provider) {
@@ -34,7 +34,7 @@ void recordRefused(const Turn& turn, const Provider& provider, std::string_view 
     return;
   }
   recordProvider(turn, provider, session, {"refused", code, refusal.message});
-  const std::string& name = rows.size() < kMostNames ? provider.name : std::string();
+  const std::string& name = rows.size() < kMaxNames ? provider.name : std::string();
   rows.try_emplace(name);
   wait(turn, name);
 }

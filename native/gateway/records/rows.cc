@@ -1,6 +1,6 @@
 #include "gateway/records/rows.h"
 
-#include "gateway/records/draft.h"
+#include "gateway/records/record_builder.h"
 
 namespace tap::gateway {
 
@@ -12,7 +12,7 @@ using protocol::TraceContext;
 
 namespace {
 
-std::string_view nameOf(protocol::PushLevel level) {
+std::string_view levelWord(protocol::PushLevel level) {
   switch (level) {
     case protocol::PushLevel::Keep:
       return "keep";
@@ -31,7 +31,7 @@ std::string_view shownOutcome(const PushDecided& decided) {
 }
 
 // What all records of calls say. `id`: the caller's own; `toolCallId`: JSON text, or empty.
-void describeCall(Draft& draft, const FinishedCall& done, std::string_view id,
+void describeCall(RecordBuilder& draft, const FinishedCall& done, std::string_view id,
                   std::string_view toolCallId) {
   json::Writer& body = draft.body();
   body.field("tool", cutName(done.tool)).field("provider", cutName(done.provider));
@@ -40,7 +40,7 @@ void describeCall(Draft& draft, const FinishedCall& done, std::string_view id,
   body.field("by", done.byCommand ? "command" : "model");
 }
 
-SpanStatus describeOutcome(Draft& draft, const FinishedCall& done,
+SpanStatus describeOutcome(RecordBuilder& draft, const FinishedCall& done,
                            const protocol::CallResult* result, std::string_view ofFailed) {
   json::Writer& body = draft.body();
   if (result != nullptr && !result->failed) {
@@ -59,7 +59,7 @@ SpanStatus describeOutcome(Draft& draft, const FinishedCall& done,
 }
 
 // The row is of the session's trace, if there is such a session.
-void putInTrace(Draft& draft, const Turn& turn, std::string_view session) {
+void putInTrace(RecordBuilder& draft, const Turn& turn, std::string_view session) {
   const Session* found = session.empty() ? nullptr : turn.state.sessions.find(session);
   if (found != nullptr) draft.trace(found->trace);
 }
@@ -67,7 +67,7 @@ void putInTrace(Draft& draft, const Turn& turn, std::string_view session) {
 // The provider's work in a call, as a span of its own.
 void recordWork(const Turn& turn, const CallInFlight& call, const FinishedCall& done,
                 const CallDetails& details, SpanStatus status) {
-  Draft draft(turn, Collection::Span, done.sessionId, done.provider);
+  RecordBuilder draft(turn, Collection::Span, done.sessionId, done.provider);
   draft.body().field("tool", cutName(done.tool)).field("callId", cutName(call.sessionCallId));
   TraceContext own = call.trace;
   own.span = details.work;
@@ -82,8 +82,8 @@ void recordWork(const Turn& turn, const CallInFlight& call, const FinishedCall& 
 
 // --- Calls
 
-CallTrace traceOf(const Turn& turn, const Session* session, const protocol::GivenTrace& given,
-                  bool byCommand) {
+CallTrace startTrace(const Turn& turn, const Session* session, const protocol::TraceField& given,
+                     bool byCommand) {
   State& state = turn.state;
   if (given.malformed) [[unlikely]]
     ++state.recorder.malformedTraces;
@@ -123,7 +123,7 @@ void recordCall(const Turn& turn, const CallInFlight& call, const FinishedCall& 
                 const protocol::CallResult* result) {
   static const CallDetails kUnknown;  // of a call that is older than the records
   const CallDetails& details = call.details ? *call.details : kUnknown;
-  Draft draft(turn, Collection::ToolCall, done.sessionId, done.provider);
+  RecordBuilder draft(turn, Collection::ToolCall, done.sessionId, done.provider);
   describeCall(draft, done, call.sessionCallId, details.toolCallId);
   const Time now = turn.now.steady;
   const Millis queued = details.sent.value_or(now) - call.started;
@@ -146,12 +146,12 @@ void recordCall(const Turn& turn, const CallInFlight& call, const FinishedCall& 
 
 void recordCallHere(const Turn& turn, const Session* session, const protocol::Call& call,
                     const FinishedCall& done, const protocol::CallResult& result) {
-  Draft draft(turn, Collection::ToolCall, done.sessionId, done.provider);
+  RecordBuilder draft(turn, Collection::ToolCall, done.sessionId, done.provider);
   describeCall(draft, done, call.callId, call.toolCallId.view());
   const SpanStatus status = describeOutcome(draft, done, &result, "refused");
   draft.body().field("ms", 0).field("queueMs", 0);
   draft.payload(0, "arguments", call.args);
-  const CallTrace trace = traceOf(turn, session, call.trace, done.byCommand);
+  const CallTrace trace = startTrace(turn, session, call.trace, done.byCommand);
   if (turn.state.recorder.spans()) {
     draft.span(trace.own, trace.parent, Millis(0), "execute_tool ", call.tool).status = status;
   } else {
@@ -163,7 +163,7 @@ void recordCallHere(const Turn& turn, const Session* session, const protocol::Ca
 // --- Gates
 
 void recordGate(const Turn& turn, const GateDecided& decided) {
-  Draft draft(turn, Collection::Gate, decided.session, decided.provider);
+  RecordBuilder draft(turn, Collection::Gate, decided.session, decided.provider);
   draft.body().field("provider", cutName(decided.provider));
   if (!decided.gate.empty()) draft.body().field("gate", cutName(decided.gate));
   draft.body().field("by", decided.gate.empty() ? "rule" : "gate");
@@ -175,7 +175,7 @@ void recordGate(const Turn& turn, const GateDecided& decided) {
 
 // --- Pushes
 
-CallTrace traceOf(const Turn& turn, const Session& session, const protocol::Push& push) {
+CallTrace startTrace(const Turn& turn, const Session& session, const protocol::Push& push) {
   CallTrace trace;
   trace.own = push.trace.context.isSet() ? push.trace.context : session.trace;
   trace.parent = trace.own.span;
@@ -186,10 +186,10 @@ CallTrace traceOf(const Turn& turn, const Session& session, const protocol::Push
 void recordPush(const Turn& turn, const Session& session, const Provider& provider,
                 std::string_view stream, const protocol::Push& push, const CallTrace& trace,
                 const PushDecided& decided) {
-  Draft draft(turn, Collection::Push, session.id, provider.name);
+  RecordBuilder draft(turn, Collection::Push, session.id, provider.name);
   json::Writer& body = draft.body();
   body.field("provider", cutName(provider.name)).field("stream", cutName(stream));
-  body.field("level", nameOf(push.level)).field("outcome", shownOutcome(decided));
+  body.field("level", levelWord(push.level)).field("outcome", shownOutcome(decided));
   if (decided.outcome == "injected") body.field("delivery", "now");
   if (decided.outcome == "queued") body.field("delivery", "held");
   draft.field("code", decided.code);
@@ -209,7 +209,7 @@ void recordPush(const Turn& turn, const Session& session, const Provider& provid
 
 void recordInject(const Turn& turn, const Session& session, const PendingInject& inject,
                   std::string_view outcome) {
-  Draft draft(turn, Collection::Push, session.id, inject.provider);
+  RecordBuilder draft(turn, Collection::Push, session.id, inject.provider);
   draft.body().field("provider", cutName(inject.provider)).field("stream", cutName(inject.stream));
   draft.body().field("level", "inject").field("outcome", outcome);
   draft.body().field("delivery", "held");
@@ -218,7 +218,7 @@ void recordInject(const Turn& turn, const Session& session, const PendingInject&
 }
 
 RowPtr notifyRow(const Turn& turn, const Session& session, const PendingInject& inject) {
-  Draft draft(turn, Collection::Notify, session.id, inject.provider);
+  RecordBuilder draft(turn, Collection::Notify, session.id, inject.provider);
   draft.body().field("provider", cutName(inject.provider)).field("stream", cutName(inject.stream));
   draft.payload(0, "prompt", Slice::copy(inject.prompt));
   draft.trace(inject.trace.isSet() ? inject.trace : session.trace);
@@ -228,7 +228,7 @@ RowPtr notifyRow(const Turn& turn, const Session& session, const PendingInject& 
 void recordDispatch(const Turn& turn, const Session& session, const PendingInject& inject,
                     SpanStatus status) {
   if (!turn.state.recorder.spans() || !inject.trace.isSet()) return;
-  Draft draft(turn, Collection::Span, session.id, inject.provider);
+  RecordBuilder draft(turn, Collection::Span, session.id, inject.provider);
   draft.body().field("stream", cutName(inject.stream));
   TraceContext own = inject.trace;
   own.span = turn.state.ids.spanId();
@@ -248,7 +248,7 @@ void noteTurn(const Turn& turn, Session& session) {
 void recordTurn(const Turn& turn, Session& session) {
   const uint64_t span = std::exchange(session.turnSpan, 0);
   if (span == 0 || !turn.state.recorder.spans()) return;
-  Draft draft(turn, Collection::Span, session.id, "");
+  RecordBuilder draft(turn, Collection::Span, session.id, "");
   TraceContext own = session.trace;
   own.span = span;
   const Millis took = turn.now.steady - session.turnSince;
@@ -261,7 +261,7 @@ void recordTurn(const Turn& turn, Session& session) {
 void recordSync(const Turn& turn, const Session& session, std::string_view failure) {
   const SyncNotes& notes = session.syncNotes;
   const Millis took = turn.now.steady - notes.sent;
-  Draft draft(turn, Collection::Sync, session.id, "");
+  RecordBuilder draft(turn, Collection::Sync, session.id, "");
   json::Writer& body = draft.body();
   body.field("revision", notes.revision).field("mode", notes.reload ? "reload" : "live");
   body.field("ms", took.count()).field("added", notes.added).field("removed", notes.removed);
@@ -282,7 +282,7 @@ void recordSync(const Turn& turn, const Session& session, std::string_view failu
 
 void recordProvider(const Turn& turn, const Provider& provider, std::string_view session,
                     const ProviderEvent& event) {
-  Draft draft(turn, Collection::Provider, session, provider.name);
+  RecordBuilder draft(turn, Collection::Provider, session, provider.name);
   json::Writer& body = draft.body();
   body.field("provider", cutName(provider.name)).field("event", event.event);
   if (!provider.instance.empty()) body.field("instance", cutName(provider.instance));
@@ -294,7 +294,7 @@ void recordProvider(const Turn& turn, const Provider& provider, std::string_view
 }
 
 void recordRefusals(const Turn& turn, std::string_view provider, const RefusedCount& refused) {
-  Draft draft(turn, Collection::Provider, refused.session, provider);
+  RecordBuilder draft(turn, Collection::Provider, refused.session, provider);
   draft.body().field("provider", cutName(provider)).field("event", "refused");
   draft.body().field("count", refused.count);
   draft.field("code", refused.code);
@@ -305,7 +305,7 @@ void recordRefusals(const Turn& turn, std::string_view provider, const RefusedCo
 
 void recordSession(const Turn& turn, const Session& session, std::string_view event,
                    std::string_view reason) {
-  Draft draft(turn, Collection::Session, session.id, "");
+  RecordBuilder draft(turn, Collection::Session, session.id, "");
   json::Writer& body = draft.body();
   body.field("event", event).field("label", cutName(session.label));
   body.field("cwd", cutText(session.cwd)).field("cliPid", session.cliPid);
@@ -320,7 +320,7 @@ void recordSession(const Turn& turn, const Session& session, std::string_view ev
 }
 
 void recordDiagnostic(const Turn& turn, protocol::LogLevel level, std::string_view text) {
-  Draft draft(turn, Collection::Diagnostic, "", "");
+  RecordBuilder draft(turn, Collection::Diagnostic, "", "");
   draft.body().field("level", level == protocol::LogLevel::Error ? "error" : "warning");
   draft.field("text", text);
   draft.write();

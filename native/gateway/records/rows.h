@@ -23,8 +23,8 @@ struct CallTrace {
   uint64_t parent = 0;  // span
 };
 // `session`: null where the call is in none.
-[[nodiscard]] CallTrace traceOf(const Turn& turn, const Session* session,
-                                const protocol::GivenTrace& given, bool byCommand);
+[[nodiscard]] CallTrace startTrace(const Turn& turn, const Session* session,
+                                   const protocol::TraceField& given, bool byCommand);
 // A call that is to be given to a provider: what its record will need. Returns: the span that the
 // provider is told of.
 [[nodiscard]] uint64_t noteDispatch(const Turn& turn, CallInFlight& call, uint64_t parent,
@@ -60,8 +60,8 @@ struct PushDecided {
   int64_t rule = -1;           // of the filter; -1: none decided
 };
 // Its span is below the one that it names, else below the session's.
-[[nodiscard]] CallTrace traceOf(const Turn& turn, const Session& session,
-                                const protocol::Push& push);
+[[nodiscard]] CallTrace startTrace(const Turn& turn, const Session& session,
+                                   const protocol::Push& push);
 void recordPush(const Turn& turn, const Session& session, const Provider& provider,
                 std::string_view stream, const protocol::Push& push, const CallTrace& trace,
                 const PushDecided& decided);

@@ -19,7 +19,7 @@ namespace {
 
 constexpr size_t kNamedTools = 3;
 // Names that a session remembers to have been told of: they are in the hands of providers.
-constexpr size_t kToldElsewhere = 200;
+constexpr size_t kMaxBoundToOtherSession = 200;
 constexpr size_t kToolNameBytes = 40;
 // A /clear, and a provider that moves, are over by then.
 constexpr Millis kSettled{2'000};
@@ -65,10 +65,10 @@ bool serves(const Turn& turn, const Session& session, const std::string& name) {
   return !turn.state.providers.instances(session.id, name).empty();
 }
 
-void lookLater(const Turn& turn, Session& session, Millis after) {
-  if (session.ending || session.elsewhereTimer != TimerId::None) return;
-  session.elsewhereTimer =
-      turn.state.timers.schedule(turn.now.steady + after, ElsewhereDue{session.id});
+void scheduleOtherSessionCheck(const Turn& turn, Session& session, Millis after) {
+  if (session.ending || session.otherSessionTimer != TimerId::None) return;
+  session.otherSessionTimer =
+      turn.state.timers.schedule(turn.now.steady + after, OtherSessionDue{session.id});
 }
 
 std::vector<Provider*> byName(const Turn& turn) {
@@ -116,11 +116,11 @@ void announce(const Turn& turn, Session& session, Provider& provider) {
   const bool hooksAreNews =
       !hooks.empty() && !std::exchange(known->second, known->second || !hooks.empty());
   if (isNew) {
-    tellArrival(turn, session, provider.party, provider.name, LogLevel::Info,
-                "tap: " + inLine(provider.name) + " is here: " + everything);
+    writeArrival(turn, session, provider.party, provider.name, LogLevel::Info,
+                 "tap: " + inLine(provider.name) + " is here: " + everything);
   } else if (hooksAreNews) {
-    tellArrival(turn, session, provider.party, provider.name, LogLevel::Info,
-                "tap: " + inLine(provider.name) + " now has " + hooks);
+    writeArrival(turn, session, provider.party, provider.name, LogLevel::Info,
+                 "tap: " + inLine(provider.name) + " now has " + hooks);
   }
 }
 
@@ -128,19 +128,20 @@ void noticeMove(const Turn& turn, const Provider& provider) {
   const Binding* binding = movable(provider);
   if (binding == nullptr) return;
   for (auto& [id, session] : turn.state.sessions.all()) {
-    if (id != binding->sessionId) lookLater(turn, session, kSettled);
+    if (id != binding->sessionId) scheduleOtherSessionCheck(turn, session, kSettled);
   }
 }
 
 void noticeSession(const Turn& turn, Session& session, bool returning) {
   if (returning) session.newsFrom = turn.now.steady + turn.limits().time(Limit::ReconnectMs);
   // A run of `copilot -p` may be over before long.
-  if (returning || sharesItsCli(turn, session)) return lookLater(turn, session, kSettled);
-  tellElsewhere(turn, session);
+  if (returning || sharesItsCli(turn, session))
+    return scheduleOtherSessionCheck(turn, session, kSettled);
+  announceBoundToOtherSession(turn, session);
 }
 
-void tellElsewhere(const Turn& turn, Session& session) {
-  session.elsewhereTimer = TimerId::None;
+void announceBoundToOtherSession(const Turn& turn, Session& session) {
+  session.otherSessionTimer = TimerId::None;
   if (session.ending) return;
   for (Provider* provider : byName(turn)) {
     const Binding* binding = movable(*provider);
@@ -149,15 +150,16 @@ void tellElsewhere(const Turn& turn, Session& session) {
     const Session* other = turn.state.sessions.find(binding->sessionId);
     if (other == nullptr || other->ending) continue;
     if (!other->peer) {  // it is being reloaded, or about to end
-      lookLater(turn, session, kSettled);
+      scheduleOtherSessionCheck(turn, session, kSettled);
       continue;
     }
-    if (session.servedElsewhere.size() >= kToldElsewhere) session.servedElsewhere.clear();
-    if (!session.servedElsewhere.insert(provider->name).second) continue;
+    if (session.boundToOtherSession.size() >= kMaxBoundToOtherSession)
+      session.boundToOtherSession.clear();
+    if (!session.boundToOtherSession.insert(provider->name).second) continue;
     if (turn.now.steady < session.newsFrom) continue;
-    tellArrival(turn, session, provider->party, provider->name, LogLevel::Info,
-                "tap: " + inLine(provider->name) + " serves another session (" + other->label +
-                    "); /tap-use " + provider->name + " brings it here");
+    writeArrival(turn, session, provider->party, provider->name, LogLevel::Info,
+                 "tap: " + inLine(provider->name) + " serves another session (" + other->label +
+                     "); /tap-use " + provider->name + " brings it here");
   }
 }
 
@@ -199,10 +201,11 @@ protocol::Used useProvider(const Turn& turn, Session& session, const std::string
 void offerDue(const Turn& turn, Session& session, const std::string& name) {
   session.offers.erase(name);
   if (session.ending || serves(turn, session, name)) return;
-  tellTimeline(turn, session, LogLevel::Warning,
-               "tap: " + inLine(name) +
-                   " was asked to serve this session, and did not come: its program "
-                   "chooses its session itself. Stop it and start it again, or see its own output");
+  writeTimeline(
+      turn, session, LogLevel::Warning,
+      "tap: " + inLine(name) +
+          " was asked to serve this session, and did not come: its program "
+          "chooses its session itself. Stop it and start it again, or see its own output");
 }
 
 }  // namespace tap::gateway

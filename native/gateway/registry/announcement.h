@@ -22,7 +22,7 @@ void noticeMove(const Turn& turn, const Provider& provider);
 // served it before, so facts from that time are not announced.
 void noticeSession(const Turn& turn, Session& session, bool returning);
 // The moment has passed.
-void tellElsewhere(const Turn& turn, Session& session);
+void announceBoundToOtherSession(const Turn& turn, Session& session);
 
 // The user wants a provider in this session: those of that name that could come get a
 // session.offer. Whether they come is up to them; the timeline says so where they do not.

@@ -13,9 +13,9 @@
 #include "gateway/records/rows.h"
 #include "gateway/registry/announcement.h"
 #include "gateway/registry/hello_checks.h"
-#include "gateway/registry/kept.h"
 #include "gateway/registry/lines.h"
 #include "gateway/registry/party.h"
+#include "gateway/registry/retained_data.h"
 #include "gateway/registry/tool_names.h"
 #include "gateway/registry/unbinding.h"
 #include "gateway/streams/events.h"
@@ -90,14 +90,14 @@ struct Declaration {
 // A program of the user's keeps its budgets under another name, also where hello is refused; but
 // not where another program has that name, since their pushes would count together.
 void followName(const Turn& turn, const Provider& provider, const std::string& name) {
-  if (provider.name.empty() || !partyOf(provider).isTrusted()) return;
+  if (provider.name.empty() || !toParty(provider).isTrusted()) return;
   for (auto& [id, session] : turn.state.sessions.all()) {
     const std::vector<Provider*> namesakes = turn.state.providers.instances(id, name);
     if (std::any_of(namesakes.begin(), namesakes.end(),
                     [&](const Provider* one) { return one->peer != provider.peer; })) {
       continue;
     }
-    session.budgets.follow(accountOfName(provider.name), accountOfName(name), turn.now.steady);
+    session.budgets.follow(programAccount(provider.name), programAccount(name), turn.now.steady);
   }
 }
 
@@ -121,7 +121,7 @@ void applyHello(Provider& provider, const protocol::Hello& hello) {
   }
   provider.name = hello.name;
   provider.instance = hello.instance;
-  provider.party = accountOf(provider.credentials, provider.origin, hello.name);
+  provider.party = accountName(provider.credentials, provider.origin, hello.name);
   provider.metadata = hello.metadata;
   provider.all = hello.session == kAll;
   provider.subscribe = hello.subscribe;
@@ -132,10 +132,10 @@ void applyHello(Provider& provider, const protocol::Hello& hello) {
 
 // The size of the data that the session remembers of the provider, and forgets once it is bound
 // there.
-size_t rememberedOf(const Provider& provider, const Session& session) {
+size_t rememberedBytes(const Provider& provider, const Session& session) {
   const auto at = session.known.find({provider.name, provider.instance});
   if (at == session.known.end() || at->second.party != provider.party) return 0;
-  return at->second.kept.bytes();
+  return at->second.retainedShare.bytes();
 }
 
 // consumeReconnectToken also drops what its tokens could have restored in other sessions.
@@ -146,29 +146,29 @@ size_t freedByHello(const Turn& turn, const Provider& provider,
     return !its.empty() && (its == token || its == provider.reconnectToken);
   };
   size_t freed = 0;
-  for (const Session* session : sessions) freed += rememberedOf(provider, *session);
+  for (const Session* session : sessions) freed += rememberedBytes(provider, *session);
   for (auto& [id, session] : turn.state.sessions.all()) {
     if (std::find(sessions.begin(), sessions.end(), &session) != sessions.end()) continue;
     const auto at = session.known.find(identity);
     if (at == session.known.end() || at->second.party != provider.party) continue;
     const KnownProvider& known = at->second;
     if (!isUsedUp(known.reconnectToken)) continue;
-    if (known.saved) freed += weigh(*known.saved);
-    if (known.declared) freed += weigh(*known.declared);
+    if (known.saved) freed += estimateBytes(*known.saved);
+    if (known.declared) freed += estimateBytes(*known.declared);
   }
   return freed;
 }
 
 // For what it declares and what will be remembered of it.
-std::optional<Refusal> makeRoomFor(const Turn& turn, const Provider& provider,
-                                   const std::vector<Session*>& sessions,
-                                   const std::vector<Binding>& bindings, const std::string& token) {
-  Room room{provider.metadata.size(), freedByHello(turn, provider, sessions, token)};
-  if (provider.all) room.taken += weigh(provider.declared) * (bindings.size() + 1);
+std::optional<Refusal> evictFor(const Turn& turn, const Provider& provider,
+                                const std::vector<Session*>& sessions,
+                                const std::vector<Binding>& bindings, const std::string& token) {
+  SizeChange room{provider.metadata.size(), freedByHello(turn, provider, sessions, token)};
+  if (provider.all) room.taken += estimateBytes(provider.declared) * (bindings.size() + 1);
   for (const Binding& binding : bindings) {
-    room.taken += weigh(binding) + weighHeld(binding) + kKnownBytes;
+    room.taken += estimateBytes(binding) + estimateDetachedBytes(binding) + kKnownBytes;
   }
-  return makeRoom(turn, provider.party, room, "hello", "");
+  return evict(turn, provider.party, room, "hello", "");
 }
 
 // Why it cannot have these bindings in these sessions.
@@ -179,7 +179,7 @@ std::optional<Refusal> cannotBindAll(const Turn& turn, const Provider& provider,
   for (size_t i = 0; i < bindings.size(); ++i) {
     if (auto refusal = cannotBind(turn, *sessions[i], provider, bindings[i])) return refusal;
   }
-  return makeRoomFor(turn, provider, sessions, bindings, token);
+  return evictFor(turn, provider, sessions, bindings, token);
 }
 
 }  // namespace
@@ -240,7 +240,7 @@ std::optional<Refusal> bindProvider(const Turn& turn, Provider& provider, protoc
     turn.state.providers.bind(provider, std::move(bindings[i]));
     announceBinding(turn, provider, *chosen.value()[i]);
   }
-  reckon(turn.state, provider);
+  updateRetained(turn.state, provider);
   if (provider.providerId.empty()) provider.providerId = "p-" + turn.state.ids.shortId();
   const std::string folder = preparePersistDir(turn, provider);
   turn.send(provider.peer, protocol::encodeHelloAck(
@@ -274,13 +274,13 @@ std::optional<Refusal> sessionReady(const Turn& turn, Provider& provider,
     return Refusal{ErrorCode::ToolConflict, *reason, type};
   }
   // The session will remember what it has declared for all of them, too.
-  const Room room{2 * weigh(binding) + weighHeld(binding) + kKnownBytes,
-                  rememberedOf(provider, *session)};
-  if (auto refusal = makeRoom(turn, provider.party, room, type, "")) return refusal;
+  const SizeChange room{2 * estimateBytes(binding) + estimateDetachedBytes(binding) + kKnownBytes,
+                        rememberedBytes(provider, *session)};
+  if (auto refusal = evict(turn, provider.party, room, type, "")) return refusal;
   binding.sessionId = sessionId;
   turn.state.providers.bind(provider, std::move(binding));
   announceBinding(turn, provider, *session);
-  reckon(turn.state, provider);
+  updateRetained(turn.state, provider);
   copyFiltersToSession(turn, provider, *session);
   finishBinding(turn, provider, *session);
   return std::nullopt;

@@ -9,8 +9,8 @@
 #include "gateway/hooks/hooks.h"
 #include "gateway/records/own_names.h"
 #include "gateway/registry/identity.h"
-#include "gateway/registry/kept.h"
 #include "gateway/registry/party.h"
+#include "gateway/registry/retained_data.h"
 #include "gateway/registry/tool_names.h"
 
 namespace tap::gateway {
@@ -76,7 +76,7 @@ std::optional<Refusal> unauthorized(const Provider& provider, const protocol::He
   if (auto reason = forbiddenHooks(provider, hello.hooks)) {
     return refused(ErrorCode::Unauthorized, std::move(*reason));
   }
-  if (partyOf(provider).isTrusted()) return std::nullopt;
+  if (toParty(provider).isTrusted()) return std::nullopt;
   if (hello.context || !hello.startupContext.empty()) {
     return refused(ErrorCode::Unauthorized, "an external provider cannot set context");
   }
@@ -95,7 +95,7 @@ std::optional<Refusal> identityTaken(const Turn& turn, const Session& session,
                                                      " belongs to another program in session " +
                                                      inQuotes(session.id) + "; choose another");
   }
-  if (const std::string other = lookAlike(turn, session, provider, name); !other.empty()) {
+  if (const std::string other = findLookAlike(turn, session, provider, name); !other.empty()) {
     return refused(ErrorCode::DuplicateInstance, "the name " + inQuotes(name) + " looks like " +
                                                      inQuotes(other) +
                                                      ", another provider's in session " +

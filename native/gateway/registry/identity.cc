@@ -10,9 +10,9 @@
 #include "base/names.h"
 #include "gateway/hooks/hooks.h"
 #include "gateway/registry/announcement.h"
-#include "gateway/registry/kept.h"
 #include "gateway/registry/lines.h"
 #include "gateway/registry/party.h"
+#include "gateway/registry/retained_data.h"
 #include "gateway/streams/injects.h"
 
 namespace tap::gateway {
@@ -21,7 +21,7 @@ using protocol::LogLevel;
 
 namespace {
 
-Identity identityOf(const Provider& provider) {
+Identity toIdentity(const Provider& provider) {
   return {provider.name, provider.instance};
 }
 
@@ -38,19 +38,19 @@ bool isTaken(const Turn& turn, const std::string& providerId) {
 }
 
 // An agent that kills a provider must not remove its rules that way.
-void holdRules(const Turn& turn, Session& session, const Provider& provider, Departure departure,
-               const Binding& lost) {
+void detachRules(const Turn& turn, Session& session, const Provider& provider, Departure departure,
+                 const Binding& lost) {
   if (departure == Departure::Moved) return;
-  HeldRules held{lost.order, {}, provider.trusted};
+  DetachedRules held{lost.order, {}, provider.trusted};
   std::copy_if(lost.rules.begin(), lost.rules.end(), std::back_inserter(held.rules),
                protocol::isGuard);
   if (held.rules.empty()) return;
-  session.heldRules[identityOf(provider)] = std::move(held);
+  session.detachedRules[toIdentity(provider)] = std::move(held);
   if (departure != Departure::Lost || !rulesInForce(session)) return;
-  tellArrival(turn, session, provider.party, provider.name, LogLevel::Warning,
-              "tap: the connection of " + inLine(provider.name) +
-                  " was lost; its rules stay in force for " +
-                  inSeconds(turn.limits().time(Limit::ReconnectMs)));
+  writeArrival(turn, session, provider.party, provider.name, LogLevel::Warning,
+               "tap: the connection of " + inLine(provider.name) +
+                   " was lost; its rules stay in force for " +
+                   inSeconds(turn.limits().time(Limit::ReconnectMs)));
 }
 
 // The name is gone from the session when its last instance is, and is not expected back.
@@ -60,7 +60,7 @@ void forget(const Turn& turn, Session& session, const Identity& identity) {
   turn.cancel(at->second.departure);
   const std::string party = at->second.party;
   session.known.erase(at);
-  session.heldRules.erase(identity);
+  session.detachedRules.erase(identity);
   const std::string& name = identity.first;
   if (isKnown(session, name)) return;
   session.streams.erase(name);
@@ -68,8 +68,8 @@ void forget(const Turn& turn, Session& session, const Identity& identity) {
                 [&](const auto& entry) { return entry.first.first == name; });
   // If the timeline has said that the provider serves another session now, it need not say that it
   // left.
-  if (session.announced.erase(name) > 0 && !session.servedElsewhere.contains(name)) {
-    tellArrival(turn, session, party, name, LogLevel::Info, "tap: " + inLine(name) + " left");
+  if (session.announced.erase(name) > 0 && !session.boundToOtherSession.contains(name)) {
+    writeArrival(turn, session, party, name, LogLevel::Info, "tap: " + inLine(name) + " left");
   }
 }
 
@@ -90,9 +90,9 @@ void forgetTheOldest(const Turn& turn, Session& session, const std::string& part
 
 bool isNameOfAnother(const Turn& turn, const Session& session, const Provider& provider,
                      const std::string& name) {
-  const Party party = partyOf(provider);
+  const Party party = toParty(provider);
   for (const Provider* other : turn.state.providers.instances(session.id, name)) {
-    if (!party.isSame(partyOf(*other))) return true;
+    if (!party.isSame(toParty(*other))) return true;
   }
   if (party.isTrusted()) return false;
   return std::any_of(session.known.begin(), session.known.end(), [&](const auto& entry) {
@@ -101,8 +101,8 @@ bool isNameOfAnother(const Turn& turn, const Session& session, const Provider& p
   });
 }
 
-std::string lookAlike(const Turn& turn, const Session& session, const Provider& provider,
-                      const std::string& name) {
+std::string findLookAlike(const Turn& turn, const Session& session, const Provider& provider,
+                          const std::string& name) {
   Providers& providers = turn.state.providers;
   if (!providers.instances(session.id, name).empty()) return {};  // it has been compared
   const std::string look = skeleton(name);
@@ -133,7 +133,7 @@ std::string lookAlike(const Turn& turn, const Session& session, const Provider& 
 }
 
 void forgetOthers(const Turn& turn, Session& session, const Provider& provider) {
-  const Party party = partyOf(provider);
+  const Party party = toParty(provider);
   std::vector<Identity> others;
   for (const auto& [identity, known] : session.known) {
     const Party departed{known.credentials, known.origin};
@@ -145,7 +145,7 @@ void forgetOthers(const Turn& turn, Session& session, const Provider& provider) 
 }
 
 void onBound(const Turn& turn, Session& session, Provider& provider) {
-  KnownProvider& known = session.known[identityOf(provider)];
+  KnownProvider& known = session.known[toIdentity(provider)];
   turn.cancel(known.departure);
   if (provider.providerId.empty() && !isTaken(turn, known.providerId)) {
     provider.providerId = known.providerId;
@@ -158,22 +158,22 @@ void onBound(const Turn& turn, Session& session, Provider& provider) {
   known.origin = provider.origin;
   known.saved.reset();
   known.declared.reset();
-  session.heldRules.erase(identityOf(provider));
-  reckon(turn.state, session, identityOf(provider));
+  session.detachedRules.erase(toIdentity(provider));
+  updateRetained(turn.state, session, toIdentity(provider));
   if (Binding* binding = provider.in(session.id)) {
     binding->revision = std::max(binding->revision, known.revision);
     if (known.startupGiven) binding->startupContext.clear();
   }
-  session.servedElsewhere.erase(provider.name);
+  session.boundToOtherSession.erase(provider.name);
   if (provider.isOwn()) session.announced.erase(provider.name);
   announce(turn, session, provider);
 }
 
 void onUnbound(const Turn& turn, Session& session, const Provider& provider, Departure departure,
                std::optional<Binding> saved) {
-  const Identity identity = identityOf(provider);
+  const Identity identity = toIdentity(provider);
   if (departure == Departure::Goodbye) return forget(turn, session, identity);
-  if (saved) holdRules(turn, session, provider, departure, *saved);
+  if (saved) detachRules(turn, session, provider, departure, *saved);
   KnownProvider& known = session.known[identity];
   turn.cancel(known.departure);
   known.departure = turn.schedule(Limit::ReconnectMs, DepartureDue{session.id, identity});
@@ -181,7 +181,7 @@ void onUnbound(const Turn& turn, Session& session, const Provider& provider, Dep
   known.saved = saved ? std::make_unique<Binding>(std::move(*saved)) : nullptr;
   if (provider.all) known.declared = std::make_unique<Binding>(provider.declared);
   known.departedAt = turn.now.steady;
-  reckon(turn.state, session, identity);
+  updateRetained(turn.state, session, identity);
   forgetTheOldest(turn, session, known.party);
 }
 
@@ -191,12 +191,12 @@ void forgetDeparted(const Turn& turn, Session& session, const Identity& identity
   at->second.departure = TimerId::None;
   const std::string name = identity.first;  // the argument may go with what is forgotten
   const std::string party = at->second.party;
-  const bool held = session.heldRules.contains(identity);
+  const bool held = session.detachedRules.contains(identity);
   forget(turn, session, identity);
   if (!held) return;
   if (rulesInForce(session)) {
-    tellArrival(turn, session, party, name, LogLevel::Warning,
-                "tap: " + inLine(name) + " has not come back; its rules are no longer in force");
+    writeArrival(turn, session, party, name, LogLevel::Warning,
+                 "tap: " + inLine(name) + " has not come back; its rules are no longer in force");
   }
   hooksChanged(turn, session);
 }
@@ -222,8 +222,9 @@ void expectReturn(const Turn& turn, Session& session, const std::string& name) {
   known.departure = turn.schedule(Limit::ReconnectMs, DepartureDue{session.id, {name, ""}});
 }
 
-std::optional<Departed> findDeparted(const Turn& turn, const Provider& provider,
-                                     const Identity& identity, const std::string& reconnectToken) {
+std::optional<DepartedProvider> findDeparted(const Turn& turn, const Provider& provider,
+                                             const Identity& identity,
+                                             const std::string& reconnectToken) {
   if (reconnectToken.empty()) return std::nullopt;
   for (auto& [id, session] : turn.state.sessions.all()) {
     const auto at = session.known.find(identity);
@@ -233,7 +234,7 @@ std::optional<Departed> findDeparted(const Turn& turn, const Provider& provider,
       continue;
     }
     if (known.credentials != provider.credentials || known.origin != provider.origin) continue;
-    return Departed{&session, &known};
+    return DepartedProvider{&session, &known};
   }
   return std::nullopt;
 }
@@ -247,7 +248,7 @@ void consumeReconnectToken(const Turn& turn, const Identity& identity,
     at->second.reconnectToken.clear();
     at->second.saved.reset();
     at->second.declared.reset();
-    reckon(turn.state, session, identity);
+    updateRetained(turn.state, session, identity);
   }
 }
 

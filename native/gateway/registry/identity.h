@@ -40,20 +40,21 @@ void expectReturn(const Turn& turn, Session& session, const std::string& name);
 // Another name of that session that this one could be taken for: of a provider that is connected,
 // may come back, or is paired. Empty: there is none. What a provider has left there itself does not
 // count, nor what a paired one has left, for a program of the user's.
-[[nodiscard]] std::string lookAlike(const Turn& turn, const Session& session,
-                                    const Provider& provider, const std::string& name);
+[[nodiscard]] std::string findLookAlike(const Turn& turn, const Session& session,
+                                        const Provider& provider, const std::string& name);
 // What is left of such a program, where the connection has the better right to the name.
 void forgetOthers(const Turn& turn, Session& session, const Provider& provider);
 
 // A departed identity that this token belongs to, in whatever session, if the connection may have
 // it.
-struct Departed {
+struct DepartedProvider {
   Session* session;
   KnownProvider* known;
 };
-[[nodiscard]] std::optional<Departed> findDeparted(const Turn& turn, const Provider& provider,
-                                                   const Identity& identity,
-                                                   const std::string& reconnectToken);
+[[nodiscard]] std::optional<DepartedProvider> findDeparted(const Turn& turn,
+                                                           const Provider& provider,
+                                                           const Identity& identity,
+                                                           const std::string& reconnectToken);
 // A token is good for one hello: from now on it restores nothing, in any session.
 void consumeReconnectToken(const Turn& turn, const Identity& identity,
                            const std::string& reconnectToken);

@@ -20,7 +20,7 @@ constexpr size_t kProgramsAtOnce = 5;
 constexpr std::string_view kWhosePrograms = "programs that came and went";
 
 // Budgets that say nothing any more are forgotten when another is opened.
-LineBudget& budgetOf(const Turn& turn, Session& session, std::string_view party) {
+LineBudget& obtainLineBudget(const Turn& turn, Session& session, std::string_view party) {
   const auto at = session.lines.find(party);
   if (at != session.lines.end()) return at->second;
   std::erase_if(session.lines, [&](const auto& one) { return one.second.isIdle(turn.now.steady); });
@@ -54,17 +54,17 @@ bool LineBudget::isIdle(Time now) const {
   return leftOut == 0 && (recent_.empty() || now - recent_.back() >= kWindow);
 }
 
-bool mayTellLine(const Turn& turn, Session& session, const Provider& provider) {
-  return budgetOf(turn, session, provider.party)
+bool canWriteProviderLine(const Turn& turn, Session& session, const Provider& provider) {
+  return obtainLineBudget(turn, session, provider.party)
       .has(turn.limits().count(Limit::LinesPerSecond), turn.now.steady);
 }
 
-bool tellLine(const Turn& turn, Session& session, const Provider& provider,
-              protocol::LogLevel level, std::string_view text, NoRoom otherwise) {
-  LineBudget& budget = budgetOf(turn, session, provider.party);
+bool writeProviderLine(const Turn& turn, Session& session, const Provider& provider,
+                       protocol::LogLevel level, std::string_view text, NoRoom otherwise) {
+  LineBudget& budget = obtainLineBudget(turn, session, provider.party);
   const size_t most = turn.limits().count(Limit::LinesPerSecond);
   if (budget.take(most, turn.now.steady)) {
-    tellTimeline(turn, session, level, text);
+    writeTimeline(turn, session, level, text);
     return true;
   }
   if (otherwise == NoRoom::LeaveOut) {
@@ -78,29 +78,29 @@ std::string noLineLeft(const Turn& turn) {
          " lines a second in the timeline, those of tool.progress included; slow down";
 }
 
-void tellArrival(const Turn& turn, Session& session, std::string_view party, std::string_view name,
-                 protocol::LogLevel level, std::string_view text) {
+void writeArrival(const Turn& turn, Session& session, std::string_view party, std::string_view name,
+                  protocol::LogLevel level, std::string_view text) {
   const bool program = isProgram(party) || party.empty();
   const std::string_view key = program ? kPrograms : party;
   const size_t most = turn.limits().count(Limit::LinesPerSecond) * (program ? kProgramsAtOnce : 1);
-  LineBudget& budget = budgetOf(turn, session, key);
+  LineBudget& budget = obtainLineBudget(turn, session, key);
   if (budget.take(most, turn.now.steady)) {
-    return tellTimeline(turn, session, level, text);
+    return writeTimeline(turn, session, level, text);
   }
   leaveOut(turn, session, key, program ? std::string(kWhosePrograms) : inLine(name), most, budget);
 }
 
-void tellLeftOut(const Turn& turn, Session& session, const std::string& party) {
+void reportLeftOut(const Turn& turn, Session& session, const std::string& party) {
   const auto at = session.lines.find(party);
   if (at == session.lines.end()) return;
   LineBudget& budget = at->second;
   budget.notice = TimerId::None;
   if (budget.leftOut == 0) return;
   const size_t lines = std::exchange(budget.leftOut, 0);
-  tellTimeline(turn, session, protocol::LogLevel::Warning,
-               "tap: " + std::to_string(lines) + (lines == 1 ? " line" : " lines") + " of " +
-                   budget.whose + " left out: more than " + std::to_string(budget.most) +
-                   " a second");
+  writeTimeline(turn, session, protocol::LogLevel::Warning,
+                "tap: " + std::to_string(lines) + (lines == 1 ? " line" : " lines") + " of " +
+                    budget.whose + " left out: more than " + std::to_string(budget.most) +
+                    " a second");
 }
 
 void showProgress(const Turn& turn, Session& session, CallInFlight& call) {
@@ -108,7 +108,7 @@ void showProgress(const Turn& turn, Session& session, CallInFlight& call) {
   if (provider == nullptr) return;
   const Millis pause = std::max(turn.limits().time(Limit::ProgressMs), Millis(1));
   if (turn.now.steady >= call.nextProgress) {
-    const bool shown = tellLine(
+    const bool shown = writeProviderLine(
         turn, session, *provider, protocol::LogLevel::Info,
         "tap: " + inLine(provider->name) + " " + call.tool + ": " + call.progress, NoRoom::Wait);
     if (shown) call.progress.clear();
@@ -130,9 +130,9 @@ void endProgress(const Turn& turn, CallInFlight& call) {
   const Provider* provider = turn.state.providers.find(call.provider);
   const std::string text = std::exchange(call.progress, {});
   if (session == nullptr || provider == nullptr) return;
-  (void)tellLine(turn, *session, *provider, protocol::LogLevel::Info,
-                 "tap: " + inLine(provider->name) + " " + call.tool + ": " + text,
-                 NoRoom::LeaveOut);
+  (void)writeProviderLine(turn, *session, *provider, protocol::LogLevel::Info,
+                          "tap: " + inLine(provider->name) + " " + call.tool + ": " + text,
+                          NoRoom::LeaveOut);
 }
 
 }  // namespace tap::gateway

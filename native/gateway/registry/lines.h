@@ -39,18 +39,19 @@ class LineBudget {
 // A line of the provider's; false if there is no room for it. It is then left out, or the caller
 // comes again with it.
 enum class NoRoom : uint8_t { LeaveOut, Wait };
-bool tellLine(const Turn& turn, Session& session, const Provider& provider,
-              protocol::LogLevel level, std::string_view text, NoRoom otherwise);
+bool writeProviderLine(const Turn& turn, Session& session, const Provider& provider,
+                       protocol::LogLevel level, std::string_view text, NoRoom otherwise);
 // Whether there is room for one.
-[[nodiscard]] bool mayTellLine(const Turn& turn, Session& session, const Provider& provider);
+[[nodiscard]] bool canWriteProviderLine(const Turn& turn, Session& session,
+                                        const Provider& provider);
 // Why a message is refused that would have needed one.
 [[nodiscard]] std::string noLineLeft(const Turn& turn);
 // Of a provider that comes or goes. Programs of the user's share the room for these: their names
 // are theirs to choose. `party`: gateway/registry/party.h; `name`: the provider's.
-void tellArrival(const Turn& turn, Session& session, std::string_view party, std::string_view name,
-                 protocol::LogLevel level, std::string_view text);
+void writeArrival(const Turn& turn, Session& session, std::string_view party, std::string_view name,
+                  protocol::LogLevel level, std::string_view text);
 // It is time to say how many lines were left out.
-void tellLeftOut(const Turn& turn, Session& session, const std::string& party);
+void reportLeftOut(const Turn& turn, Session& session, const std::string& party);
 
 // The newest progress of a call: it is shown at once, or when the last one is old enough.
 void showProgress(const Turn& turn, Session& session, CallInFlight& call);

@@ -15,20 +15,20 @@ using protocol::Refusal;
 
 namespace {
 
-const std::shared_ptr<const Pattern>& patternOf(const FilterRule& rule) {
+const std::shared_ptr<const Pattern>& rulePattern(const FilterRule& rule) {
   return rule.match;
 }
-const std::shared_ptr<const Pattern>& patternOf(const HookRule& rule) {
+const std::shared_ptr<const Pattern>& rulePattern(const HookRule& rule) {
   return rule.args;
 }
 
 // How often each pattern is used in rules that a message replaces.
-class Replaced {
+class ReplacedPatterns {
  public:
   template <class Rule>
   void add(const std::vector<Rule>& rules) {
     for (const Rule& rule : rules) {
-      if (const auto& pattern = patternOf(rule)) {
+      if (const auto& pattern = rulePattern(rule)) {
         Uses& uses = uses_[pattern.get()];
         ++uses.here;
         uses.inAll = pattern.use_count();
@@ -54,7 +54,7 @@ class Replaced {
   std::map<const Pattern*, Uses> uses_;
 };
 
-void addFilters(Replaced& replaced, const Turn& turn, const Provider& provider,
+void addFilters(ReplacedPatterns& replaced, const Turn& turn, const Provider& provider,
                 const protocol::FilterSet& set) {
   if (!set.sessionId) {
     const auto at = provider.filters.find(set.stream);
@@ -69,7 +69,8 @@ void addFilters(Replaced& replaced, const Turn& turn, const Provider& provider,
   }
 }
 
-void addRules(Replaced& replaced, const Provider& provider, const protocol::HooksUpdate& update) {
+void addRules(ReplacedPatterns& replaced, const Provider& provider,
+              const protocol::HooksUpdate& update) {
   if (!update.change.rules) return;
   if (!update.sessionId) replaced.add(provider.declared.rules);
   for (const auto& [sessionId, binding] : provider.bindings) {
@@ -89,7 +90,7 @@ bool bindsTo(const Turn& turn, const Provider& provider, const protocol::Hello& 
 
 // What hello replaces: the rules of its provider and of a connection that it takes over, and what
 // sessions remember of them. Of what they remember some may stay; that is not counted.
-void addHello(Replaced& replaced, const Turn& turn, const Provider& provider,
+void addHello(ReplacedPatterns& replaced, const Turn& turn, const Provider& provider,
               const protocol::Hello& hello, std::string_view party) {
   const bool same =
       provider.party == party && provider.name == hello.name && provider.instance == hello.instance;
@@ -116,8 +117,8 @@ void addHello(Replaced& replaced, const Turn& turn, const Provider& provider,
       if (known.declared) replaced.add(known.declared->rules);
     }
     if (!bound) continue;
-    const auto held = session.heldRules.find(identity);
-    if (held != session.heldRules.end()) replaced.add(held->second.rules);
+    const auto held = session.detachedRules.find(identity);
+    if (held != session.detachedRules.end()) replaced.add(held->second.rules);
     const Binding* its = holder == nullptr ? nullptr : holder->in(id);
     if (its != nullptr) replaced.add(its->rules);
   }
@@ -128,8 +129,8 @@ void addHello(Replaced& replaced, const Turn& turn, const Provider& provider,
 Result<std::shared_ptr<const Pattern>, std::string> MessagePatterns::obtain(std::string_view text) {
   if (!party_) {
     const bool named = provider_.name.empty() || decoder_.type() == ProviderMessageType::Hello;
-    party_ = accountOf(provider_.credentials, provider_.origin,
-                       named ? decoder_.name() : provider_.name);
+    party_ = accountName(provider_.credentials, provider_.origin,
+                         named ? decoder_.name() : provider_.name);
   }
   PatternStore& store = turn_.state.patterns;
   const uint64_t before = store.charged();
@@ -148,7 +149,7 @@ Refusal MessagePatterns::explain(Refusal refusal) const {
 std::optional<Refusal> MessagePatterns::overdrawn(const protocol::ProviderMessage& message,
                                                   ProviderMessageType type) const {
   if (!party_) return std::nullopt;
-  Replaced replaced;
+  ReplacedPatterns replaced;
   std::string requestId;
   if (const auto* set = std::get_if<protocol::FilterSet>(&message)) {
     addFilters(replaced, turn_, provider_, *set);

@@ -108,13 +108,13 @@ void showPairings(const Turn& turn, Session& session) {
   const std::vector<WaitingPairing> waiting = authenticator.waiting(session.id);
   for (const WaitingPairing& one : waiting) showCode(turn, session, one);
   if (waiting.empty()) {
-    tellTimeline(turn, session, LogLevel::Info,
-                 "tap: nobody asks to be paired. A provider without a token, such as a web page, "
-                 "asks for it when it connects; its code is then shown here.");
+    writeTimeline(turn, session, LogLevel::Info,
+                  "tap: nobody asks to be paired. A provider without a token, such as a web page, "
+                  "asks for it when it connects; its code is then shown here.");
   }
   for (const PairedProvider& one : authenticator.paired()) {
     if (one.sessionId != session.id) continue;
-    tellTimeline(turn, session, LogLevel::Info, "tap: paired with this session: " + describe(one));
+    writeTimeline(turn, session, LogLevel::Info, "tap: paired with this session: " + describe(one));
   }
 }
 

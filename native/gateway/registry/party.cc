@@ -34,7 +34,7 @@ struct DeclaredText {
 
 }  // namespace
 
-std::string accountOfName(std::string_view name) {
+std::string programAccount(std::string_view name) {
   return std::string(kProgram) + std::string(name);
 }
 
@@ -42,28 +42,28 @@ bool isProgram(std::string_view account) {
   return account.starts_with(kProgram);
 }
 
-std::string accountOf(const Credentials& credentials, const std::optional<std::string>& origin,
-                      std::string_view name) {
+std::string accountName(const Credentials& credentials, const std::optional<std::string>& origin,
+                        std::string_view name) {
   if (credentials.trust == protocol::Trust::InProcess) return {};
-  if (credentials.trust >= protocol::Trust::Project) return accountOfName(name);
+  if (credentials.trust >= protocol::Trust::Project) return programAccount(name);
   if (origin) return "page " + *origin;
   return "token " + credentials.token;
 }
 
-std::string accountOf(const Provider& provider) {
-  if (provider.isInProcess()) return accountOfName(provider.name);
-  return accountOf(provider.credentials, provider.origin, provider.name);
+std::string accountName(const Provider& provider) {
+  if (provider.isInProcess()) return programAccount(provider.name);
+  return accountName(provider.credentials, provider.origin, provider.name);
 }
 
 std::optional<protocol::Refusal> tooMuchText(const Turn& turn, const Session& session,
                                              const Provider& provider, const Binding& proposed,
                                              std::string_view type) {
-  const Party party = partyOf(provider);
+  const Party party = toParty(provider);
   if (party.isTrusted()) return std::nullopt;
   DeclaredText text;
   text.add(proposed, provider.metadata);
   for (const BoundProvider& other : turn.state.providers.inOrder(session.id)) {
-    if (other.provider == &provider || !party.isSame(partyOf(*other.provider))) continue;
+    if (other.provider == &provider || !party.isSame(toParty(*other.provider))) continue;
     text.add(*other.binding, other.provider->metadata);
   }
   const size_t most = turn.limits().bytes(Limit::ExternalTextBytes);

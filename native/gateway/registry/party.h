@@ -30,21 +30,21 @@ struct Party {
   }
 };
 
-[[nodiscard]] inline Party partyOf(const Provider& provider) {
+[[nodiscard]] inline Party toParty(const Provider& provider) {
   return {provider.credentials, provider.origin};
 }
 
 // Of a program of the user's with that name.
-[[nodiscard]] std::string accountOfName(std::string_view name);
+[[nodiscard]] std::string programAccount(std::string_view name);
 // `name`: as in hello. Providers in the gateway's own process are part of it, and have the empty
 // one.
-[[nodiscard]] std::string accountOf(const Credentials& credentials,
-                                    const std::optional<std::string>& origin,
-                                    std::string_view name);
+[[nodiscard]] std::string accountName(const Credentials& credentials,
+                                      const std::optional<std::string>& origin,
+                                      std::string_view name);
 // Whether it is an account of a program of the user's, and not of a paired one.
 [[nodiscard]] bool isProgram(std::string_view account);
 // What its pushes are counted on, in the gateway's own process, too.
-[[nodiscard]] std::string accountOf(const Provider& provider);
+[[nodiscard]] std::string accountName(const Provider& provider);
 
 // Why a paired provider may not declare this binding: with what its party has declared in the
 // session it would put too much text before the model. Nothing for programs of the user's.

@@ -16,7 +16,7 @@ constexpr int64_t kPartiesAtOnce = 5;
 // Of the maps and the text, about.
 constexpr size_t kOverhead = 256;
 
-Allowance allowanceOf(const Limits& limits, int64_t parties) {
+Allowance compileAllowance(const Limits& limits, int64_t parties) {
   return {limits.get(Limit::PatternsPerParty) * kBurst * parties,
           limits.get(Limit::CompilesPerSecond) * parties};
 }
@@ -44,7 +44,7 @@ struct PatternStore::Compiled {
 };
 
 struct PatternStore::Account {
-  explicit Account(const Limits& limits) : compiles(allowanceOf(limits, 1)) {}
+  explicit Account(const Limits& limits) : compiles(compileAllowance(limits, 1)) {}
 
   Allowance compiles;
   std::map<std::string_view, std::weak_ptr<const Held>> texts;
@@ -71,10 +71,11 @@ struct PatternStore::Held {
 };
 
 PatternStore::PatternStore(const Limits& limits)
-    : limits_(limits), all_(allowanceOf(limits, kPartiesAtOnce)) {}
+    : limits_(limits), all_(compileAllowance(limits, kPartiesAtOnce)) {}
 
 // Accounts that nothing depends on any more are forgotten when another is opened.
-std::shared_ptr<PatternStore::Account> PatternStore::accountOf(std::string_view party, Time now) {
+std::shared_ptr<PatternStore::Account> PatternStore::obtainAccount(std::string_view party,
+                                                                   Time now) {
   const auto at = parties_.find(party);
   if (at != parties_.end()) return at->second;
   std::erase_if(parties_, [now](const auto& one) {
@@ -85,7 +86,7 @@ std::shared_ptr<PatternStore::Account> PatternStore::accountOf(std::string_view 
 
 Result<std::shared_ptr<const Pattern>, PatternStore::Refused> PatternStore::obtain(
     std::string_view party, std::string_view text, Time now) {
-  const std::shared_ptr<Account> account = accountOf(party, now);
+  const std::shared_ptr<Account> account = obtainAccount(party, now);
   if (const auto at = account->texts.find(text); at != account->texts.end()) {
     const std::shared_ptr<const Held> held = at->second.lock();
     return std::shared_ptr<const Pattern>(held, &held->compiled->pattern);
@@ -95,14 +96,14 @@ Result<std::shared_ptr<const Pattern>, PatternStore::Refused> PatternStore::obta
       use.bytes >= 2 * limits_.bytes(Limit::PatternBytesPerParty)) {
     return Refused{ErrorCode::PayloadTooLarge, overdrawn(party, {})};
   }
-  Found compiled = find(*account, text, now);
+  Lookup compiled = find(*account, text, now);
   if (!compiled) return compiled.error();
   auto held = std::make_shared<const Held>(std::move(compiled.value()), account);
   account->texts.emplace(held->compiled->text, held);
   return std::shared_ptr<const Pattern>(held, &held->compiled->pattern);
 }
 
-PatternStore::Found PatternStore::find(Account& account, std::string_view text, Time now) {
+PatternStore::Lookup PatternStore::find(Account& account, std::string_view text, Time now) {
   if (const auto at = books_->texts.find(text); at != books_->texts.end()) {
     return at->second.lock();
   }
@@ -128,7 +129,7 @@ PatternStore::Refused PatternStore::isFull() const {
               "; limits patterns and pattern-bytes): try again when others have left"};
 }
 
-PatternStore::Found PatternStore::compile(Account& account, std::string_view text) {
+PatternStore::Lookup PatternStore::compile(Account& account, std::string_view text) {
   ++compiles_;
   Result<Pattern, PatternError> pattern = Pattern::compile(text);
   charge(account, pattern ? pattern.value().bytes() : 0);

@@ -57,11 +57,11 @@ class PatternStore {
     std::map<std::string_view, std::weak_ptr<const Compiled>> texts;
     Use use;
   };
-  using Found = Result<std::shared_ptr<const Compiled>, Refused>;
+  using Lookup = Result<std::shared_ptr<const Compiled>, Refused>;
 
-  [[nodiscard]] std::shared_ptr<Account> accountOf(std::string_view party, Time now);
-  [[nodiscard]] Found find(Account& account, std::string_view text, Time now);
-  [[nodiscard]] Found compile(Account& account, std::string_view text);
+  [[nodiscard]] std::shared_ptr<Account> obtainAccount(std::string_view party, Time now);
+  [[nodiscard]] Lookup find(Account& account, std::string_view text, Time now);
+  [[nodiscard]] Lookup compile(Account& account, std::string_view text);
   [[nodiscard]] Refused isFull() const;
   void charge(Account& account, size_t bytes);
 

@@ -12,7 +12,7 @@ namespace tap::gateway {
 
 namespace {
 
-std::string digestOf(std::string_view name, const std::vector<std::string>& definitions) {
+std::string toolsDigest(std::string_view name, const std::vector<std::string>& definitions) {
   std::string text(name);
   for (const std::string& definition : definitions) text += "\n" + definition;
   const auto digest = sha1(text);
@@ -22,7 +22,7 @@ std::string digestOf(std::string_view name, const std::vector<std::string>& defi
 // A tool's definition as the session gets it.
 std::string shownDefinition(const Provider& provider, protocol::ToolDefinition tool,
                             bool targeted) {
-  if (!partyOf(provider).isTrusted()) {
+  if (!toParty(provider).isTrusted()) {
     tool.json = protocol::withAuthor(tool, provider.name);
   }
   return targeted ? protocol::withTarget(tool, provider.name) : std::move(tool.json);
@@ -86,14 +86,14 @@ void Providers::setTools(Provider& provider, Binding& binding,
 }
 
 void Providers::refuse(std::string_view sessionId, const std::string& tool) {
-  const std::string name(ownerOf(sessionId, tool));
+  const std::string name(toolOwner(sessionId, tool));
   Group* named = group(sessionId, name);
   if (named == nullptr) return;
   named->refused.insert(tool);
   regroup(sessionId, name);
 }
 
-Providers::Obtained Providers::obtain(Bound& bound, const std::string& name, Tool tool) {
+Providers::ObtainedTool Providers::obtain(Bound& bound, const std::string& name, Tool tool) {
   std::vector<std::string_view>& spelt = bound.spellings[lowerCase(name)];
   for (const std::string_view other : spelt) {
     if (bound.tools.find(other)->second.owner != tool.owner) return {};
@@ -133,7 +133,7 @@ void Providers::regroup(std::string_view sessionId, std::string_view name) {
     Provider* provider = find(peer);
     for (const protocol::ToolDefinition& tool : provider->in(sessionId)->tools) {
       if (named->refused.contains(tool.name)) continue;
-      const Obtained obtained =
+      const ObtainedTool obtained =
           obtain(session->second, tool.name, Tool{owner, named->targeted, {}});
       // While the CLI refused the tool here, a provider of another name may have taken it.
       if (obtained.tool == nullptr) continue;
@@ -149,13 +149,13 @@ void Providers::regroup(std::string_view sessionId, std::string_view name) {
   }
   const std::string meta = protocol::metaToolName(name);
   if (named->targeted && !named->refused.contains(meta)) {
-    const Obtained obtained = obtain(session->second, meta, Tool{owner, true, {}});
+    const ObtainedTool obtained = obtain(session->second, meta, Tool{owner, true, {}});
     if (obtained.isNew) {
       named->toolNames.push_back(obtained.name);
       named->definitions.push_back(protocol::metaToolJson(name));
     }
   }
-  named->digest = digestOf(name, named->definitions);
+  named->digest = toolsDigest(name, named->definitions);
   session->second.hidden += named->hidden;
 }
 

@@ -15,7 +15,7 @@ namespace {
 
 // Between two looks, while something waits: a second is exact enough for people. A ping that has
 // no answer for as long has none.
-constexpr Millis kBetweenLooks{1'000};
+constexpr Millis kProviderCheckInterval{1'000};
 
 struct Waiting {
   std::optional<Time> oldest;
@@ -40,22 +40,22 @@ std::unordered_map<PeerId, Waiting> allThatWait(const Turn& turn) {
 std::optional<Millis> unansweredPing(const Turn& turn, const Provider& provider) {
   if (!provider.pingedAt || provider.paused) return std::nullopt;
   const auto age = std::chrono::duration_cast<Millis>(turn.now.steady - *provider.pingedAt);
-  return age < kBetweenLooks ? std::nullopt : std::optional(age);
+  return age < kProviderCheckInterval ? std::nullopt : std::optional(age);
 }
 
-void tellHung(const Turn& turn, Provider& provider, const Waiting& waiting, Millis waited) {
-  provider.hungTold = true;
+void reportHang(const Turn& turn, Provider& provider, const Waiting& waiting, Millis waited) {
+  provider.hangReported = true;
   for (const std::string& id : waiting.sessions) {
     Session* session = turn.state.sessions.find(id);
     if (session == nullptr) continue;
-    tellTimeline(turn, *session, protocol::LogLevel::Warning,
-                 "tap: " + inLine(provider.name) + " has not answered for " + inSeconds(waited) +
-                     "; it does not answer pings either: it is stopped, or hangs. Restart it; "
-                     "copilot-tap doctor says more");
+    writeTimeline(turn, *session, protocol::LogLevel::Warning,
+                  "tap: " + inLine(provider.name) + " has not answered for " + inSeconds(waited) +
+                      "; it does not answer pings either: it is stopped, or hangs. Restart it; "
+                      "copilot-tap doctor says more");
   }
 }
 
-void look(const Turn& turn, Provider& provider, const Waiting& waiting) {
+void checkProvider(const Turn& turn, Provider& provider, const Waiting& waiting) {
   const Time now = turn.now.steady;
   const Millis until = turn.limits().time(Limit::ProviderPingMs);
   const Millis waited =
@@ -67,29 +67,29 @@ void look(const Turn& turn, Provider& provider, const Waiting& waiting) {
     return turn.effect(PingProvider{provider.peer});
   }
   const bool hangs = unansweredPing(turn, provider).has_value();
-  if (hangs && !provider.hungTold && waited >= turn.limits().time(Limit::ProviderSilentMs)) {
-    tellHung(turn, provider, waiting, waited);
+  if (hangs && !provider.hangReported && waited >= turn.limits().time(Limit::ProviderSilentMs)) {
+    reportHang(turn, provider, waiting, waited);
   }
 }
 
 }  // namespace
 
-void lookAtProviders(const Turn& turn) {
+void checkProviders(const Turn& turn) {
   turn.state.watchTimer = TimerId::None;
   const auto waiting = allThatWait(turn);
   bool anyLong = false;
   for (const auto& [peer, on] : waiting) {
     Provider* provider = turn.state.providers.find(peer);
     if (provider == nullptr || provider->isInProcess() || provider->paused) continue;
-    look(turn, *provider, on);
+    checkProvider(turn, *provider, on);
     anyLong = anyLong || provider->pingedAt.has_value();
   }
   if (waiting.empty()) return;
-  const Millis next = anyLong ? kBetweenLooks : turn.limits().time(Limit::ProviderPingMs);
+  const Millis next = anyLong ? kProviderCheckInterval : turn.limits().time(Limit::ProviderPingMs);
   turn.state.watchTimer = turn.state.timers.schedule(turn.now.steady + next, WatchDue{});
 }
 
-Delay delayOf(const Turn& turn, const Provider& provider) {
+Delay measureDelay(const Turn& turn, const Provider& provider) {
   Delay delay;
   for (const auto& [id, call] : turn.state.calls.all()) {
     if (call->provider != provider.peer || call->stage != CallStage::Called) continue;

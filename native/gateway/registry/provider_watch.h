@@ -19,7 +19,7 @@ inline void watchProviders(const Turn& turn) {
 
 // The timer is due: pings providers that keep a request waiting, and reports those that hang to
 // their sessions.
-void lookAtProviders(const Turn& turn);
+void checkProviders(const Turn& turn);
 
 // How a provider keeps others waiting.
 struct Delay {
@@ -31,6 +31,6 @@ struct Delay {
     return oldest ? std::chrono::duration_cast<Millis>(now - *oldest) : Millis(0);
   }
 };
-[[nodiscard]] Delay delayOf(const Turn& turn, const Provider& provider);
+[[nodiscard]] Delay measureDelay(const Turn& turn, const Provider& provider);
 
 }  // namespace tap::gateway

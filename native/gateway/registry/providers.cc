@@ -43,7 +43,7 @@ const Providers::Tool* Providers::tool(std::string_view sessionId, std::string_v
   return at == session->second.tools.end() ? nullptr : &at->second;
 }
 
-std::string_view Providers::ownerOf(std::string_view sessionId, std::string_view name) const {
+std::string_view Providers::toolOwner(std::string_view sessionId, std::string_view name) const {
   const Tool* owned = tool(sessionId, name);
   return owned == nullptr ? std::string_view() : owned->owner;
 }
@@ -59,20 +59,21 @@ bool Providers::isTargeted(std::string_view sessionId, std::string_view name) {
   return named != nullptr && named->targeted;
 }
 
-std::vector<Providers::Served> Providers::serving(std::string_view sessionId, std::string_view name,
-                                                  std::string_view toolName) const {
+std::vector<Providers::ToolServer> Providers::serving(std::string_view sessionId,
+                                                      std::string_view name,
+                                                      std::string_view toolName) const {
   const Tool* owned = tool(sessionId, toolName);
   if (owned == nullptr || owned->owner != name) return {};
-  std::vector<Served> serving = owned->served;
-  std::sort(serving.begin(), serving.end(), [](const Served& a, const Served& b) {
+  std::vector<ToolServer> serving = owned->served;
+  std::sort(serving.begin(), serving.end(), [](const ToolServer& a, const ToolServer& b) {
     return a.provider->lastActive > b.provider->lastActive;
   });
   return serving;
 }
 
-std::optional<Providers::Served> Providers::server(const Tool& tool, std::string_view target) {
-  std::optional<Served> best;
-  for (const Served& one : tool.served) {
+std::optional<Providers::ToolServer> Providers::server(const Tool& tool, std::string_view target) {
+  std::optional<ToolServer> best;
+  for (const ToolServer& one : tool.served) {
     if (!target.empty() && one.provider->instance != target) continue;
     if (!best || best->provider->lastActive < one.provider->lastActive) best = one;
   }

@@ -16,7 +16,7 @@
 #include "base/timer_queue.h"
 #include "gateway/core/effects.h"
 #include "gateway/registry/allowance.h"
-#include "gateway/registry/kept_sums.h"
+#include "gateway/registry/retained_data_sums.h"
 #include "gateway/sync/tool_sync.h"
 #include "protocol/provider/provider_messages.h"
 
@@ -67,7 +67,7 @@ struct Provider {
   protocol::ProviderState state = protocol::ProviderState::AwaitAuth;
   bool upgraded = false;  // the handshake is done
   bool paused = false;
-  bool hungTold = false;  // its sessions know that it does not answer
+  bool hangReported = false;  // its sessions know that it does not answer
   Credentials credentials;
   bool trusted = false;  // a feature of tap's own: what it puts before the model is recorded first
   Time since{};          // when it was accepted
@@ -95,12 +95,12 @@ struct Provider {
   // Filters for all its sessions, by stream.
   std::map<std::string, std::vector<protocol::FilterRule>, std::less<>> filters;
   Binding declared;  // what it said for all of them: a session that it gets ready for starts here
-  KeptShare kept;    // of what it has declared
+  RetainedDataShare retainedShare;  // of what it has declared
 
   // Something has come from it.
-  void heard() {
+  void noteReceived() {
     pingedAt.reset();
-    hungTold = false;
+    hangReported = false;
   }
   // Runs in the gateway's own process.
   [[nodiscard]] bool isInProcess() const { return credentials.trust == protocol::Trust::InProcess; }
@@ -151,20 +151,20 @@ class Providers {
   void refuse(std::string_view sessionId, const std::string& tool);
 
   // --- What a session sees. A name's tools are one group, however many instances there are.
-  struct Served {
+  struct ToolServer {
     Provider* provider;
     const protocol::ToolDefinition* tool;
   };
   // A tool of the session. Holds until the registry changes.
   struct Tool {
-    std::string_view owner;      // the name that has it
-    bool targeted = false;       // that name has instances: its tools take a target
-    std::vector<Served> served;  // who declares it, in the order in which they were bound
+    std::string_view owner;          // the name that has it
+    bool targeted = false;           // that name has instances: its tools take a target
+    std::vector<ToolServer> served;  // who declares it, in the order in which they were bound
   };
   // Null if nobody has it.
   [[nodiscard]] const Tool* tool(std::string_view sessionId, std::string_view name) const;
   // Whose tool it is; empty if nobody's. Holds as long.
-  [[nodiscard]] std::string_view ownerOf(std::string_view sessionId, std::string_view tool) const;
+  [[nodiscard]] std::string_view toolOwner(std::string_view sessionId, std::string_view tool) const;
   // The session's tools of that name, however it is written. Holds as long.
   [[nodiscard]] std::vector<std::string_view> spellings(std::string_view sessionId,
                                                         std::string_view tool) const;
@@ -174,10 +174,10 @@ class Providers {
   // Whether that name has instances: its tools then take a target.
   [[nodiscard]] bool isTargeted(std::string_view sessionId, std::string_view name);
   // Of that name, whoever declares the tool, the most recently active first.
-  [[nodiscard]] std::vector<Served> serving(std::string_view sessionId, std::string_view name,
-                                            std::string_view tool) const;
+  [[nodiscard]] std::vector<ToolServer> serving(std::string_view sessionId, std::string_view name,
+                                                std::string_view tool) const;
   // The most recently active of those who declare it, or the instance `target` if one is named.
-  [[nodiscard]] static std::optional<Served> server(const Tool& tool, std::string_view target);
+  [[nodiscard]] static std::optional<ToolServer> server(const Tool& tool, std::string_view target);
   [[nodiscard]] std::vector<Provider*> inSession(std::string_view sessionId);  // by name, instance
   // In the order in which they were bound.
   [[nodiscard]] std::vector<BoundProvider> inOrder(std::string_view sessionId);
@@ -208,12 +208,12 @@ class Providers {
     TextMap<std::vector<std::string_view>> spellings;  // keys of tools, by their small letters
     size_t hidden = 0;                                 // of all groups
   };
-  struct Obtained {
+  struct ObtainedTool {
     std::string_view name;
     Tool* tool = nullptr;  // null where another owner has a tool of that name, however written
     bool isNew = false;
   };
-  [[nodiscard]] static Obtained obtain(Bound& bound, const std::string& name, Tool tool);
+  [[nodiscard]] static ObtainedTool obtain(Bound& bound, const std::string& name, Tool tool);
   // Recomputes what the session sees of that name.
   void regroup(std::string_view sessionId, std::string_view name);
   [[nodiscard]] Group* group(std::string_view sessionId, std::string_view name);

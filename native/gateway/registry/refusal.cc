@@ -14,7 +14,7 @@ using protocol::Refusal;
 namespace {
 
 // The session to name in an error: that of the message, or of a provider bound to just one.
-std::string_view sessionOf(Provider& provider, const Refusal& refusal) {
+std::string_view errorSession(Provider& provider, const Refusal& refusal) {
   if (!refusal.sessionId.empty()) return refusal.sessionId;
   const Binding* binding = provider.onlyBinding();
   return binding == nullptr ? std::string_view() : std::string_view(binding->sessionId);
@@ -24,7 +24,7 @@ std::string_view sessionOf(Provider& provider, const Refusal& refusal) {
 
 void refuse(const Turn& turn, Provider& provider, const Refusal& refusal, Departure departure) {
   turn.send(provider.peer,
-            protocol::encodeError(refusal, provider.providerId, sessionOf(provider, refusal)));
+            protocol::encodeError(refusal, provider.providerId, errorSession(provider, refusal)));
   // Not turn.log: the record below is enough.
   turn.effect(
       LogLine{protocol::LogLevel::Warning,
@@ -32,7 +32,7 @@ void refuse(const Turn& turn, Provider& provider, const Refusal& refusal, Depart
                   " of " + (provider.name.empty() ? "a provider" : "\"" + provider.name + "\"") +
                   ": " + std::string(protocol::wireName(refusal.code)) + " " +
                   visible(refusal.message, false, 512)});
-  if (isRecording(turn)) recordRefused(turn, provider, sessionOf(provider, refusal), refusal);
+  if (isRecording(turn)) recordRefused(turn, provider, errorSession(provider, refusal), refusal);
   if (protocol::row(refusal.code).fatal) {
     dropProvider(turn, provider, kPolicyViolation, std::string(protocol::wireName(refusal.code)),
                  departure);
@@ -53,8 +53,8 @@ void endToken(const Turn& turn, std::string_view token, std::string_view why, De
   for (Provider* provider : turn.state.providers.all()) {
     if (provider->credentials.token != token) continue;
     const Refusal refusal{ErrorCode::AuthFailed, std::string(why), ""};
-    turn.send(provider->peer,
-              protocol::encodeError(refusal, provider->providerId, sessionOf(*provider, refusal)));
+    turn.send(provider->peer, protocol::encodeError(refusal, provider->providerId,
+                                                    errorSession(*provider, refusal)));
     // It has done nothing wrong: its process has ended, or the user has changed his mind.
     turn.log(protocol::LogLevel::Info,
              "ends the connection of " +

@@ -4,7 +4,7 @@
 #include "gateway/calls/calls.h"
 #include "gateway/hooks/hooks.h"
 #include "gateway/records/rows.h"
-#include "gateway/registry/kept.h"
+#include "gateway/registry/retained_data.h"
 #include "gateway/registry/session_list.h"
 #include "gateway/streams/injects.h"
 #include "gateway/sync/tools_in_force.h"
@@ -47,7 +47,7 @@ void endSession(const Turn& turn, Session& session, std::string_view reason) {
   session.ending = true;
   turn.cancel(session.lingerTimer);
   turn.cancel(session.syncTimer);
-  turn.cancel(session.elsewhereTimer);
+  turn.cancel(session.otherSessionTimer);
   dropToolsWaiters(turn, session);
   if (session.peer) dropSessionRequests(turn, *session.peer, "the session has ended");
   cancelCallsOfSession(turn, session, "the session has ended");
@@ -56,7 +56,7 @@ void endSession(const Turn& turn, Session& session, std::string_view reason) {
   turn.log(LogLevel::Info, "session " + session.id + " ends: " + visible(reason, false, 256));
   recordTurn(turn, session);
   if (isRecording(turn)) recordSession(turn, session, "ended", reason);
-  turn.effect(TellHost{HostAction::SessionEnded, session.id, "", ""});
+  turn.effect(NotifyHost{HostAction::SessionEnded, session.id, "", ""});
   for (const Provider* provider : turn.state.providers.inSession(session.id)) {
     turn.send(provider->peer,
               protocol::encodeShutdownPending(session.id, turn.limits().time(Limit::ShutdownMs)));
@@ -78,7 +78,7 @@ void finishSession(const Turn& turn, const std::string& sessionId) {
     failTransformsOfBinding(turn, *provider, sessionId);
     refusePendingHooks(turn, *provider, *provider->in(sessionId), "the session has ended");
     turn.state.providers.unbind(*provider, sessionId);
-    reckon(turn.state, *provider);
+    updateRetained(turn.state, *provider);
     if (provider->bindings.empty() && !provider->all) provider->state = ProviderState::Unbound;
   }
   giveAnswers(turn, *session);
@@ -92,7 +92,7 @@ void finishSession(const Turn& turn, const std::string& sessionId) {
   turn.cancel(session->shutdownTimer);
   turn.cancel(session->lingerTimer);
   turn.cancel(session->syncTimer);
-  turn.cancel(session->elsewhereTimer);
+  turn.cancel(session->otherSessionTimer);
   if (session->peer) turn.state.endedLinks.insert(*session->peer);
   turn.state.sessions.erase(sessionId);
 }

@@ -33,7 +33,7 @@ void sendToSession(const Turn& turn, Session& session, protocol::SessionEvent&& 
   session.outbox.push_back(std::move(event));
 }
 
-void tellTimeline(const Turn& turn, Session& session, LogLevel level, std::string_view text) {
+void writeTimeline(const Turn& turn, Session& session, LogLevel level, std::string_view text) {
   std::string shown = hangingLines(visible(text, true));
   turn.log(level, "session " + session.id + ": " + shown);
   sendToSession(turn, session, protocol::Timeline{level, std::move(shown)});

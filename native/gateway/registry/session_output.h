@@ -11,8 +11,8 @@ namespace tap::gateway {
 // Sends the event to the session's process; while the session lingers it waits for the next one.
 void sendToSession(const Turn& turn, Session& session, protocol::SessionEvent&& event);
 // Writes a line into the session's timeline. Control characters are made visible here.
-void tellTimeline(const Turn& turn, Session& session, protocol::LogLevel level,
-                  std::string_view text);
+void writeTimeline(const Turn& turn, Session& session, protocol::LogLevel level,
+                   std::string_view text);
 
 // Closes a session's link. The gateway ignores what still comes over it.
 void closeLink(const Turn& turn, PeerId peer, std::string reason);

@@ -73,7 +73,7 @@ void welcome(const Turn& turn, Session& session, bool isNew, bool joined) {
                                   !isNew || joined});
   sendToSession(turn, session, firstTools(turn, session, joined));
   session.welcomed = true;
-  if (!turn.state.providers.groupsOn(session.id).empty()) tellGroups(turn, session);
+  if (!turn.state.providers.groupsOn(session.id).empty()) sendGroups(turn, session);
   introduceSubscriptions(turn, session);
   introduceHooks(turn, session, isNew, joined);
   while (!session.outbox.empty()) {
@@ -124,7 +124,7 @@ void registerSession(const Turn& turn, PeerId peer, const protocol::Register& me
   watchGrace(turn);
   if (isNew) {
     endReplacedSessions(turn, *session);
-    turn.effect(TellHost{HostAction::SessionOpened, session->id, session->cwd, ""});
+    turn.effect(NotifyHost{HostAction::SessionOpened, session->id, session->cwd, ""});
     turn.effect(WelcomeSession{session->id, peer, message.joined});
     return;
   }

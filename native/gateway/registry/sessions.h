@@ -44,13 +44,13 @@ struct KnownProvider {
   bool startupGiven = false;          // the session has had its startup_context
   TimerId departure = TimerId::None;  // forgotten when this is due
   Time departedAt{};
-  KeptShare kept;  // its rules that are held included
+  RetainedDataShare retainedShare;  // its rules that are held included
 };
 using Identity = std::pair<std::string, std::string>;  // name, instance
 
 // The deny rules and closed gates of a provider whose connection was lost. They hold until it is
 // back or is forgotten.
-struct HeldRules {
+struct DetachedRules {
   uint64_t order = 0;  // of its binding
   std::vector<protocol::HookRule> rules;
   bool trusted = false;  // its provider was
@@ -80,12 +80,12 @@ struct Session {
   SyncNotes syncNotes;
   std::set<std::string, LessIgnoringCase> builtins;  // the CLI's own tools
   std::map<Identity, KnownProvider> known;
-  std::map<Identity, HeldRules> heldRules;
+  std::map<Identity, DetachedRules> detachedRules;
   // Digests of texts of paired providers that the timeline has shown, by name and section.
   std::map<std::pair<std::string, std::string>, std::array<uint8_t, 20>> announcedTexts;
   // Names that the timeline has shown as being here, and whether it has shown their hooks.
   std::map<std::string, bool, std::less<>> announced;
-  std::set<std::string, std::less<>> servedElsewhere;  // names of which it has said that
+  std::set<std::string, std::less<>> boundToOtherSession;  // names of which it has said that
   std::map<std::string, TimerId, std::less<>>
       offers;       // names that were asked to serve it: OfferDue
   Time newsFrom{};  // do not announce earlier events: another gateway has done so
@@ -103,7 +103,7 @@ struct Session {
   TimerId shutdownTimer = TimerId::None;
   TimerId syncTimer = TimerId::None;
   TimerId hooksTimer = TimerId::None;
-  TimerId elsewhereTimer = TimerId::None;
+  TimerId otherSessionTimer = TimerId::None;
 };
 
 class Sessions {

@@ -33,7 +33,8 @@ const Provider* reservedFor(const Turn& turn, const Session& session, const Prov
                             const protocol::ToolDefinition& tool) {
   if (!protocol::isList(tool.name)) return nullptr;
   for (const Provider* other : turn.state.providers.inSession(session.id)) {
-    if (other->name != provider.name && protocol::isListOf(other->name, tool.name)) return other;
+    if (other->name != provider.name && protocol::isReservedList(other->name, tool.name))
+      return other;
   }
   return nullptr;
 }
@@ -54,7 +55,7 @@ std::optional<std::string> toolConflict(const Turn& turn, const Session& session
       return clash(tool.name, *at) + " a tool of the CLI itself";
     }
     for (const std::string_view other : providers.spellings(session.id, tool.name)) {
-      const std::string_view owner = providers.ownerOf(session.id, other);
+      const std::string_view owner = providers.toolOwner(session.id, other);
       if (owner == provider.name) continue;
       return clash(tool.name, other) + " a tool of provider " + inQuotes(owner);
     }

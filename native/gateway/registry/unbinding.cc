@@ -7,7 +7,7 @@
 #include "gateway/calls/calls.h"
 #include "gateway/hooks/hooks.h"
 #include "gateway/records/rows.h"
-#include "gateway/registry/kept.h"
+#include "gateway/registry/retained_data.h"
 #include "gateway/registry/session_end.h"
 #include "gateway/streams/events.h"
 #include "gateway/sync/sync_schedule.h"
@@ -51,7 +51,7 @@ void unbind(const Turn& turn, Provider& provider, const std::string& sessionId, 
   Binding saved = std::move(*binding);
   saved.sessionId = sessionId;
   turn.state.providers.unbind(provider, sessionId);
-  reckon(turn.state, provider);
+  updateRetained(turn.state, provider);
   failTransformsOfBinding(turn, provider, sessionId);
   if (provider.bindings.empty() && !provider.all) provider.state = ProviderState::Unbound;
   Session* session = turn.state.sessions.find(sessionId);
@@ -75,7 +75,7 @@ void unbindAll(const Turn& turn, Provider& provider, Departure departure, std::s
   }
   releaseHeldSlots(turn, provider);
   declareNothing(provider);
-  reckon(turn.state, provider);
+  updateRetained(turn.state, provider);
   if (provider.state == ProviderState::Bound) provider.state = ProviderState::Unbound;
 }
 

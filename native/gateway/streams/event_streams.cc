@@ -45,7 +45,7 @@ EventStreams::~EventStreams() {
   leave();
 }
 
-void EventStreams::keepFor(KeptSums& sums, const std::string& party) {
+void EventStreams::keepFor(RetainedDataSums& sums, const std::string& party) {
   if (sums_ == &sums && party_ == party) return;
   leave();
   sums_ = &sums;

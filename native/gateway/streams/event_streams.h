@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/limits.h"
-#include "gateway/registry/kept_sums.h"
+#include "gateway/registry/retained_data_sums.h"
 #include "protocol/provider/provider_messages.h"
 
 namespace tap::gateway {
@@ -20,7 +20,7 @@ struct StreamEntry {
   int64_t unixMillis = 0;
   std::string event;
   std::string metadata;  // JSON text of an object, or empty
-  uint64_t number = 0;   // KeptSums::nextEvent
+  uint64_t number = 0;   // RetainedDataSums::nextEvent
 
   // Its size in memory.
   [[nodiscard]] size_t bytes() const {
@@ -52,7 +52,7 @@ class EventStreams {
   ~EventStreams();
 
   // On whose account they are from now on; empty: nobody's. The sums must stay.
-  void keepFor(KeptSums& sums, const std::string& party);
+  void keepFor(RetainedDataSums& sums, const std::string& party);
   [[nodiscard]] const std::string& party() const { return party_; }
 
   // REQUIRES: keepFor. False if this would be one stream too many.
@@ -85,9 +85,9 @@ class EventStreams {
   [[nodiscard]] Stream* obtain(std::string_view stream, const Limits& limits);
 
   std::map<std::string, Stream, std::less<>> streams_;
-  KeptSums* sums_ = nullptr;
+  RetainedDataSums* sums_ = nullptr;
   std::string party_;
-  KeptSums::Events entered_;
+  RetainedDataSums::Events entered_;
 };
 
 }  // namespace tap::gateway

@@ -29,7 +29,7 @@ uint8_t wanted(const Turn& turn, const Session& session) {
   return events;
 }
 
-void tell(const Turn& turn, Session& session) {
+void sendSubscriptions(const Turn& turn, Session& session) {
   protocol::Subscribe subscribe;
   for (const EventName& event : kEvents) {
     if ((session.subscribed & static_cast<uint8_t>(event.bit)) != 0) {
@@ -56,12 +56,12 @@ void forwardEvent(const Turn& turn, Session& session, const protocol::EventOccur
 void subscriptionsChanged(const Turn& turn, Session& session) {
   const uint8_t events = wanted(turn, session);
   if (std::exchange(session.subscribed, events) == events || !session.peer) return;
-  tell(turn, session);
+  sendSubscriptions(turn, session);
 }
 
 void introduceSubscriptions(const Turn& turn, Session& session) {
   session.subscribed = wanted(turn, session);
-  if (session.subscribed != 0) tell(turn, session);
+  if (session.subscribed != 0) sendSubscriptions(turn, session);
 }
 
 }  // namespace tap::gateway

@@ -15,7 +15,7 @@ using protocol::LogLevel;
 namespace {
 
 // One for each account and those that wait behind it: more are not to be expected.
-constexpr size_t kMostHeld = 256;
+constexpr size_t kMaxHeld = 256;
 
 void sendInject(const Turn& turn, Session& session, PendingInject&& inject) {
   recordDispatch(turn, session, inject, protocol::SpanStatus::Ok);
@@ -37,7 +37,7 @@ void leaveOutInject(const Turn& turn, Session& session, const PendingInject& inj
                     std::string_view why) {
   if (isRecording(turn)) recordInject(turn, session, inject, "not recorded");
   recordDispatch(turn, session, inject, protocol::SpanStatus::Error);
-  tellTimeline(
+  writeTimeline(
       turn, session, LogLevel::Warning,
       "tap: a message of " + inject.provider + " for the model is left out: " + std::string(why));
 }
@@ -81,7 +81,7 @@ Delivery deliver(const Turn& turn, Session& session, PendingInject inject) {
     sendInject(turn, session, std::move(inject));
     return Delivery::Sent;
   }
-  if (held.size() >= kMostHeld) {
+  if (held.size() >= kMaxHeld) {
     leaveOutInject(turn, session, inject, "too many wait for the record store");
     if (inject.trusted) {
       (void)session.budgets.of(inject.account, turn.now.steady).notSent(session.budgets.turns);
@@ -142,7 +142,7 @@ void dropHeldInjects(const Turn& turn, Session& session, std::string_view token)
 }
 
 void warnOfPause(const Turn& turn, Session& session, const std::string& name) {
-  tellTimeline(
+  writeTimeline(
       turn, session, LogLevel::Warning,
       "tap: " + inLine(name) +
           " has started several turns in a row; its next ones wait until you say something");
@@ -150,10 +150,10 @@ void warnOfPause(const Turn& turn, Session& session, const std::string& name) {
 
 void warnOfPauseOfAll(const Turn& turn, Session& session) {
   if (!session.budgets.turns.takePauseNotice()) return;
-  tellTimeline(turn, session, LogLevel::Warning,
-               "tap: providers have started " +
-                   std::to_string(turn.limits().get(Limit::SessionInjectCycles)) +
-                   " turns since you last said something; the next ones wait until you do");
+  writeTimeline(turn, session, LogLevel::Warning,
+                "tap: providers have started " +
+                    std::to_string(turn.limits().get(Limit::SessionInjectCycles)) +
+                    " turns since you last said something; the next ones wait until you do");
 }
 
 }  // namespace tap::gateway

@@ -48,7 +48,7 @@ void PushBudget::sent() {
 bool PushBudget::notSent(TurnCount& turns) {
   if (underWay_ != UnderWay::Recording) return false;
   underWay_ = UnderWay::None;
-  if (counts_) turns.takeBack();
+  if (counts_) turns.undoStart();
   return true;
 }
 
@@ -106,21 +106,21 @@ bool PushBudget::isFresh(Time now) const {
   return calm && waiting_.empty() && underWay_ == UnderWay::None && cycles_ == 0;
 }
 
-const std::string& PushBudgets::keyOf(const std::string& account) const {
+const std::string& PushBudgets::budgetKey(const std::string& account) const {
   const auto alias = aliases_.find(account);
   return alias == aliases_.end() ? account : alias->second;
 }
 
 PushBudget& PushBudgets::of(const std::string& account, Time now) {
-  const std::string& key = keyOf(account);
+  const std::string& key = budgetKey(account);
   if (const auto at = budgets_.find(key); at != budgets_.end()) return at->second;
   if (budgets_.size() >= kMaxAccounts) prune(now);
   return budgets_[budgets_.size() < kMaxAccounts ? account : kShared];
 }
 
 void PushBudgets::follow(const std::string& former, const std::string& account, Time now) {
-  const std::string key = keyOf(former);
-  if (key == account || !budgets_.contains(key) || budgets_.contains(keyOf(account))) return;
+  const std::string key = budgetKey(former);
+  if (key == account || !budgets_.contains(key) || budgets_.contains(budgetKey(account))) return;
   if (aliases_.size() >= kMaxAccounts) prune(now);
   // Where there is no room the new name shares with all the others: that is not more than it had.
   aliases_[account] = aliases_.size() < kMaxAccounts ? key : kShared;
@@ -158,7 +158,7 @@ std::vector<const PendingInject*> PushBudgets::waiting() const {
   return all;
 }
 
-size_t PushBudgets::mostWaiting() const {
+size_t PushBudgets::maxWaiting() const {
   size_t most = 0;
   for (const auto& [key, budget] : budgets_) most = std::max(most, budget.waiting());
   return most;

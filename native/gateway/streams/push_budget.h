@@ -16,7 +16,7 @@
 
 #include "base/limits.h"
 #include "base/time.h"
-#include "gateway/registry/kept_sums.h"
+#include "gateway/registry/retained_data_sums.h"
 #include "protocol/trace_context.h"
 
 namespace tap::gateway {
@@ -26,8 +26,8 @@ struct PendingInject {
   std::string provider;
   std::string prompt;
   std::string token = {};  // the provider's, if it has one of its own: it may be taken back
-  KeptShare kept = {};     // while it waits
-  bool trusted = false;    // it is recorded before it is sent (injects.h)
+  RetainedDataShare retainedShare = {};  // while it waits
+  bool trusted = false;                  // it is recorded before it is sent (injects.h)
   // A prompt of tap's own features: the user has set its bounds, so it counts as no answer in a
   // row. It does not wait.
   bool isScheduled = false;
@@ -46,7 +46,7 @@ class TurnCount {
  public:
   [[nodiscard]] bool mayStart(const Limits& limits);
   void start() { ++started_; }
-  void takeBack() { started_ -= started_ > 0 ? 1 : 0; }  // it has not started after all
+  void undoStart() { started_ -= started_ > 0 ? 1 : 0; }  // it has not started after all
   // True once after the limit was met.
   [[nodiscard]] bool takePauseNotice();
   void reset() { *this = {}; }
@@ -125,13 +125,13 @@ class PushBudgets {
       const Limits& limits, const std::function<void(const std::string&)>& paused);
 
   [[nodiscard]] size_t size() const { return budgets_.size(); }
-  [[nodiscard]] size_t mostWaiting() const;
+  [[nodiscard]] size_t maxWaiting() const;
   // The injects that wait, for tests.
   [[nodiscard]] std::vector<const PendingInject*> waiting() const;
   TurnCount turns;
 
  private:
-  [[nodiscard]] const std::string& keyOf(const std::string& account) const;
+  [[nodiscard]] const std::string& budgetKey(const std::string& account) const;
   void prune(Time now);
 
   std::map<std::string, PushBudget, std::less<>> budgets_;   // by key

@@ -11,9 +11,9 @@
 #include "gateway/hooks/fence.h"
 #include "gateway/records/rows.h"
 #include "gateway/registry/binding_updates.h"
-#include "gateway/registry/kept.h"
 #include "gateway/registry/lines.h"
 #include "gateway/registry/party.h"
+#include "gateway/registry/retained_data.h"
 #include "gateway/registry/session_output.h"
 #include "gateway/streams/injects.h"
 
@@ -56,9 +56,9 @@ std::string eventText(const Provider& provider, std::string_view stream, std::st
 
 // What the model reads: an event is data; a prompt of a trusted provider is for it to act on.
 // It reads no words that the user cannot see, such as those of tag characters.
-std::string injected(const Provider& provider, std::string_view stream, const protocol::Push& push,
-                     const Limits& limits) {
-  const bool trusted = partyOf(provider).isTrusted();
+std::string injectText(const Provider& provider, std::string_view stream,
+                       const protocol::Push& push, const Limits& limits) {
+  const bool trusted = toParty(provider).isTrusted();
   const std::string text = visibleToModel(push.prompt.empty() ? push.event : push.prompt,
                                           limits.bytes(Limit::MessageBytes));
   if (push.prompt.empty() || !trusted) return eventText(provider, stream, text);
@@ -80,7 +80,7 @@ struct Filtered {
   int64_t rule = -1;  // -1: none decided it
 };
 
-protocol::FilterOutcome outcomeOf(protocol::PushLevel level) {
+protocol::FilterOutcome toOutcome(protocol::PushLevel level) {
   switch (level) {
     case protocol::PushLevel::Keep:
       return protocol::FilterOutcome::Keep;
@@ -105,22 +105,22 @@ Filtered filter(const Turn& turn, const EventStreams& streams, std::string_view 
                                       visible(stream, false, 128) + " ran out of time");
     }
   }
-  return {outcomeOf(push.level), -1};
+  return {toOutcome(push.level), -1};
 }
 
-EventStreams& streamsOf(const Turn& turn, Session& session, const Provider& provider) {
+EventStreams& obtainStreams(const Turn& turn, Session& session, const Provider& provider) {
   EventStreams& streams = session.streams[provider.name];
-  streams.keepFor(turn.state.kept, provider.party);
+  streams.keepFor(turn.state.retainedData, provider.party);
   return streams;
 }
 
-PendingInject pendingOf(const Turn& turn, const Provider& provider, const std::string& stream,
-                        const protocol::Push& push, const protocol::TraceContext& trace) {
-  PendingInject pending{provider.name, injected(provider, stream, push, turn.limits()),
+PendingInject createInject(const Turn& turn, const Provider& provider, const std::string& stream,
+                           const protocol::Push& push, const protocol::TraceContext& trace) {
+  PendingInject pending{provider.name, injectText(provider, stream, push, turn.limits()),
                         provider.credentials.token};
   pending.trusted = provider.trusted;
   pending.isScheduled = provider.trusted && !push.prompt.empty();
-  pending.account = accountOf(provider);
+  pending.account = accountName(provider);
   pending.stream = stream;
   pending.trace = trace;
   pending.pushed = turn.now.steady;
@@ -145,19 +145,20 @@ Result<std::string_view, Refusal> decide(const Turn& turn, const Provider& provi
   const auto refused = [&](ErrorCode code, std::string message) {
     return Refusal{code, std::move(message), "push", push.requestId};
   };
-  PushBudget& budget = session.budgets.of(accountOf(provider), turn.now.steady);
+  PushBudget& budget = session.budgets.of(accountName(provider), turn.now.steady);
   if (!budget.take(turn.limits(), turn.now.steady)) {
     return refused(ErrorCode::RateLimited,
                    "at most " + std::to_string(turn.limits().get(Limit::PushesPerSecond)) +
                        " pushes a second; slow down");
   }
   const std::string& stream = push.stream.empty() ? provider.name : push.stream;
-  EventStreams& streams = streamsOf(turn, session, provider);
+  EventStreams& streams = obtainStreams(turn, session, provider);
   const Filtered filtered = filter(turn, streams, stream, push, matches);
   rule = filtered.rule;
   if (filtered.outcome == protocol::FilterOutcome::Drop) return std::string_view("dropped");
   // Nothing reaches the model that the timeline does not show.
-  if (filtered.outcome != protocol::FilterOutcome::Keep && !mayTellLine(turn, session, provider)) {
+  if (filtered.outcome != protocol::FilterOutcome::Keep &&
+      !canWriteProviderLine(turn, session, provider)) {
     return refused(ErrorCode::RateLimited, noLineLeft(turn));
   }
   if (!streams.hasRoomFor(stream, turn.limits())) {
@@ -171,14 +172,14 @@ Result<std::string_view, Refusal> decide(const Turn& turn, const Provider& provi
   // A waiting inject is kept a second time, in its fence.
   const bool inject = filtered.outcome == protocol::FilterOutcome::Inject;
   PendingInject pending;
-  if (inject) pending = pendingOf(turn, provider, stream, push, trace);
-  const Room room{entry.bytes() + (inject ? pending.bytes() : 0)};
-  if (auto refusal = makeRoom(turn, provider.party, room, "push", push.requestId)) return *refusal;
+  if (inject) pending = createInject(turn, provider, stream, push, trace);
+  const SizeChange room{entry.bytes() + (inject ? pending.bytes() : 0)};
+  if (auto refusal = evict(turn, provider.party, room, "push", push.requestId)) return *refusal;
   (void)streams.append(stream, std::move(entry), turn.limits());
   if (filtered.outcome == protocol::FilterOutcome::Keep) return std::string_view("stored");
   PushBudget::Inject verdict = PushBudget::Inject::Send;
   if (inject) {
-    pending.kept.set(turn.state.kept, provider.party, pending.bytes());
+    pending.retainedShare.set(turn.state.retainedData, provider.party, pending.bytes());
     verdict = tryInject(turn, session, budget, pending);
     if (verdict == PushBudget::Inject::Refuse) {
       return refused(ErrorCode::RateLimited,
@@ -188,8 +189,8 @@ Result<std::string_view, Refusal> decide(const Turn& turn, const Provider& provi
   }
   const std::string source =
       inLine(provider.name) + (stream == provider.name ? "" : "/" + inLine(stream));
-  (void)tellLine(turn, session, provider, LogLevel::Info, "tap: " + source + ": " + text,
-                 NoRoom::LeaveOut);
+  (void)writeProviderLine(turn, session, provider, LogLevel::Info, "tap: " + source + ": " + text,
+                          NoRoom::LeaveOut);
   if (!inject) return std::string_view("surfaced");
   if (verdict == PushBudget::Inject::Wait) return std::string_view("queued");
   const Delivery delivery = deliver(turn, session, std::move(pending));
@@ -200,7 +201,7 @@ Result<std::string_view, Refusal> decide(const Turn& turn, const Provider& provi
 Result<std::string_view, Refusal> pushTo(const Turn& turn, const Provider& provider,
                                          Session& session, const protocol::Push& push,
                                          Matches& matches, int64_t& rule) {
-  const CallTrace trace = traceOf(turn, session, push);
+  const CallTrace trace = startTrace(turn, session, push);
   auto outcome = decide(turn, provider, session, push, trace.own, matches, rule);
   if (isRecording(turn) && (outcome || !isCountingRefused(turn, provider))) {
     const std::string& stream = push.stream.empty() ? provider.name : push.stream;
@@ -262,7 +263,7 @@ std::optional<Refusal> setFilter(const Turn& turn, Provider& provider,
   for (Binding* binding : bindings.value()) {
     Session* session = turn.state.sessions.find(binding->sessionId);
     if (session == nullptr) continue;
-    EventStreams& streams = streamsOf(turn, *session, provider);
+    EventStreams& streams = obtainStreams(turn, *session, provider);
     if (!streams.setFilter(set.stream, set.rules, turn.limits())) {
       return Refusal{ErrorCode::PayloadTooLarge, "this would be one stream too many", "filter.set",
                      set.requestId};
@@ -275,7 +276,7 @@ std::optional<Refusal> setFilter(const Turn& turn, Provider& provider,
 void copyFiltersToSession(const Turn& turn, const Provider& provider, Session& session) {
   for (const auto& [stream, rules] : provider.filters) {
     // As many streams as the provider may have: there is room for each.
-    (void)streamsOf(turn, session, provider).setFilter(stream, rules, turn.limits());
+    (void)obtainStreams(turn, session, provider).setFilter(stream, rules, turn.limits());
   }
 }
 

@@ -18,7 +18,7 @@ void refuseTools(const Turn& turn, Session& session, const std::vector<std::stri
   Providers& providers = turn.state.providers;
   std::set<std::string> owners;
   for (const std::string& name : names) {
-    const std::string owner(providers.ownerOf(session.id, name));
+    const std::string owner(providers.toolOwner(session.id, name));
     if (owner.empty()) continue;
     providers.refuse(session.id, name);
     owners.insert(owner);
@@ -31,10 +31,10 @@ void refuseTools(const Turn& turn, Session& session, const std::vector<std::stri
       turn.send(provider->peer, protocol::encodeError(why, provider->providerId, session.id));
     }
     if (instances.empty()) continue;
-    (void)tellLine(turn, session, *instances.front(), LogLevel::Warning,
-                   "tap: " + inLine(owner) + "'s tool " + inQuotes(name) +
-                       " is left out: the CLI does not take it",
-                   NoRoom::LeaveOut);
+    (void)writeProviderLine(turn, session, *instances.front(), LogLevel::Warning,
+                            "tap: " + inLine(owner) + "'s tool " + inQuotes(name) +
+                                " is left out: the CLI does not take it",
+                            NoRoom::LeaveOut);
   }
   toolsChanged(turn, session, owners);
 }

@@ -93,10 +93,10 @@ void toolsChanged(const Turn& turn, Session& session, const std::set<std::string
   rescheduleSync(turn, session);
   if (turn.state.providers.toolCount(session.id) >= kManyTools &&
       !std::exchange(session.warnedManyTools, true)) {
-    tellTimeline(turn, session, LogLevel::Warning,
-                 "tap: this session has " +
-                     std::to_string(turn.state.providers.toolCount(session.id)) +
-                     " provider tools; some models accept no more than 128 in all");
+    writeTimeline(turn, session, LogLevel::Warning,
+                  "tap: this session has " +
+                      std::to_string(turn.state.providers.toolCount(session.id)) +
+                      " provider tools; some models accept no more than 128 in all");
   }
 }
 

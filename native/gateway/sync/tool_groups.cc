@@ -13,11 +13,11 @@ namespace tap::gateway {
 
 namespace {
 
-constexpr size_t kMostGroups = 64;
+constexpr size_t kMaxGroups = 64;
 
 }  // namespace
 
-void tellGroups(const Turn& turn, Session& session) {
+void sendGroups(const Turn& turn, Session& session) {
   const auto& on = turn.state.providers.groupsOn(session.id);
   sendToSession(turn, session, protocol::Groups{{on.begin(), on.end()}});
 }
@@ -27,13 +27,13 @@ void addGroups(const Turn& turn, Session& session, const std::vector<std::string
   std::set<std::string> added;
   for (const std::string& name : names) {
     const auto& on = providers.groupsOn(session.id);
-    if (on.size() + added.size() >= kMostGroups) break;
+    if (on.size() + added.size() >= kMaxGroups) break;
     if (protocol::isToolName(name) && !on.contains(name)) added.insert(name);
   }
   if (added.empty()) return;
   const std::set<std::string> changed = providers.addGroups(session.id, added);
   if (!changed.empty()) toolsChanged(turn, session, changed);
-  if (session.welcomed) tellGroups(turn, session);
+  if (session.welcomed) sendGroups(turn, session);
 }
 
 void openGroups(const Turn& turn, Session& session, OpeningNumber number,

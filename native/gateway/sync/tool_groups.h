@@ -16,6 +16,6 @@ void addGroups(const Turn& turn, Session& session, const std::vector<std::string
 void openGroups(const Turn& turn, Session& session, OpeningNumber number,
                 const std::vector<std::string>& names);
 // Tells the session which are on.
-void tellGroups(const Turn& turn, Session& session);
+void sendGroups(const Turn& turn, Session& session);
 
 }  // namespace tap::gateway

@@ -8,8 +8,8 @@
 #include "gateway/records/rows.h"
 #include "gateway/registry/announcement.h"
 #include "gateway/registry/binding_updates.h"
-#include "gateway/registry/kept.h"
 #include "gateway/registry/party.h"
+#include "gateway/registry/retained_data.h"
 #include "gateway/registry/tool_names.h"
 #include "gateway/sync/sync_schedule.h"
 #include "gateway/sync/tools_in_force.h"
@@ -50,7 +50,7 @@ void restamp(Refusal& refusal, std::string_view type, const std::string& request
 std::optional<Refusal> tooManyTools(const Turn& turn, const Session& session,
                                     const Provider& provider, const Binding& binding,
                                     const std::vector<ToolDefinition>& tools) {
-  if (partyOf(provider).isTrusted()) return std::nullopt;
+  if (toParty(provider).isTrusted()) return std::nullopt;
   Binding proposed = binding;
   proposed.tools = tools;
   return tooMuchText(turn, session, provider, proposed, "tools.update");
@@ -60,7 +60,7 @@ std::optional<Refusal> tooManyTools(const Turn& turn, const Session& session,
 // into what its party may say.
 std::optional<Refusal> refusedTexts(const Turn& turn, Provider& provider,
                                     const protocol::HooksUpdate& update) {
-  if (partyOf(provider).isTrusted() || update.change.transforms.empty()) return std::nullopt;
+  if (toParty(provider).isTrusted() || update.change.transforms.empty()) return std::nullopt;
   for (auto& [id, binding] : provider.bindings) {
     Session* session = turn.state.sessions.find(id);
     if (session == nullptr) continue;
@@ -115,18 +115,18 @@ std::optional<Refusal> updateBindings(const Turn& turn, Provider& provider, std:
                    std::string(type), requestId};
   }
   const bool ofAll = provider.all && !sessionId;
-  Room room;
+  SizeChange room;
   if (ofAll) {
     const size_t copies = bindings.value().size() + 1;  // one for each session that it may leave
-    room = {copies * weighHooks(hooksAfter(provider.declared, change)),
-            copies * weighHooks(provider.declared)};
+    room = {copies * estimateHookBytes(hooksAfter(provider.declared, change)),
+            copies * estimateHookBytes(provider.declared)};
   }
   for (const Binding* binding : bindings.value()) {
     const Binding hooks = hooksAfter(*binding, change);
-    room.taken += weighHooks(hooks) + weighHeld(hooks);
-    room.freed += weighHooks(*binding) + weighHeld(*binding);
+    room.taken += estimateHookBytes(hooks) + estimateDetachedBytes(hooks);
+    room.freed += estimateHookBytes(*binding) + estimateDetachedBytes(*binding);
   }
-  if (auto refusal = makeRoom(turn, provider.party, room, type, requestId)) return refusal;
+  if (auto refusal = evict(turn, provider.party, room, type, requestId)) return refusal;
   if (ofAll) change(provider.declared);
   for (Binding* binding : bindings.value()) {
     change(*binding);
@@ -138,7 +138,7 @@ std::optional<Refusal> updateBindings(const Turn& turn, Provider& provider, std:
       answerWhenInForce(turn, *session, provider, *binding, type, requestId);
     }
   }
-  reckon(turn.state, provider);
+  updateRetained(turn.state, provider);
   return std::nullopt;
 }
 
@@ -191,12 +191,13 @@ std::optional<Refusal> updateTools(const Turn& turn, Provider& provider,
   std::vector<ToolDefinition> declared;
   if (ofAll) declared = toolsAfter(provider.declared.tools, update);
   const size_t copies = ofAll ? next.size() + 1 : 0;  // one for each session that it may leave
-  Room room{copies * weigh(declared), copies * weigh(provider.declared.tools)};
+  SizeChange room{copies * estimateBytes(declared),
+                  copies * estimateBytes(provider.declared.tools)};
   for (size_t i = 0; i < next.size(); ++i) {
-    room.taken += weigh(next[i]);
-    room.freed += weigh(bindings.value()[i]->tools);
+    room.taken += estimateBytes(next[i]);
+    room.freed += estimateBytes(bindings.value()[i]->tools);
   }
-  if (auto refusal = makeRoom(turn, provider.party, room, kType, update.requestId)) {
+  if (auto refusal = evict(turn, provider.party, room, kType, update.requestId)) {
     return refusal;
   }
   if (ofAll) provider.declared.tools = std::move(declared);
@@ -210,7 +211,7 @@ std::optional<Refusal> updateTools(const Turn& turn, Provider& provider,
     }
     finishUpdate(turn, provider, binding, session, update);
   }
-  reckon(turn.state, provider);
+  updateRetained(turn.state, provider);
   return std::nullopt;
 }
 

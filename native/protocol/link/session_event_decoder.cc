@@ -125,7 +125,7 @@ TraceFrame readTraceFrame(Fields& fields, const Slice&) {
   event.at = fields.integer("at");
   event.connection = fields.integer("connection");
   event.provider = fields.string("provider");
-  event.kind = oneOf<TraceKind>(fields, "kind", kTraceKinds);
+  event.kind = readEnum<TraceKind>(fields, "kind", kTraceKinds);
   event.text = Slice(fields.string("text"));
   return event;
 }
@@ -177,7 +177,7 @@ constexpr std::array<Reader<SessionEvent>, std::variant_size_v<SessionEvent>> kE
      }},
     {"timeline",
      [](Fields& fields, const Slice&, Problem&) -> SessionEvent {
-       const auto level = oneOf<LogLevel>(fields, "level", kLevels);
+       const auto level = readEnum<LogLevel>(fields, "level", kLevels);
        return Timeline{level, fields.string("text")};
      }},
     {"inject",

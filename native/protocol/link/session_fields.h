@@ -94,7 +94,7 @@ inline std::optional<std::string> readOptionalString(Fields& fields, std::string
 }
 
 template <class Enum, size_t N>
-Enum oneOf(Fields& fields, std::string_view key, const std::array<std::string_view, N>& names) {
+Enum readEnum(Fields& fields, std::string_view key, const std::array<std::string_view, N>& names) {
   const std::optional<json::Value> value = fields.required(key, json::Kind::String);
   if (!value) return Enum{};
   const std::string name = json::decodeString(*value);
@@ -107,7 +107,7 @@ Enum oneOf(Fields& fields, std::string_view key, const std::array<std::string_vi
 
 inline std::optional<SyncMode> readMode(Fields& fields) {
   if (!fields.optional("mode", json::Kind::String)) return std::nullopt;
-  return oneOf<SyncMode>(fields, "mode", kModes);
+  return readEnum<SyncMode>(fields, "mode", kModes);
 }
 
 template <class Item>

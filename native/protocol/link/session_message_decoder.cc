@@ -19,7 +19,8 @@ namespace {
 constexpr size_t kMaxToolCallId = 256;
 
 // A text that an environment can hold: a path, or a list of them.
-std::string lineOf(Fields& fields, std::string_view key, const json::Value& value, size_t most) {
+std::string readVariable(Fields& fields, std::string_view key, const json::Value& value,
+                         size_t most) {
   std::string text = value.kind == json::Kind::String ? json::decodeString(value) : std::string();
   const bool hasControl = std::any_of(text.begin(), text.end(), [](char c) {
     return static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
@@ -38,7 +39,7 @@ SessionRuntime readRuntime(Fields& fields) {
   if (!object) return runtime;
   for (const auto& [name, member] : kRuntimeFields) {
     if (const auto value = json::find(*object, name)) {
-      runtime.*member = lineOf(fields, "runtime", *value, kMaxRuntimeText);
+      runtime.*member = readVariable(fields, "runtime", *value, kMaxRuntimeText);
     }
   }
   return runtime;
@@ -60,7 +61,7 @@ Register readRegister(Fields& fields, const Slice&) {
   message.have = readDigests(fields, "have");
   message.groups = readStrings(fields, "groups");
   if (const auto path = fields.optional("path", json::Kind::String)) {
-    message.path = lineOf(fields, "path", *path, kMaxPathVariable);
+    message.path = readVariable(fields, "path", *path, kMaxPathVariable);
   }
   message.runtime = readRuntime(fields);
   return message;
@@ -78,7 +79,7 @@ Update readUpdate(Fields& fields, const Slice&) {
 }
 
 ActivityChanged readActivity(Fields& fields, const Slice&) {
-  return {oneOf<Activity>(fields, "activity", kActivities)};
+  return {readEnum<Activity>(fields, "activity", kActivities)};
 }
 
 Call readCall(Fields& fields, const Slice& text) {
@@ -221,8 +222,8 @@ SectionBuild readSectionBuild(Fields& fields, const Slice&) {
 }
 
 HooksState readHooksState(Fields& fields, const Slice&) {
-  return {fields.integer("revision"), oneOf<HookOutcome>(fields, "hooks", kHookOutcomes),
-          oneOf<HookOutcome>(fields, "sections", kHookOutcomes)};
+  return {fields.integer("revision"), readEnum<HookOutcome>(fields, "hooks", kHookOutcomes),
+          readEnum<HookOutcome>(fields, "sections", kHookOutcomes)};
 }
 
 SessionResult readSessionResult(Fields& fields, const Slice& text) {
@@ -237,13 +238,13 @@ SessionResult readSessionResult(Fields& fields, const Slice& text) {
 
 // A message of either set, made where it is to lie.
 template <class Set, auto read>
-LinkMessage readingOf(Fields& fields, const Slice& text, Problem&) {
+LinkMessage readAs(Fields& fields, const Slice& text, Problem&) {
   return LinkMessage(std::in_place_type<Set>, read(fields, text));
 }
 template <auto read>
-constexpr auto kSession = readingOf<SessionMessage, read>;
+constexpr auto kSession = readAs<SessionMessage, read>;
 template <auto read>
-constexpr auto kControl = readingOf<ControlMessage, read>;
+constexpr auto kControl = readAs<ControlMessage, read>;
 
 constexpr size_t kMessages =
     std::variant_size_v<SessionMessage> + std::variant_size_v<ControlMessage>;

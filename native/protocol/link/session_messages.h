@@ -88,7 +88,7 @@ struct Call {
   Slice args;  // JSON text of an object
   // The CLI's id of the call, as JSON text of a string; empty: not known.
   Slice toolCallId = {};
-  GivenTrace trace = {};  // the CLI's span of the call
+  TraceField trace = {};  // the CLI's span of the call
 };
 // The session no longer waits for this call: no CallResult follows.
 struct CancelCall {

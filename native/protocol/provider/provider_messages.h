@@ -101,7 +101,7 @@ struct ToolResult {
   bool retryable = false;
   ErrorCode errorCode = ErrorCode::Internal;
   std::string error;
-  GivenTrace trace;  // of the work that has led to it
+  TraceField trace;  // of the work that has led to it
 };
 struct ToolProgress {
   std::string id;
@@ -117,7 +117,7 @@ struct Push {
   bool broadcast = false;
   Slice metadata;  // JSON text of an object; empty: none
   std::string requestId;
-  GivenTrace trace;  // of the work that has led to it
+  TraceField trace;  // of the work that has led to it
 };
 struct ToolsUpdate {
   std::vector<ToolDefinition> tools;
@@ -187,26 +187,26 @@ template <class Message, class... All>
   return index;
 }
 template <class Message>
-inline constexpr auto kIndexOf =
+inline constexpr auto kMessageIndex =
     static_cast<uint8_t>(indexAmong<Message>(static_cast<const ProviderMessage*>(nullptr)));
 
 enum class ProviderMessageType : uint8_t {
-  Auth = kIndexOf<Auth>,
-  AuthConfirm = kIndexOf<AuthConfirm>,
-  Hello = kIndexOf<Hello>,
-  ToolResult = kIndexOf<ToolResult>,
-  ToolProgress = kIndexOf<ToolProgress>,
-  Push = kIndexOf<Push>,
-  ToolsUpdate = kIndexOf<ToolsUpdate>,
-  HooksUpdate = kIndexOf<HooksUpdate>,
-  ContextUpdate = kIndexOf<ContextUpdate>,
-  GateResult = kIndexOf<GateResult>,
-  TransformResult = kIndexOf<TransformResult>,
-  FilterSet = kIndexOf<FilterSet>,
-  StreamQuery = kIndexOf<StreamQuery>,
-  SessionReady = kIndexOf<SessionReady>,
-  ShutdownReady = kIndexOf<ShutdownReady>,
-  Goodbye = kIndexOf<Goodbye>,
+  Auth = kMessageIndex<Auth>,
+  AuthConfirm = kMessageIndex<AuthConfirm>,
+  Hello = kMessageIndex<Hello>,
+  ToolResult = kMessageIndex<ToolResult>,
+  ToolProgress = kMessageIndex<ToolProgress>,
+  Push = kMessageIndex<Push>,
+  ToolsUpdate = kMessageIndex<ToolsUpdate>,
+  HooksUpdate = kMessageIndex<HooksUpdate>,
+  ContextUpdate = kMessageIndex<ContextUpdate>,
+  GateResult = kMessageIndex<GateResult>,
+  TransformResult = kMessageIndex<TransformResult>,
+  FilterSet = kMessageIndex<FilterSet>,
+  StreamQuery = kMessageIndex<StreamQuery>,
+  SessionReady = kMessageIndex<SessionReady>,
+  ShutdownReady = kMessageIndex<ShutdownReady>,
+  Goodbye = kMessageIndex<Goodbye>,
 };
 
 // Where a provider's connection stands (docs/protocol.md, "States").
@@ -219,9 +219,9 @@ constexpr uint8_t in(ProviderState state) {
 struct ProviderMessageRow {
   ProviderMessageType id;
   std::string_view type;
-  uint8_t legalIn;   // set of ProviderState
-  Trust leastTrust;  // to send it at all (docs/decisions.md D-1)
-  Limit maxBytes;    // of the whole message
+  uint8_t legalStates;  // set of ProviderState
+  Trust minTrust;       // to send it at all (docs/decisions.md D-1)
+  Limit maxBytes;       // of the whole message
 };
 
 inline constexpr std::array<ProviderMessageRow, std::variant_size_v<ProviderMessage>>

@@ -16,11 +16,11 @@ std::string tooDeep() {
   return "are nested more than " + std::to_string(kMaxArgumentsDepth) + " levels deep";
 }
 
-std::string shown(std::string_view tool) {
+std::string visibleTool(std::string_view tool) {
   return inQuotes(visible(tool, false, kMaxShown));
 }
 
-std::string textIn(std::string_view object, std::string_view key) {
+std::string readTextMember(std::string_view object, std::string_view key) {
   const auto value = json::find({json::Kind::Object, object}, key);
   if (!value || value->kind != json::Kind::String || value->raw.size() > kMaxKept) return {};
   std::string text = json::decodeString(*value);
@@ -28,7 +28,7 @@ std::string textIn(std::string_view object, std::string_view key) {
 }
 
 // If the arguments are wrong, their error says more than the reason does.
-std::string problemOf(std::string_view text, std::string_view reason) {
+std::string describeProblem(std::string_view text, std::string_view reason) {
   json::Scanner scanner;
   if (const auto args = json::find({json::Kind::Object, text}, "args")) {
     const auto read = readArguments(scanner, args->raw);
@@ -58,7 +58,7 @@ bool beginsAsObject(std::string_view text) {
 
 CallResult refuseArguments(std::string_view callId, std::string_view tool,
                            std::string_view problem) {
-  std::string text = "Tool " + shown(tool) + " failed with INVALID_JSON: its arguments ";
+  std::string text = "Tool " + visibleTool(tool) + " failed with INVALID_JSON: its arguments ";
   text += problem;
   text += ". Call it again with a JSON object that is at most " +
           std::to_string(kMaxArgumentsDepth) + " levels deep.";
@@ -66,33 +66,33 @@ CallResult refuseArguments(std::string_view callId, std::string_view tool,
 }
 
 std::optional<SessionEvent> answerUnreadable(std::string_view text, std::string_view reason) {
-  const std::string type = textIn(text, "type");
+  const std::string type = readTextMember(text, "type");
   if (type == "call") {
-    std::string id = textIn(text, "callId");
+    std::string id = readTextMember(text, "callId");
     if (id.empty()) return std::nullopt;
-    return refuseArguments(id, toolOfUnreadable(text), problemOf(text, reason));
+    return refuseArguments(id, toolOfUnreadable(text), describeProblem(text, reason));
   }
   if (type == "hook.check") {
-    std::string id = textIn(text, "checkId");
+    std::string id = readTextMember(text, "checkId");
     if (id.empty()) return std::nullopt;
     return HookVerdict{std::move(id),
-                       "tap cannot check this use of " + shown(toolOfUnreadable(text)) +
-                           ": its arguments " + problemOf(text, reason),
+                       "tap cannot check this use of " + visibleTool(toolOfUnreadable(text)) +
+                           ": its arguments " + describeProblem(text, reason),
                        ""};
   }
   if (type == "prompt.submitted") {
-    std::string id = textIn(text, "promptId");
+    std::string id = readTextMember(text, "promptId");
     if (!id.empty()) return PromptContext{std::move(id), ""};
   }
   if (type == "command.run") {
-    std::string id = textIn(text, "commandId");
+    std::string id = readTextMember(text, "commandId");
     if (!id.empty()) {
       return CommandResult{std::move(id),
                            "tap: the command cannot be read: " + visible(reason, false, 512)};
     }
   }
   if (type == "host.request" || type == "permission.check") {
-    std::string id = textIn(text, "requestId");
+    std::string id = readTextMember(text, "requestId");
     if (!id.empty()) {
       std::string error = R"({"code":"INVALID_JSON","message":)";
       json::appendQuoted(error, "the request cannot be read: " + visible(reason, false, 512));
@@ -100,14 +100,14 @@ std::optional<SessionEvent> answerUnreadable(std::string_view text, std::string_
     }
   }
   if (type == "section.build") {
-    std::string id = textIn(text, "buildId");
+    std::string id = readTextMember(text, "buildId");
     if (!id.empty()) return SectionText{std::move(id), std::nullopt};
   }
   return std::nullopt;
 }
 
 std::string toolOfUnreadable(std::string_view text) {
-  return textIn(text, "tool");
+  return readTextMember(text, "tool");
 }
 
 std::string_view argumentsOfUnreadable(std::string_view text) {

@@ -26,7 +26,7 @@ void expectMisses(std::string_view glob, const std::vector<std::string_view>& pa
 }
 
 // Precondition: the glob is refused.
-PatternError globErrorOf(std::string_view source) {
+PatternError globError(std::string_view source) {
   auto glob = Glob::compile(source);
   EXPECT_FALSE(glob.ok()) << source;
   return glob.ok() ? PatternError{} : glob.error();
@@ -55,7 +55,7 @@ TEST(Glob, ADotSlashAtTheBeginningIsLeftOut) {
   expectMisses("./*.ts", {"src/a.ts", "/a.ts", "./a.ts"});
   expectMatches(".../*.ts", {".../a.ts"});
   expectMatches("./", {""});
-  EXPECT_EQ(globErrorOf("./[a").offset, 2U);
+  EXPECT_EQ(globError("./[a").offset, 2U);
 }
 
 TEST(Glob, AStarStaysInItsSegment) {
@@ -142,15 +142,15 @@ TEST(Glob, RefusesWhatIsNotClosed) {
       {"{a,{b}", 0}, {"{", 0},    {"{[}", 1}, {"[z-a]", 1}, {"a[xb-a]", 3},
   };
   for (const auto& [source, offset] : mistakes) {
-    const PatternError error = globErrorOf(source);
+    const PatternError error = globError(source);
     EXPECT_EQ(error.offset, offset) << source << ": " << error.message;
     EXPECT_FALSE(error.message.empty());
   }
 }
 
 TEST(Glob, RefusesWhatIsNotUtf8) {
-  EXPECT_EQ(globErrorOf("ab\xFF").offset, 2U);
-  EXPECT_EQ(globErrorOf("a\xC3").offset, 2U);
+  EXPECT_EQ(globError("ab\xFF").offset, 2U);
+  EXPECT_EQ(globError("a\xC3").offset, 2U);
 }
 
 TEST(Glob, IsAtMostAKilobyteLong) {
@@ -158,21 +158,21 @@ TEST(Glob, IsAtMostAKilobyteLong) {
     const std::string text(size, 'a');
     EXPECT_TRUE(matches(text, text));
   }
-  EXPECT_EQ(globErrorOf(std::string(1025, 'a')).offset, 1024U);
+  EXPECT_EQ(globError(std::string(1025, 'a')).offset, 1024U);
   EXPECT_TRUE(matches("{" + std::string(1022, ',') + "}", ""));
   EXPECT_TRUE(matches(std::string(512, '{') + std::string(512, '}'), ""));
 }
 
 TEST(Glob, LooksAtTheEndOfAPathThatIsTooLong) {
-  constexpr size_t kMost = Glob::kMaxPathBytes;
+  constexpr size_t kMaxPathSize = Glob::kMaxPathBytes;
   for (const size_t extra : {size_t{0}, size_t{1}, size_t{2}}) {
-    const std::string path = "b" + std::string(kMost - 4 + extra, '/') + ".cc";
+    const std::string path = "b" + std::string(kMaxPathSize - 4 + extra, '/') + ".cc";
     EXPECT_EQ(matches("b**/.cc", path), extra == 0) << extra;
     EXPECT_TRUE(matches("**/.cc", path)) << extra;
     EXPECT_TRUE(matches("*.cc", path)) << extra;
   }
   std::string accents;
-  for (size_t i = 0; i < kMost; ++i) accents += "\xC3\xA9";
+  for (size_t i = 0; i < kMaxPathSize; ++i) accents += "\xC3\xA9";
   EXPECT_TRUE(matches("[\xC3\xA9]*[\xC3\xA9]/", accents + "/"));
 }
 

@@ -86,15 +86,15 @@ struct Entry {
 using Entries = std::map<std::u16string, Entry>;
 
 // A key's text with its quotes: what decodeString takes.
-[[nodiscard]] Value keyOf(const json::Member& member) {
+[[nodiscard]] Value decodeKey(const json::Member& member) {
   return {Kind::String, {member.key.data() - 1, member.key.size() + 2}};
 }
 
-[[nodiscard]] Entries entriesOf(Value object) {
+[[nodiscard]] Entries listEntries(Value object) {
   Entries entries;
   json::Members members(object);
   for (json::Member member; members.next(member);) {
-    const Value key = keyOf(member);
+    const Value key = decodeKey(member);
     entries[json::decodeString16(key)] = {key, member.value};
   }
   return entries;
@@ -107,7 +107,7 @@ using Entries = std::map<std::u16string, Entry>;
 
 void appendObject(std::string& out, Value object) {
   out += '{';
-  for (const auto& [units, entry] : entriesOf(object)) {
+  for (const auto& [units, entry] : listEntries(object)) {
     const std::string name = json::decodeString(entry.key);
     if (!hasLoneSurrogate(units)) {
       check(isThis(json::find(object, name), entry.value), "find() misses a member");
@@ -147,7 +147,7 @@ void checkMembers(const json::Scanner& scanner, Value root) {
     check(isThis(noted->value, member.value), "members differ");
   }
   check(noted == scanner.members().end(), "the scanner noted too many members");
-  for (const auto& [units, entry] : entriesOf(root)) {
+  for (const auto& [units, entry] : listEntries(root)) {
     if (hasLoneSurrogate(units)) continue;
     check(isThis(scanner.find(json::decodeString(entry.key)), entry.value), "Scanner::find misses");
   }

@@ -22,7 +22,7 @@ bool accepts(std::string_view text) {
   return reasonFor(text).empty();
 }
 
-size_t offsetIn(std::string_view text) {
+size_t errorOffset(std::string_view text) {
   Scanner scanner;
   const auto result = scanner.scan(text);
   return result.ok() ? std::string::npos : result.error().offset;
@@ -165,7 +165,7 @@ TEST(JsonScanner, RefusesControlCharactersInStringsAtEveryPlace) {
     for (size_t at = 0; at < 40; ++at) {  // crosses the blocks in which strings are read
       std::string text = '"' + std::string(40, 'x') + '"';
       text[at + 1] = static_cast<char>(control);
-      ASSERT_EQ(offsetIn(text), at + 1) << control;
+      ASSERT_EQ(errorOffset(text), at + 1) << control;
     }
   }
 }
@@ -185,7 +185,7 @@ TEST(JsonScanner, FindsTheEndOfStringsOfEveryLength) {
   for (size_t length = 0; length < 70; ++length) {
     const std::string text = '"' + std::string(length, 'x') + '"';
     EXPECT_TRUE(accepts(text)) << length;
-    EXPECT_EQ(offsetIn(text + '"'), length + 2);
+    EXPECT_EQ(errorOffset(text + '"'), length + 2);
   }
 }
 
@@ -195,8 +195,8 @@ TEST(JsonScanner, ReadsAnEscapeAtEveryPlaceOfALongString) {
     const std::string front = R"("\t)" + std::string(at, 'x');
     const std::string rest(150, 'y');
     for (const char* good : {R"(\n)", R"(\")", R"(\\)", R"(\\\")", R"(\u00e9)", R"(\"\")"}) {
-      EXPECT_EQ(offsetIn(front + good + rest + '"'), std::string::npos) << good << " at " << at;
-      EXPECT_EQ(offsetIn(front + good + rest + "\"!"),
+      EXPECT_EQ(errorOffset(front + good + rest + '"'), std::string::npos) << good << " at " << at;
+      EXPECT_EQ(errorOffset(front + good + rest + "\"!"),
                 front.size() + std::string_view(good).size() + 151);
       EXPECT_EQ(reasonFor(front + good + rest), "the text ends inside a string");
     }
@@ -213,7 +213,7 @@ TEST(JsonScanner, ReadsAnEscapeAtEveryPlaceOfALongString) {
          }) {
       const std::string text = front + bad.text + rest + '"';
       EXPECT_EQ(reasonFor(text), bad.reason) << bad.text << " at " << at;
-      EXPECT_EQ(offsetIn(text), front.size() + bad.offset) << bad.text << " at " << at;
+      EXPECT_EQ(errorOffset(text), front.size() + bad.offset) << bad.text << " at " << at;
     }
   }
 }
@@ -233,7 +233,7 @@ TEST(JsonScanner, AcceptsUpTo128Levels) {
     EXPECT_TRUE(accepts(nested(depth, "[", "]"))) << depth;
   }
   EXPECT_EQ(reasonFor(nested(most + 1, "[", "]")), "nested more than 128 levels deep");
-  EXPECT_EQ(offsetIn(nested(most + 1, "[", "]")), most);
+  EXPECT_EQ(errorOffset(nested(most + 1, "[", "]")), most);
 }
 
 TEST(JsonScanner, CountsObjectsAndArraysAlike) {
@@ -249,14 +249,14 @@ TEST(JsonScanner, DoesNotCountSiblingsAsDepth) {
 }
 
 TEST(JsonScanner, StopsAtTheDepthLimitOfAnEndlessText) {
-  EXPECT_EQ(offsetIn(std::string(1'000'000, '[')), static_cast<size_t>(kMaxDepth));
+  EXPECT_EQ(errorOffset(std::string(1'000'000, '[')), static_cast<size_t>(kMaxDepth));
 }
 
 TEST(JsonScanner, PointsAtTheMistake) {
-  EXPECT_EQ(offsetIn("[1, 2, x]"), 7u);
-  EXPECT_EQ(offsetIn("{\"a\": tru}"), 6u);
-  EXPECT_EQ(offsetIn("[1"), 2u);
-  EXPECT_EQ(offsetIn("[01]"), 2u);
+  EXPECT_EQ(errorOffset("[1, 2, x]"), 7u);
+  EXPECT_EQ(errorOffset("{\"a\": tru}"), 6u);
+  EXPECT_EQ(errorOffset("[1"), 2u);
+  EXPECT_EQ(errorOffset("[01]"), 2u);
 }
 
 TEST(JsonScanner, GivesTheRootsMembersInOrder) {

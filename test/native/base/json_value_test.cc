@@ -19,7 +19,7 @@ Value scanned(std::string_view text) {
   return result.ok() ? result.value() : Value{Kind::Null, "null"};
 }
 
-std::vector<std::string> membersOf(std::string_view text) {
+std::vector<std::string> listMembers(std::string_view text) {
   std::vector<std::string> found;
   Members members(scanned(text));
   for (Member member; members.next(member);) {
@@ -28,7 +28,7 @@ std::vector<std::string> membersOf(std::string_view text) {
   return found;
 }
 
-std::vector<std::string> elementsOf(std::string_view text) {
+std::vector<std::string> listElements(std::string_view text) {
   std::vector<std::string> found;
   Elements elements(scanned(text));
   for (Value element; elements.next(element);) found.emplace_back(element.raw);
@@ -38,21 +38,21 @@ std::vector<std::string> elementsOf(std::string_view text) {
 using Strings = std::vector<std::string>;
 
 TEST(JsonMembers, AreWalkedInOrder) {
-  EXPECT_EQ(membersOf(R"({"a":1,"b":"x","c":null,"d":[1,2],"e":{"f":{}}})"),
+  EXPECT_EQ(listMembers(R"({"a":1,"b":"x","c":null,"d":[1,2],"e":{"f":{}}})"),
             (Strings{"a=1", "b=\"x\"", "c=null", "d=[1,2]", "e={\"f\":{}}"}));
 }
 
 TEST(JsonMembers, AreFoundAmongBlanks) {
-  EXPECT_EQ(membersOf("{ \n\"a\" : 1 ,\t\"b\"\r:\n[ 1 ] }"), (Strings{"a=1", "b=[ 1 ]"}));
+  EXPECT_EQ(listMembers("{ \n\"a\" : 1 ,\t\"b\"\r:\n[ 1 ] }"), (Strings{"a=1", "b=[ 1 ]"}));
 }
 
 TEST(JsonMembers, OfAnEmptyObjectAreNone) {
-  EXPECT_EQ(membersOf("{}"), Strings());
-  EXPECT_EQ(membersOf("{ \n }"), Strings());
+  EXPECT_EQ(listMembers("{}"), Strings());
+  EXPECT_EQ(listMembers("{ \n }"), Strings());
 }
 
 TEST(JsonMembers, MayHoldBracketsAndQuotesInStrings) {
-  EXPECT_EQ(membersOf(R"({"a}":{"b":"]}\"{["},"c\"":"\\"})"),
+  EXPECT_EQ(listMembers(R"({"a}":{"b":"]}\"{["},"c\"":"\\"})"),
             (Strings{R"(a}={"b":"]}\"{["})", R"(c\"="\\")"}));
 }
 
@@ -66,13 +66,13 @@ TEST(JsonMembers, StayAtTheEnd) {
 }
 
 TEST(JsonElements, AreWalkedInOrder) {
-  EXPECT_EQ(elementsOf(R"([1, -2.5e3,true ,"a,b",[[]],{"a":[1]},null])"),
+  EXPECT_EQ(listElements(R"([1, -2.5e3,true ,"a,b",[[]],{"a":[1]},null])"),
             (Strings{"1", "-2.5e3", "true", "\"a,b\"", "[[]]", "{\"a\":[1]}", "null"}));
 }
 
 TEST(JsonElements, OfAnEmptyArrayAreNone) {
-  EXPECT_EQ(elementsOf("[]"), Strings());
-  EXPECT_EQ(elementsOf("[ ]"), Strings());
+  EXPECT_EQ(listElements("[]"), Strings());
+  EXPECT_EQ(listElements("[ ]"), Strings());
 }
 
 TEST(JsonElements, KnowTheirKinds) {

@@ -11,7 +11,7 @@
 namespace tap::json {
 namespace {
 
-std::string jsonOf(std::string_view text) {
+std::string toJson(std::string_view text) {
   std::string out;
   appendQuoted(out, text);
   return out;
@@ -74,11 +74,11 @@ TEST(JsonWriter, EscapesKeysLikeStrings) {
 }
 
 TEST(AppendQuoted, EscapesOnlyWhatJsonForbids) {
-  EXPECT_EQ(jsonOf(""), R"("")");
-  EXPECT_EQ(jsonOf("\"\\/\b\f\n\r\t"), R"("\"\\/\b\f\n\r\t")");
-  EXPECT_EQ(jsonOf(std::string_view("\0\x01\x0B\x1F\x20\x7F", 6)),
+  EXPECT_EQ(toJson(""), R"("")");
+  EXPECT_EQ(toJson("\"\\/\b\f\n\r\t"), R"("\"\\/\b\f\n\r\t")");
+  EXPECT_EQ(toJson(std::string_view("\0\x01\x0B\x1F\x20\x7F", 6)),
             "\"\\u0000\\u0001\\u000b\\u001f \x7F\"");
-  EXPECT_EQ(jsonOf("é€\U0001F600\u2028"), "\"é€\U0001F600\u2028\"");
+  EXPECT_EQ(toJson("é€\U0001F600\u2028"), "\"é€\U0001F600\u2028\"");
 }
 
 TEST(Escaped, IsWhatAppendQuotedPutsBetweenQuotes) {
@@ -98,7 +98,7 @@ TEST(AppendQuoted, IsUndoneByTheScannerForEveryAsciiCharacterAtEveryPlace) {
     for (size_t at = 0; at < 34; ++at) {
       std::string text(34, 'x');
       text[at] = static_cast<char>(c);
-      const std::string json = jsonOf(text);
+      const std::string json = toJson(text);
       const auto result = scanner.scan(json);
       ASSERT_TRUE(result.ok()) << c << " at " << at;
       ASSERT_EQ(decodeString(result.value()), text);

@@ -143,7 +143,7 @@ constexpr std::array kNoNumbers{"10s",
 // with a complaint, and never beyond what timers and sums can take.
 // shows: P-LIMIT-13
 TEST(Limits, EveryRowTakesOrRefusesEverySortOfValue) {
-  constexpr int64_t kMostOfATimer = (int64_t{1} << 31) - 1;
+  constexpr int64_t kMaxTimer = (int64_t{1} << 31) - 1;
   for (size_t i = 0; i < kLimitTable.size(); ++i) {
     const LimitRow& row = kLimitTable[i];
     const auto inForce = [&](const std::string& text, size_t complaints) {
@@ -154,7 +154,7 @@ TEST(Limits, EveryRowTakesOrRefusesEverySortOfValue) {
       const int64_t value = result.limits.get(static_cast<Limit>(i));
       EXPECT_EQ(value, reading.value);
       EXPECT_GE(value, row.least);
-      EXPECT_LE(value, row.unit == "ms" ? kMostOfATimer - 100'000 : mostOf(row));
+      EXPECT_LE(value, row.unit == "ms" ? kMaxTimer - 100'000 : maxOverride(row));
       return value;
     };
     for (const char* text : kNoNumbers) {
@@ -165,8 +165,8 @@ TEST(Limits, EveryRowTakesOrRefusesEverySortOfValue) {
     EXPECT_EQ(inForce("", 0), row.value);
     EXPECT_EQ(inForce(std::to_string(row.least), 0), row.least);
     EXPECT_EQ(inForce("000" + std::to_string(row.least), 0), row.least);
-    EXPECT_EQ(inForce(std::to_string(mostOf(row)), 0), mostOf(row));
-    EXPECT_EQ(inForce(std::to_string(mostOf(row) + 1), 1), row.value);
+    EXPECT_EQ(inForce(std::to_string(maxOverride(row)), 0), maxOverride(row));
+    EXPECT_EQ(inForce(std::to_string(maxOverride(row) + 1), 1), row.value);
     if (row.least == 0) continue;
     EXPECT_EQ(inForce(std::to_string(row.least - 1), 1), row.value);
   }

@@ -15,7 +15,7 @@ using Spellings = std::vector<std::string>;
 
 // Without the path as it is, which comes first.
 Spellings others(std::string_view path, std::string_view folder = "/home/ada/shop") {
-  Spellings all = spellingsOf(path, folder);
+  Spellings all = listSpellings(path, folder);
   EXPECT_EQ(all.front(), path);
   all.erase(all.begin());
   return all;

@@ -52,7 +52,7 @@ void expectNo(std::string_view source, std::string_view subject) {
 }
 
 // Precondition: the pattern is refused.
-PatternError patternErrorOf(std::string_view source) {
+PatternError patternError(std::string_view source) {
   auto pattern = Pattern::compile(source);
   EXPECT_FALSE(pattern.ok()) << source;
   return pattern.ok() ? PatternError{} : pattern.error();
@@ -116,19 +116,19 @@ TEST(Pattern, RefusesMistakesAndSaysWhere) {
       {"*", 0}, {"ab**c*+*", 3}, {"\\", 1}, {"\\C", 2},
   };
   for (const auto& [source, offset] : mistakes) {
-    const PatternError error = patternErrorOf(source);
+    const PatternError error = patternError(source);
     EXPECT_EQ(error.offset, offset) << source << ": " << error.message;
     EXPECT_FALSE(error.message.empty()) << source;
   }
   for (const auto source : {"a{2,1}", "[z-a]", "(?<n>a)(?<n>b)", "(?<=a*)b", "(?:a)(?", "\\p{X}"}) {
-    EXPECT_LE(patternErrorOf(source).offset, std::string_view(source).size()) << source;
+    EXPECT_LE(patternError(source).offset, std::string_view(source).size()) << source;
   }
 }
 
 TEST(Pattern, RefusesWhatIsNotUtf8) {
-  EXPECT_EQ(patternErrorOf("ab\xFF").offset, 2U);
-  EXPECT_EQ(patternErrorOf("\xC3").offset, 0U);
-  EXPECT_EQ(patternErrorOf("a\xED\xA0\x80").offset, 1U);
+  EXPECT_EQ(patternError("ab\xFF").offset, 2U);
+  EXPECT_EQ(patternError("\xC3").offset, 0U);
+  EXPECT_EQ(patternError("a\xED\xA0\x80").offset, 1U);
 }
 
 // shows: P-STREAM-16
@@ -137,12 +137,12 @@ TEST(Pattern, IsAtMostAKilobyteLong) {
     const std::string text(size, 'a');
     expectYes(text, text);
   }
-  EXPECT_EQ(patternErrorOf(std::string(1025, 'a')).offset, 1024U);
+  EXPECT_EQ(patternError(std::string(1025, 'a')).offset, 1024U);
 }
 
 TEST(Pattern, RefusesAnExpansionBeyondAllMeasure) {
-  patternErrorOf("((((((a{1,9}){1,9}){1,9}){1,9}){1,9}){1,9}){1,9}");
-  patternErrorOf("(?:a{65535}){65535}");
+  patternError("((((((a{1,9}){1,9}){1,9}){1,9}){1,9}){1,9}){1,9}");
+  patternError("(?:a{65535}){65535}");
 }
 
 // shows: P-STREAM-16

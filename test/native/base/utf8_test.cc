@@ -29,7 +29,7 @@ bool isByTheBook(const std::vector<int>& b) {
   return (b[0] != 0xF0 || b[1] >= 0x90) && (b[0] != 0xF4 || b[1] <= 0x8F);
 }
 
-std::string bytesOf(const std::vector<int>& values) {
+std::string toBytes(const std::vector<int>& values) {
   std::string bytes;
   for (const int value : values) bytes += static_cast<char>(value);
   return bytes;
@@ -86,7 +86,7 @@ TEST(Utf8, RefusesSequencesThatEndEarlyOrHaveNoBeginning) {
 TEST(Utf8, AgreesWithTheTableOnEveryPairOfBytes) {
   for (int a = 0x80; a < 0x100; ++a) {
     for (int b = 0; b < 0x100; ++b) {
-      const std::string text = bytesOf({a, b});
+      const std::string text = toBytes({a, b});
       ASSERT_EQ(isValid(text), isByTheBook({a, b})) << a << ' ' << b;
       ASSERT_EQ(validInPieces(text), isByTheBook({a, b})) << a << ' ' << b;
     }
@@ -98,9 +98,9 @@ TEST(Utf8, AgreesWithTheTableAtEveryBoundaryOfLongerSequences) {
   for (int lead = 0xE0; lead < 0x100; ++lead) {
     for (const int b : edges) {
       for (const int c : edges) {
-        ASSERT_EQ(isValid(bytesOf({lead, b, c})), isByTheBook({lead, b, c})) << lead << ' ' << b;
+        ASSERT_EQ(isValid(toBytes({lead, b, c})), isByTheBook({lead, b, c})) << lead << ' ' << b;
         for (const int d : edges) {
-          const std::string text = bytesOf({lead, b, c, d});
+          const std::string text = toBytes({lead, b, c, d});
           if (lead < 0xF0 && d < 0x80) continue;  // a whole sequence and an ASCII character
           ASSERT_EQ(isValid(text), isByTheBook({lead, b, c, d})) << lead << ' ' << b << ' ' << c;
           ASSERT_EQ(validInPieces(text), isValid(text));

@@ -208,8 +208,8 @@ class Harness {
     gateway_.forgetSpawnToken(token, revoked, now_, effects_);
     sort();
   }
-  void tellTimeline(const std::string& session, protocol::LogLevel level, std::string_view text) {
-    gateway_.tellTimeline(session, level, text, now_, effects_);
+  void writeTimeline(const std::string& session, protocol::LogLevel level, std::string_view text) {
+    gateway_.writeTimeline(session, level, text, now_, effects_);
     sort();
   }
 
@@ -327,7 +327,7 @@ class Harness {
   [[nodiscard]] bool paused(PeerId peer) { return inbox(peer).paused; }
   [[nodiscard]] bool told(HostAction action) {
     return std::any_of(host_.begin(), host_.end(),
-                       [&](const TellHost& tell) { return tell.action == action; });
+                       [&](const NotifyHost& tell) { return tell.action == action; });
   }
   [[nodiscard]] size_t toldCount() const { return host_.size(); }
   // What the host turns on in each new session.
@@ -350,10 +350,10 @@ class Harness {
     for (const std::string& tool : answer.tools) text += " " + tool;
     return answer.reason.empty() ? text : text + ": " + answer.reason;
   }
-  void askSession(const std::string& session, const std::string& request,
-                  const std::string& params = "{}") {
+  void requestFromSession(const std::string& session, const std::string& request,
+                          const std::string& params = "{}") {
     const SessionRequestNumber number{++lastSessionRequest_};
-    gateway_.askSession(number, session, request, params, now_, effects_);
+    gateway_.requestFromSession(number, session, request, params, now_, effects_);
     sort();
   }
   [[nodiscard]] const auto& sessionAnswers() const { return sessionAnswers_; }  // oldest first
@@ -370,7 +370,7 @@ class Harness {
   // What the host was told of sessions, in order: "opened s in /code/s, ended s, ".
   [[nodiscard]] std::string toldOfSessions() const {
     std::string all;
-    for (const TellHost& tell : host_) {
+    for (const NotifyHost& tell : host_) {
       if (tell.action == HostAction::SessionOpened) {
         all += "opened " + tell.sessionId + " in " + tell.cwd + ", ";
       } else if (tell.action == HostAction::SessionEnded) {
@@ -456,7 +456,7 @@ class Harness {
       } else if (auto* line = std::get_if<LogLine>(&effect)) {
         EXPECT_EQ(line->text.find(kToken), std::string::npos) << "the token is in the log";
         log_ += line->text + "\n";
-      } else if (auto* tell = std::get_if<TellHost>(&effect)) {
+      } else if (auto* tell = std::get_if<NotifyHost>(&effect)) {
         host_.push_back(*tell);
       } else if (auto* command = std::get_if<HostCommand>(&effect)) {
         commands_.push_back(*command);
@@ -483,7 +483,7 @@ class Harness {
   Gateway gateway_;
   uint64_t lastPeer_ = 0;
   std::map<PeerId, Inbox> inboxes_;
-  std::vector<TellHost> host_;
+  std::vector<NotifyHost> host_;
   std::vector<HostCommand> commands_;
   std::vector<RequestHost> requests_;
   std::vector<GroupsOpened> opened_;

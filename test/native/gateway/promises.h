@@ -12,7 +12,7 @@
 
 #include "gateway/harness.h"
 #include "gateway/recount.h"
-#include "gateway/registry/kept.h"
+#include "gateway/registry/retained_data.h"
 
 namespace tap::gateway::test {
 
@@ -99,11 +99,12 @@ class Promises {
       const PatternStore::Use use = state.patterns.of(party);
       ASSERT_LE(use.patterns, limits.count(Limit::PatternsPerParty)) << party;
       ASSERT_LE(use.bytes, limits.bytes(Limit::PatternBytesPerParty)) << party;
-      ASSERT_LE(state.kept.of(party).bytes, limits.bytes(Limit::KeptBytesPerParty)) << party;
+      ASSERT_LE(state.retainedData.of(party).bytes, limits.bytes(Limit::KeptBytesPerParty))
+          << party;
     }
     Recount::check(state);
-    ASSERT_LE(state.kept.inAll(), limits.bytes(Limit::KeptBytes));
-    ASSERT_LE(state.kept.ofPaired(), limits.bytes(Limit::KeptBytes) / kPairedShare);
+    ASSERT_LE(state.retainedData.inAll(), limits.bytes(Limit::KeptBytes));
+    ASSERT_LE(state.retainedData.ofPaired(), limits.bytes(Limit::KeptBytes) / kPairedShare);
   }
 
   using Name = std::tuple<PeerId, std::string, std::string, std::string, uint64_t>;
@@ -148,14 +149,14 @@ class Promises {
       ASSERT_LE(stream->entries().size(), limits.count(Limit::StreamEntries));
       ASSERT_LE(stream->bytes(), limits.bytes(Limit::StreamBytes));
     }
-    for (const auto& [identity, held] : session.heldRules) {
+    for (const auto& [identity, held] : session.detachedRules) {
       ASSERT_EQ(state.providers.byIdentity(session.id, identity.first, identity.second), nullptr)
           << "rules are held of a provider that is there";
       const auto known = session.known.find(identity);
       ASSERT_TRUE(known != session.known.end() && known->second.departure != TimerId::None)
           << "rules are held indefinitely";
     }
-    ASSERT_LE(session.budgets.mostWaiting(), limits.count(Limit::HeldInjects));
+    ASSERT_LE(session.budgets.maxWaiting(), limits.count(Limit::HeldInjects));
     ASSERT_LE(session.budgets.size(), PushBudgets::kMaxAccounts + 1);
   }
 

@@ -6,8 +6,8 @@
 #include <map>
 #include <string>
 
-#include "gateway/registry/kept.h"
 #include "gateway/registry/party.h"
+#include "gateway/registry/retained_data.h"
 
 namespace tap::gateway::test {
 
@@ -20,26 +20,27 @@ struct Recount {
         add(streams.party(), streams.bytes());
       }
       for (const PendingInject* inject : session.budgets.waiting()) {
-        add(inject->kept.party(), inject->bytes());
+        add(inject->retainedShare.party(), inject->bytes());
       }
       for (const HeldInject& held : session.heldInjects) {
-        add(held.inject.kept.party(), held.inject.kept.bytes());
+        add(held.inject.retainedShare.party(), held.inject.retainedShare.bytes());
       }
       for (const auto& [identity, known] : session.known) {
-        add(known.party, weigh(session, identity));
+        add(known.party, estimateBytes(session, identity));
       }
     }
-    for (const Provider* provider : state.providers.all()) add(provider->party, weigh(*provider));
+    for (const Provider* provider : state.providers.all())
+      add(provider->party, estimateBytes(*provider));
   }
 
   static void check(State& state) {
     Recount count(state);
     for (const auto& [party, bytes] : count.parties) {
-      ASSERT_EQ(state.kept.of(party).bytes, bytes) << party;
-      ASSERT_EQ(state.kept.of(party).events, count.events[party]) << party;
+      ASSERT_EQ(state.retainedData.of(party).bytes, bytes) << party;
+      ASSERT_EQ(state.retainedData.of(party).events, count.events[party]) << party;
     }
-    ASSERT_EQ(state.kept.inAll(), count.inAll);
-    ASSERT_EQ(state.kept.ofPaired(), count.ofPaired);
+    ASSERT_EQ(state.retainedData.inAll(), count.inAll);
+    ASSERT_EQ(state.retainedData.ofPaired(), count.ofPaired);
   }
 
   std::map<std::string, size_t> parties;

@@ -264,7 +264,7 @@ class World {
   void requestOfSession() {
     if (below(2) == 0) {
       ++sessionRequests_;
-      tap_.askSession(anySession(), "state.read");
+      tap_.requestFromSession(anySession(), "state.read");
     }
     const Process* process = anyProcess();
     if (process == nullptr) return;
@@ -301,7 +301,7 @@ class World {
     } else {
       const std::string args = anyArgs();
       tap_.linkText(process->peer, R"({"type":"call","callId":")" + id + R"(","tool":")" + tool +
-                                       "\"," + traceOf(calls_) + R"("args":)" + args + "}");
+                                       "\"," + traceField(calls_) + R"("args":)" + args + "}");
     }
     while (tap_.count(internal_, "tool.call") > 0) {
       tap_.say(internal_, result(tap_.take(internal_, "tool.call").get("id")));
@@ -309,7 +309,7 @@ class World {
   }
 
   // A trace, a malformed one, or none, without a choice of its own.
-  static std::string traceOf(int number) {
+  static std::string traceField(int number) {
     switch (number % 4) {
       case 0:
         return R"("traceparent":"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",)";

@@ -18,7 +18,7 @@ constexpr auto kKeep = FilterOutcome::Keep;
 constexpr auto kSurface = FilterOutcome::Surface;
 constexpr auto kInject = FilterOutcome::Inject;
 
-Rule ruleOf(std::string match, FilterOutcome outcome) {
+Rule makeRule(std::string match, FilterOutcome outcome) {
   Rule rule;
   rule.match = std::move(match);
   rule.outcome = outcome;
@@ -32,7 +32,7 @@ void set(LineFilter& filter, const std::vector<Rule>& rules) {
 
 std::string problemWith(Rule rule) {
   LineFilter filter;
-  const auto problem = filter.setRules({ruleOf("a", kKeep), std::move(rule)});
+  const auto problem = filter.setRules({makeRule("a", kKeep), std::move(rule)});
   if (!problem) return {};
   EXPECT_EQ(problem->rule, 1U);
   return problem->message;
@@ -45,7 +45,7 @@ FilterOutcome decideAt(LineFilter& filter, std::string_view text, int64_t ms = 0
 TEST(LineFilter, KeepsWhatNoRuleMatches) {
   LineFilter filter;
   EXPECT_EQ(decideAt(filter, "a"), kKeep);
-  set(filter, {ruleOf("b", kDrop)});
+  set(filter, {makeRule("b", kDrop)});
   const Decision decision = filter.decide({"a", false, false}, Time());
   EXPECT_EQ(decision.outcome, kKeep);
   EXPECT_EQ(decision.rule, -1);
@@ -53,7 +53,7 @@ TEST(LineFilter, KeepsWhatNoRuleMatches) {
 
 TEST(LineFilter, TakesTheFirstRuleThatMatches) {
   LineFilter filter;
-  set(filter, {ruleOf("health", kDrop), ruleOf("ERROR", kInject), ruleOf("", kSurface)});
+  set(filter, {makeRule("health", kDrop), makeRule("ERROR", kInject), makeRule("", kSurface)});
   EXPECT_EQ(decideAt(filter, "ERROR in health check"), kDrop);
   EXPECT_EQ(decideAt(filter, "ERROR"), kInject);
   EXPECT_EQ(decideAt(filter, "x"), kSurface);
@@ -63,7 +63,7 @@ TEST(LineFilter, TakesTheFirstRuleThatMatches) {
 
 TEST(LineFilter, LeavesARuleWhoseOtherPatternMatches) {
   LineFilter filter;
-  Rule rule = ruleOf("error", kInject);
+  Rule rule = makeRule("error", kInject);
   rule.notMatch = "0 errors";
   set(filter, {rule});
   EXPECT_EQ(decideAt(filter, "3 errors"), kInject);
@@ -72,7 +72,7 @@ TEST(LineFilter, LeavesARuleWhoseOtherPatternMatches) {
 
 TEST(LineFilter, KeepsWhatComesWithinACooldown) {
   LineFilter filter;
-  Rule rule = ruleOf("down", kInject);
+  Rule rule = makeRule("down", kInject);
   rule.cooldown = Millis(1000);
   set(filter, {rule});
   EXPECT_EQ(decideAt(filter, "down", 0), kInject);
@@ -86,7 +86,7 @@ TEST(LineFilter, KeepsWhatComesWithinACooldown) {
 
 TEST(LineFilter, GivesTheOutcomeToEveryNthMatch) {
   LineFilter filter;
-  Rule rule = ruleOf("retry", kSurface);
+  Rule rule = makeRule("retry", kSurface);
   rule.count = 3;
   set(filter, {rule});
   std::vector<FilterOutcome> outcomes;
@@ -96,7 +96,7 @@ TEST(LineFilter, GivesTheOutcomeToEveryNthMatch) {
 
 TEST(LineFilter, KeepsWhatARuleGathers) {
   LineFilter filter;
-  Rule rule = ruleOf("slow", kInject);
+  Rule rule = makeRule("slow", kInject);
   rule.window = Rule::Window{5, Millis(1000)};
   set(filter, {rule});
   const Decision decision = filter.decide({"slow", false, false}, Time());
@@ -106,9 +106,9 @@ TEST(LineFilter, KeepsWhatARuleGathers) {
 
 TEST(LineFilter, CapturesNamedGroups) {
   LineFilter filter;
-  Rule rule = ruleOf("(?<file>\\S+):(?<line>\\d+)(?<rest>x)?: (error)", kInject);
+  Rule rule = makeRule("(?<file>\\S+):(?<line>\\d+)(?<rest>x)?: (error)", kInject);
   rule.capture = true;
-  set(filter, {rule, ruleOf("(?<a>b)", kKeep)});
+  set(filter, {rule, makeRule("(?<a>b)", kKeep)});
   EXPECT_EQ(filter.captured(0, "in a\"b.cc:12: error"), R"({"file":"a\"b.cc","line":"12"})");
   EXPECT_EQ(filter.captured(0, "no"), "");
   EXPECT_EQ(filter.captured(1, "b"), "");
@@ -117,26 +117,26 @@ TEST(LineFilter, CapturesNamedGroups) {
 }
 
 TEST(LineFilter, RefusesWhatIsWrongAndSaysWhere) {
-  EXPECT_EQ(problemWith(ruleOf("(", kDrop)).substr(0, 7), "match: ");
-  Rule rule = ruleOf("a", kInject);
+  EXPECT_EQ(problemWith(makeRule("(", kDrop)).substr(0, 7), "match: ");
+  Rule rule = makeRule("a", kInject);
   rule.notMatch = "[a";
   EXPECT_EQ(problemWith(rule).substr(0, 5), "not: ");
-  rule = ruleOf("a", kKeep);
+  rule = makeRule("a", kKeep);
   rule.cooldown = Millis(5);
   EXPECT_EQ(problemWith(rule), "cooldown, count and window need the outcome surface or inject");
   rule.outcome = kInject;
   EXPECT_EQ(problemWith(rule), "");
-  for (const Millis time : {Millis(0), Millis(-1), kMostRuleTime + Millis(1)}) {
+  for (const Millis time : {Millis(0), Millis(-1), kMaxRuleTime + Millis(1)}) {
     rule.cooldown = time;
     EXPECT_NE(problemWith(rule), "");
   }
   rule.cooldown.reset();
-  for (const uint32_t count : {0U, kMostCount + 1}) {
+  for (const uint32_t count : {0U, kMaxCount + 1}) {
     rule.count = count;
     EXPECT_NE(problemWith(rule), "");
   }
   rule.count.reset();
-  for (const uint32_t lines : {0U, kMostWindowLines + 1}) {
+  for (const uint32_t lines : {0U, kMaxWindowLines + 1}) {
     rule.window = Rule::Window{lines, Millis(5)};
     EXPECT_NE(problemWith(rule), "");
   }
@@ -148,29 +148,29 @@ TEST(LineFilter, RefusesWhatIsWrongAndSaysWhere) {
 
 TEST(LineFilter, TakesAtMostAsManyRulesAsAFilterMayHave) {
   LineFilter filter;
-  for (const size_t count : {kMostRules - 1, kMostRules}) {
-    set(filter, std::vector<Rule>(count, ruleOf("a", kDrop)));
+  for (const size_t count : {kMaxRules - 1, kMaxRules}) {
+    set(filter, std::vector<Rule>(count, makeRule("a", kDrop)));
   }
-  EXPECT_TRUE(filter.setRules(std::vector<Rule>(kMostRules + 1, ruleOf("a", kDrop))));
-  EXPECT_EQ(filter.size(), kMostRules);
+  EXPECT_TRUE(filter.setRules(std::vector<Rule>(kMaxRules + 1, makeRule("a", kDrop))));
+  EXPECT_EQ(filter.size(), kMaxRules);
 }
 
 TEST(LineFilter, KeepsCountsAndStateOfRulesThatStay) {
   LineFilter filter;
-  Rule rule = ruleOf("down", kInject);
+  Rule rule = makeRule("down", kInject);
   rule.cooldown = Millis(1000);
   set(filter, {rule});
   EXPECT_EQ(decideAt(filter, "down", 0), kInject);
-  set(filter, {ruleOf("x", kDrop), rule});
+  set(filter, {makeRule("x", kDrop), rule});
   EXPECT_EQ(filter.counts(1).matched, 1U);
   EXPECT_EQ(decideAt(filter, "down", 500), kKeep);
-  EXPECT_TRUE(filter.setRules({ruleOf("(", kDrop)}));
+  EXPECT_TRUE(filter.setRules({makeRule("(", kDrop)}));
   EXPECT_EQ(filter.size(), 2U);
 }
 
 TEST(LineFilter, BoundsPatternsThatTakeVeryLong) {
   LineFilter filter;
-  set(filter, {ruleOf("(a+)+$", kInject), ruleOf("b", kDrop)});
+  set(filter, {makeRule("(a+)+$", kInject), makeRule("b", kDrop)});
   const std::string line = std::string(5000, 'a') + "b";
   const auto start = std::chrono::steady_clock::now();
   constexpr int kLines = 1000;
@@ -185,7 +185,7 @@ TEST(LineFilter, BoundsPatternsThatTakeVeryLong) {
 
 TEST(LineFilter, AnswersOnceTheTimeForSlowPatternsIsThereAgain) {
   LineFilter filter;
-  set(filter, {ruleOf("(a+)+$", kInject)});
+  set(filter, {makeRule("(a+)+$", kInject)});
   const std::string line = std::string(64, 'a') + "b";
   for (int i = 0; i < 1000; ++i) EXPECT_EQ(decideAt(filter, line, 0), kKeep);
   EXPECT_EQ(decideAt(filter, "aaa", 1000), kInject);
@@ -198,7 +198,7 @@ TEST(LineFilter, TakesFewKilobytesBeforeAFlood) {
        {"\\bERROR\\b", "FATAL|PANIC", "panic: .*nil", "Traceback \\(most recent",
         "connection (?:refused|reset)", "out of memory", "status=5\\d\\d", "timed out after \\d+",
         "permission denied.*root", "build failed"}) {
-    rules.push_back(ruleOf(pattern, kInject));
+    rules.push_back(makeRule(pattern, kInject));
   }
   set(filter, rules);
   EXPECT_LE(filter.bytes(), size_t{10} * 1024);
@@ -206,7 +206,7 @@ TEST(LineFilter, TakesFewKilobytesBeforeAFlood) {
 
 // --- the search over blocks changes no outcome ---
 
-std::vector<Decision> decisionsOf(LineFilter& filter, std::string_view bytes) {
+std::vector<Decision> decideLines(LineFilter& filter, std::string_view bytes) {
   LineSplitter splitter;
   std::vector<Decision> decisions;
   Line line;
@@ -290,7 +290,7 @@ TEST(LineFilter, GivesTheSameOutcomesWithAndWithoutItsSearch) {
     for (uint32_t left = 1 + choices.below(4); left > 0; --left) {
       std::string pattern = somePattern(choices, 0);
       if (choices.below(2) == 0) pattern.insert(0, "(?i)");
-      rules.push_back(ruleOf(pattern, static_cast<FilterOutcome>(choices.below(4))));
+      rules.push_back(makeRule(pattern, static_cast<FilterOutcome>(choices.below(4))));
     }
     LineFilter with(Search::Always);
     LineFilter without(Search::Never);
@@ -300,8 +300,8 @@ TEST(LineFilter, GivesTheSameOutcomesWithAndWithoutItsSearch) {
     ++searched;
     for (int block = 0; block < 3; ++block) {
       const std::string log = someLog(choices);
-      const auto expected = decisionsOf(without, log);
-      const auto found = decisionsOf(with, log);
+      const auto expected = decideLines(without, log);
+      const auto found = decideLines(with, log);
       ASSERT_EQ(found.size(), expected.size());
       if (isSlow(with) || isSlow(without)) {
         ++slow;
@@ -318,50 +318,50 @@ TEST(LineFilter, GivesTheSameOutcomesWithAndWithoutItsSearch) {
 
 TEST(LineFilter, SearchesBlocksOnceAFloodHasBegun) {
   LineFilter filter;
-  set(filter, {ruleOf("needle", kInject), ruleOf("", kDrop)});
+  set(filter, {makeRule("needle", kInject), makeRule("", kDrop)});
   const size_t before = filter.bytes();
   std::string block;
   while (block.size() < LineFilter::kFloodBytes) block += "hay hay hay hay hay\n";
   block += "a needle\n";
-  const auto decisions = decisionsOf(filter, block);
+  const auto decisions = decideLines(filter, block);
   EXPECT_EQ(decisions.back().outcome, kInject);
   EXPECT_EQ(decisions.front().outcome, kDrop);
   EXPECT_GT(filter.bytes(), before);
   EXPECT_LE(filter.bytes(), before + size_t{8} * 1024);
-  set(filter, {ruleOf("straw", kInject), ruleOf("", kDrop)});
-  EXPECT_EQ(decisionsOf(filter, "needle\nstraw\n").back().outcome, kInject);
+  set(filter, {makeRule("straw", kInject), makeRule("", kDrop)});
+  EXPECT_EQ(decideLines(filter, "needle\nstraw\n").back().outcome, kInject);
 }
 
 // --- test of rules, older patterns ---
 
 TEST(TryRules, SaysWhatEachLineWouldHaveGot) {
-  Rule rule = ruleOf("down", kInject);
+  Rule rule = makeRule("down", kInject);
   rule.cooldown = Millis(1000);
-  const auto decisions = tryRules({ruleOf("ok", kDrop), rule}, {"ok", "down", "down", "else"});
+  const auto decisions = tryRules({makeRule("ok", kDrop), rule}, {"ok", "down", "down", "else"});
   ASSERT_TRUE(decisions);
   std::vector<FilterOutcome> outcomes;
   for (const Decision& decision : decisions.value()) outcomes.push_back(decision.outcome);
   EXPECT_EQ(outcomes, (std::vector<FilterOutcome>{kDrop, kInject, kInject, kKeep}));
-  EXPECT_FALSE(tryRules({ruleOf("(", kDrop)}, {"a"}));
+  EXPECT_FALSE(tryRules({makeRule("(", kDrop)}, {"a"}));
 }
 
 TEST(TryRules, NamesWhatMakesFilteringSlow) {
-  EXPECT_EQ(slownessOf(ruleOf("ERROR", kInject)), "");
-  EXPECT_EQ(slownessOf(ruleOf("", kDrop)), "");
-  EXPECT_NE(slownessOf(ruleOf("x|y", kDrop)).find("tried on every line"), std::string::npos);
-  EXPECT_NE(slownessOf(ruleOf("(a+)+b", kDrop)).find("within a repeat"), std::string::npos);
-  EXPECT_NE(slownessOf(ruleOf(".*error.*", kDrop)).find("not needed"), std::string::npos);
-  EXPECT_NE(slownessOf(ruleOf("abc.*b.*c", kDrop)).find("combinations"), std::string::npos);
+  EXPECT_EQ(explainSlowness(makeRule("ERROR", kInject)), "");
+  EXPECT_EQ(explainSlowness(makeRule("", kDrop)), "");
+  EXPECT_NE(explainSlowness(makeRule("x|y", kDrop)).find("tried on every line"), std::string::npos);
+  EXPECT_NE(explainSlowness(makeRule("(a+)+b", kDrop)).find("within a repeat"), std::string::npos);
+  EXPECT_NE(explainSlowness(makeRule(".*error.*", kDrop)).find("not needed"), std::string::npos);
+  EXPECT_NE(explainSlowness(makeRule("abc.*b.*c", kDrop)).find("combinations"), std::string::npos);
 }
 
 FilterOutcome withOld(const OldPatterns& patterns, std::string_view text) {
   LineFilter filter;
-  set(filter, rulesOf(patterns));
+  set(filter, convertPatterns(patterns));
   return decideAt(filter, text);
 }
 
 TEST(OldPatterns, BecomeRules) {
-  EXPECT_TRUE(rulesOf({}).empty());
+  EXPECT_TRUE(convertPatterns({}).empty());
   EXPECT_EQ(withOld({"", "debug", ""}, "DEBUG x"), kDrop);
   EXPECT_EQ(withOld({"", "debug", ""}, "x"), kKeep);
   EXPECT_EQ(withOld({"error", "", ""}, "an Error"), kKeep);

@@ -17,7 +17,7 @@ struct TestLine {
 };
 
 // The lines of a text that comes in pieces of at most `most` bytes; 0: in one.
-inline std::vector<TestLine> linesOf(std::string_view bytes, size_t most = 0) {
+inline std::vector<TestLine> splitLines(std::string_view bytes, size_t most = 0) {
   LineSplitter splitter;
   std::vector<TestLine> lines;
   Line line;
@@ -35,9 +35,9 @@ inline std::vector<TestLine> linesOf(std::string_view bytes, size_t most = 0) {
   return lines;
 }
 
-inline std::vector<std::string> textsOf(std::string_view bytes, size_t most = 0) {
+inline std::vector<std::string> splitLineTexts(std::string_view bytes, size_t most = 0) {
   std::vector<std::string> texts;
-  for (const TestLine& line : linesOf(bytes, most)) texts.push_back(line.text);
+  for (const TestLine& line : splitLines(bytes, most)) texts.push_back(line.text);
   return texts;
 }
 

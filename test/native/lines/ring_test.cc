@@ -13,7 +13,7 @@ namespace {
 
 using protocol::FilterOutcome;
 
-Entry entryOf(std::string_view text, FilterOutcome outcome = FilterOutcome::Keep) {
+Entry makeEntry(std::string_view text, FilterOutcome outcome = FilterOutcome::Keep) {
   Entry entry;
   entry.text = text;
   entry.outcome = outcome;
@@ -28,7 +28,7 @@ std::vector<std::string> texts(const LineRing& ring, const LineRing::Query& quer
 
 TEST(LineRing, KeepsEntriesAsTheyAre) {
   LineRing ring;
-  Entry entry = entryOf("text", FilterOutcome::Inject);
+  Entry entry = makeEntry("text", FilterOutcome::Inject);
   entry.metadata = "{}";
   entry.unixMillis = 5;
   entry.line = 7;
@@ -36,7 +36,7 @@ TEST(LineRing, KeepsEntriesAsTheyAre) {
   entry.rule = 3;
   entry.source = Source::Stderr;
   EXPECT_EQ(ring.append(entry), 1U);
-  EXPECT_EQ(ring.append(entryOf("")), 2U);
+  EXPECT_EQ(ring.append(makeEntry("")), 2U);
   const auto entries = ring.query({});
   ASSERT_EQ(entries.size(), 2U);
   const Entry& kept = entries.front();
@@ -54,7 +54,7 @@ TEST(LineRing, KeepsEntriesAsTheyAre) {
 TEST(LineRing, GivesTheLastSinceAndByOutcome) {
   LineRing ring;
   for (const auto* text : {"a", "b", "c", "d"}) {
-    ring.append(entryOf(text, text[0] == 'b' ? FilterOutcome::Inject : FilterOutcome::Keep));
+    ring.append(makeEntry(text, text[0] == 'b' ? FilterOutcome::Inject : FilterOutcome::Keep));
   }
   using Texts = std::vector<std::string>;
   EXPECT_EQ(texts(ring), (Texts{"a", "b", "c", "d"}));
@@ -67,27 +67,27 @@ TEST(LineRing, GivesTheLastSinceAndByOutcome) {
 
 TEST(LineRing, IsBoundedInEntries) {
   LineRing ring({3, 1000});
-  for (int i = 1; i <= 5; ++i) ring.append(entryOf(std::to_string(i)));
+  for (int i = 1; i <= 5; ++i) ring.append(makeEntry(std::to_string(i)));
   EXPECT_EQ(texts(ring), (std::vector<std::string>{"3", "4", "5"}));
   EXPECT_EQ(ring.gone(), 2U);
 }
 
 TEST(LineRing, IsBoundedInBytes) {
   LineRing ring({1000, 10});
-  for (const auto* text : {"aaaa", "bbbb", "cccc"}) ring.append(entryOf(text));
+  for (const auto* text : {"aaaa", "bbbb", "cccc"}) ring.append(makeEntry(text));
   EXPECT_EQ(texts(ring), (std::vector<std::string>{"bbbb", "cccc"}));
-  ring.append(entryOf("dddddddddd"));
+  ring.append(makeEntry("dddddddddd"));
   EXPECT_EQ(texts(ring), std::vector<std::string>{"dddddddddd"});
-  ring.append(entryOf("eeeeeeeeeee"));
+  ring.append(makeEntry("eeeeeeeeeee"));
   EXPECT_EQ(texts(ring), std::vector<std::string>{""});
 }
 
 TEST(LineRing, TakesMemoryOnlyAsItIsNeeded) {
   LineRing ring;
   EXPECT_EQ(ring.bytes(), 0U);
-  ring.append(entryOf("a"));
+  ring.append(makeEntry("a"));
   EXPECT_LE(ring.bytes(), 1024U);
-  for (int i = 0; i < 100'000; ++i) ring.append(entryOf(std::string(300, 'x')));
+  for (int i = 0; i < 100'000; ++i) ring.append(makeEntry(std::string(300, 'x')));
   EXPECT_LE(ring.bytes(), size_t{256} * 1024 + 1000 * 64);
 }
 
@@ -102,7 +102,7 @@ TEST(LineRing, KeepsTheNewestWhateverTheirSizes) {
       const size_t most = choices.below(10) == 0 ? 6000 : 100;
       std::string text(choices.below(static_cast<uint32_t>(most)),
                        static_cast<char>('a' + choices.below(26)));
-      ring.append(entryOf(text));
+      ring.append(makeEntry(text));
       all.push_back(text.size() > limits.bytes ? "" : text);
       const auto kept = texts(ring, {1000, 0, FilterOutcome::Keep});
       ASSERT_GE(kept.size(), 1U);

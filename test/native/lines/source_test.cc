@@ -18,9 +18,9 @@ Rule ruleWith(std::string match, FilterOutcome outcome) {
   return rule;
 }
 
-Texts textsIn(const std::vector<ToldLine>& lines) {
+Texts lineTexts(const std::vector<OwnedLine>& lines) {
   Texts texts;
-  for (const ToldLine& line : lines) texts.push_back(line.text);
+  for (const OwnedLine& line : lines) texts.push_back(line.text);
   return texts;
 }
 
@@ -58,7 +58,7 @@ class Emitter : public testing::Test {
   [[nodiscard]] Texts injected() const {
     Texts texts;
     for (const InjectBatch& batch : effects_.injects) {
-      for (const ToldLine& line : batch.lines) texts.push_back(line.text);
+      for (const OwnedLine& line : batch.lines) texts.push_back(line.text);
     }
     return texts;
   }
@@ -70,12 +70,12 @@ class Emitter : public testing::Test {
 
 TEST_F(Emitter, DividesLinesByTheirOutcome) {
   feed("debug 1\nplain\nwarn 2\nERROR 3\n\n");
-  EXPECT_EQ(textsIn(effects_.surfaced), Texts{"warn 2"});
-  EXPECT_EQ(textsIn(effects_.rows), Texts{"plain"});
+  EXPECT_EQ(lineTexts(effects_.surfaced), Texts{"warn 2"});
+  EXPECT_EQ(lineTexts(effects_.rows), Texts{"plain"});
   EXPECT_TRUE(effects_.injects.empty());
   pass(200);
   ASSERT_EQ(effects_.injects.size(), 1U);
-  const ToldLine& line = effects_.injects[0].lines.at(0);
+  const OwnedLine& line = effects_.injects[0].lines.at(0);
   EXPECT_EQ(line.text, "ERROR 3");
   EXPECT_EQ(line.run, 1U);
   EXPECT_EQ(line.line, 4U);
@@ -101,8 +101,8 @@ TEST_F(Emitter, TakesWhatIsPostedAsLinesWithoutARun) {
   source_.post("warn", now(), effects_);
   pass(200);
   EXPECT_EQ(injected(), Texts({"ERROR one"}));
-  EXPECT_EQ(textsIn(effects_.surfaced), Texts({"warn"}));
-  EXPECT_EQ(textsIn(effects_.rows), Texts({"fine"}));
+  EXPECT_EQ(lineTexts(effects_.surfaced), Texts({"warn"}));
+  EXPECT_EQ(lineTexts(effects_.rows), Texts({"fine"}));
   std::vector<uint64_t> lines;
   for (const Entry& entry : source_.ring().query({3, 0, FilterOutcome::Keep})) {
     EXPECT_EQ(entry.run, 0U);
@@ -115,7 +115,7 @@ TEST_F(Emitter, MarksWhatComesFromStderr) {
   feed("par", Source::Stdout);
   feed("warn e\n", Source::Stderr);
   feed("tial warn\n", Source::Stdout);
-  EXPECT_EQ(textsIn(effects_.surfaced), (Texts{"warn e", "partial warn"}));
+  EXPECT_EQ(lineTexts(effects_.surfaced), (Texts{"warn e", "partial warn"}));
   EXPECT_EQ(effects_.surfaced[0].source, Source::Stderr);
   EXPECT_EQ(effects_.surfaced[1].source, Source::Stdout);
 }
@@ -137,8 +137,8 @@ TEST_F(Emitter, InjectsWhatComesWithin200MillisecondsAtOnce) {
   feed("ERROR 3\n");
   pass(200);
   ASSERT_EQ(effects_.injects.size(), 2U);
-  EXPECT_EQ(textsIn(effects_.injects[0].lines), (Texts{"ERROR 1", "ERROR 2"}));
-  EXPECT_EQ(textsIn(effects_.injects[1].lines), Texts{"ERROR 3"});
+  EXPECT_EQ(lineTexts(effects_.injects[0].lines), (Texts{"ERROR 1", "ERROR 2"}));
+  EXPECT_EQ(lineTexts(effects_.injects[1].lines), Texts{"ERROR 3"});
 }
 
 TEST_F(Emitter, BoundsABatchAndCountsTheRest) {
@@ -183,7 +183,7 @@ TEST_F(Emitter, FollowsItsDelivery) {
   feed("ERROR 1\n");
   pass(200);
   EXPECT_TRUE(effects_.injects.empty());
-  EXPECT_EQ(textsIn(effects_.surfaced), Texts{"ERROR 1"});
+  EXPECT_EQ(lineTexts(effects_.surfaced), Texts{"ERROR 1"});
   source_.setDelivery(Delivery::All);
   feed("plain\nwarn\ndebug\n");
   pass(200);
@@ -228,7 +228,7 @@ TEST_F(Emitter, EndsDigestsWhenRulesChange) {
   EXPECT_TRUE(source_.setRules({ruleWith("(", FilterOutcome::Drop)}, now(), effects_));
   EXPECT_TRUE(effects_.surfaced.empty());
   setRules({});
-  EXPECT_EQ(textsIn(effects_.surfaced), Texts{"1 line in 100 ms:\n[run 1, line 1] slow 1"});
+  EXPECT_EQ(lineTexts(effects_.surfaced), Texts{"1 line in 100 ms:\n[run 1, line 1] slow 1"});
   pass(5000);
   EXPECT_EQ(effects_.surfaced.size(), 1U);
 }
@@ -244,11 +244,11 @@ TEST_F(Emitter, ShowsAnUnexpectedEndAndKeepsAnExpectedOne) {
   begin(2);
   end({0, {}, true, false});
   EXPECT_EQ(effects_.injects.size(), 1U);
-  EXPECT_EQ(textsIn(effects_.rows).back(), "run 2 ended with exit code 0 after 0 ms, 0 lines");
+  EXPECT_EQ(lineTexts(effects_.rows).back(), "run 2 ended with exit code 0 after 0 ms, 0 lines");
   source_.setDelivery(Delivery::Off);
   begin(3);
   end({std::nullopt, "SIGKILL", false, false});
-  EXPECT_EQ(textsIn(effects_.surfaced), Texts{"run 3 ended by SIGKILL after 0 ms, 0 lines"});
+  EXPECT_EQ(lineTexts(effects_.surfaced), Texts{"run 3 ended by SIGKILL after 0 ms, 0 lines"});
   begin(4);
   end({0, {}, true, true});
   EXPECT_EQ(injected().back(), "run 4 ended with exit code 0 after 0 ms, 0 lines");
@@ -301,7 +301,7 @@ TEST_F(Emitter, ReportsSilenceOnceUntilALineComes) {
   pass(200'000);
   EXPECT_EQ(injected(), Texts{"nothing came for 60 s; something was expected every 60 s"});
   feed("plain\n");
-  EXPECT_EQ(textsIn(effects_.surfaced), Texts{"something came again after 259 s"});
+  EXPECT_EQ(lineTexts(effects_.surfaced), Texts{"something came again after 259 s"});
   source_.expectEvery(std::nullopt, now());
   end({0, {}, true, false});
   EXPECT_FALSE(source_.nextDeadline());
@@ -317,8 +317,8 @@ TEST_F(Emitter, CountsASilenceOverRuns) {
   end({0, {}, true, false});
   pass(400);
   EXPECT_EQ(injected().size(), 1U) << "a run that writes nothing is no sign of life";
-  source_.heard(now(), effects_);
-  EXPECT_EQ(textsIn(effects_.surfaced), Texts{"something came again after 60 s"});
+  source_.noteActivity(now(), effects_);
+  EXPECT_EQ(lineTexts(effects_.surfaced), Texts{"something came again after 60 s"});
   pass(59'000);
   EXPECT_EQ(injected().size(), 1U);
 }

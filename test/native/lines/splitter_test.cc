@@ -16,28 +16,29 @@ namespace {
 using Texts = std::vector<std::string>;
 using namespace std::string_view_literals;
 
-constexpr size_t kLine = LineText::kMost;
+constexpr size_t kLine = LineText::kMaxLineBytes;
 
 void expectOne(std::string_view bytes, std::string_view text) {
   for (const size_t most : {0, 1, 2, 3}) {
     const std::string whole = std::string(bytes) + "\n";
-    EXPECT_EQ(textsOf(whole, most), Texts{std::string(text)}) << bytes << " by " << most;
+    EXPECT_EQ(splitLineTexts(whole, most), Texts{std::string(text)}) << bytes << " by " << most;
   }
 }
 
 TEST(LineSplitter, SplitsAtLineFeeds) {
-  EXPECT_EQ(textsOf("a\nbc\n\nd\n"), (Texts{"a", "bc", "", "d"}));
-  EXPECT_EQ(textsOf(""), Texts{});
-  EXPECT_EQ(textsOf("\n"), Texts{""});
+  EXPECT_EQ(splitLineTexts("a\nbc\n\nd\n"), (Texts{"a", "bc", "", "d"}));
+  EXPECT_EQ(splitLineTexts(""), Texts{});
+  EXPECT_EQ(splitLineTexts("\n"), Texts{""});
 }
 
 TEST(LineSplitter, EndsAPartialLineWithTheInput) {
-  EXPECT_EQ(textsOf("a\nbc"), (Texts{"a", "bc"}));
+  EXPECT_EQ(splitLineTexts("a\nbc"), (Texts{"a", "bc"}));
 }
 
 TEST(LineSplitter, TakesBothLineEndsOverPieces) {
   for (size_t most = 0; most < 5; ++most) {
-    EXPECT_EQ(textsOf("one\r\ntwo\r\r\n\r\nthree\n", most), (Texts{"one", "two", "", "three"}));
+    EXPECT_EQ(splitLineTexts("one\r\ntwo\r\r\n\r\nthree\n", most),
+              (Texts{"one", "two", "", "three"}));
   }
 }
 
@@ -69,7 +70,7 @@ TEST(LineSplitter, RemovesEscapeSequences) {
 }
 
 TEST(LineSplitter, LetsNoSequenceReachBeyondItsLine) {
-  EXPECT_EQ(textsOf("a\x1b]never ends\nb\x1b[1\nc\x1b\nd\n"), (Texts{"a", "b", "c", "d"}));
+  EXPECT_EQ(splitLineTexts("a\x1b]never ends\nb\x1b[1\nc\x1b\nd\n"), (Texts{"a", "b", "c", "d"}));
 }
 
 TEST(LineSplitter, KeepsWhatEndsASequenceWithoutBeingPartOfIt) {
@@ -128,10 +129,10 @@ TEST(LineSplitter, LeavesLinesThatNeedNoChangeWhereTheyAre) {
 TEST(LineSplitter, CutsALineThatIsTooLongAndSaysBy) {
   for (const size_t size : {kLine - 1, kLine}) {
     const std::string fits(size, 'a');
-    EXPECT_EQ(linesOf(fits + "\nb\n"), (std::vector<TestLine>{{fits}, {"b"}}));
+    EXPECT_EQ(splitLines(fits + "\nb\n"), (std::vector<TestLine>{{fits}, {"b"}}));
   }
   for (const size_t most : {size_t{0}, size_t{1}, size_t{1000}}) {
-    const auto lines = linesOf(std::string(kLine + 1, 'a') + "\nb\n", most);
+    const auto lines = splitLines(std::string(kLine + 1, 'a') + "\nb\n", most);
     ASSERT_EQ(lines.size(), 2U);
     EXPECT_EQ(lines[0].text, std::string(kLine, 'a') + "\u2026 [cut: 1 bytes more]");
     EXPECT_TRUE(lines[0].cut);
@@ -140,7 +141,7 @@ TEST(LineSplitter, CutsALineThatIsTooLongAndSaysBy) {
 }
 
 TEST(LineSplitter, CutsBetweenCharacters) {
-  const auto lines = linesOf(std::string(kLine - 1, 'a') + "\xC3\xA9z\n");
+  const auto lines = splitLines(std::string(kLine - 1, 'a') + "\xC3\xA9z\n");
   ASSERT_EQ(lines.size(), 1U);
   EXPECT_EQ(lines[0].text, std::string(kLine - 1, 'a') + "\u2026 [cut: 3 bytes more]");
 }
@@ -296,9 +297,9 @@ TEST(LineSplitter, GivesTheSameLinesForAnyPieces) {
   Choices choices(7);
   for (int round = 0; round < 3000; ++round) {
     const std::string bytes = someBytes(choices);
-    const auto whole = linesOf(bytes);
-    EXPECT_EQ(linesOf(bytes, 1 + choices.below(9)), whole);
-    EXPECT_EQ(linesOf(bytes, 1 + choices.below(9000)), whole);
+    const auto whole = splitLines(bytes);
+    EXPECT_EQ(splitLines(bytes, 1 + choices.below(9)), whole);
+    EXPECT_EQ(splitLines(bytes, 1 + choices.below(9000)), whole);
     for (const TestLine& line : whole) {
       ASSERT_TRUE(utf8::isValid(line.text));
       ASSERT_LE(line.text.size(), kLine + LineText::kMarkRoom);

@@ -28,7 +28,7 @@ class Life {
       check();
     }
     for (const std::string& id : rig_->engine().plans()) {
-      EXPECT_TRUE(rig_->plan(id).ended()) << PlanRig::stateOf(rig_->engine(), id);
+      EXPECT_TRUE(rig_->plan(id).ended()) << PlanRig::describeState(rig_->engine(), id);
     }
     EXPECT_EQ(rig_->engine().workers(), 0U);
     EXPECT_EQ(rig_->engine().agents(), 0U);
@@ -159,12 +159,12 @@ class Life {
       const Plan& plan = *engine.find(id);
       for (NodeIndex i = 0; i < plan.size(); ++i) {
         if (!holdsPlace(plan.node(i).status)) continue;
-        ASSERT_TRUE(plan.node(i).waitsForLane || seen.contains({id, plan.node(i).spec.id}))
+        ASSERT_TRUE(plan.node(i).waitsForLandingSlot || seen.contains({id, plan.node(i).spec.id}))
             << rig_->journal[id].back() << plan.node(i).spec.id
             << " has a place, and nobody was asked to do anything";
       }
-      if (plan.lane()) {
-        ASSERT_TRUE(holdsPlace(plan.node(*plan.lane()).status));
+      if (plan.landingSlot()) {
+        ASSERT_TRUE(holdsPlace(plan.node(*plan.landingSlot()).status));
       }
       // Work that may start is started.
       const bool isIdle = seen.empty() && !plan.ended() && !plan.isPaused();

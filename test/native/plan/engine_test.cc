@@ -64,7 +64,7 @@ TEST(PlanEngine, AFailureBlocksOnlyWhatDependsOnIt) {
   ASSERT_EQ(rig.create(planText(
                 {nodeText("a"), nodeText("b", {"a"}), nodeText("c", {"b"}), nodeText("d")})),
             "");
-  rig.failIn("a", Phase::Work);
+  rig.failDuring("a", Phase::Work);
   EXPECT_EQ(rig.status("a"), "failed");
   EXPECT_EQ(rig.status("b"), "blocked");
   EXPECT_EQ(rig.status("c"), "blocked");
@@ -88,8 +88,8 @@ TEST(PlanEngine, ARetryGoesOnFromTheFailedPhaseAndUnblocksWhatItBlocked) {
   ASSERT_EQ(rig.create(planText({nodeText("a", {}, R"("work":"x","postchecks":"y")"), nodeText("b"),
                                  nodeText("c", {"a"}), nodeText("d", {"a", "b"})})),
             "");
-  rig.failIn("b", Phase::Work);
-  rig.failIn("a", Phase::Postchecks);
+  rig.failDuring("b", Phase::Work);
+  rig.failDuring("a", Phase::Postchecks);
   EXPECT_EQ(rig.status(), "failed");
   EXPECT_EQ(rig.retry("c").substr(0, 11), "WRONG_STATE");
   EXPECT_EQ(rig.retry("a", false, R"({"instructions":"again"})"), "");
@@ -109,7 +109,7 @@ TEST(PlanEngine, ARetryGoesOnFromTheFailedPhaseAndUnblocksWhatItBlocked) {
 TEST(PlanEngine, ARetryFromTheStartDoesAllOfItAgain) {
   PlanRig rig;
   ASSERT_EQ(rig.create(planText({nodeText("a")})), "");
-  rig.failIn("a", Phase::Commit);
+  rig.failDuring("a", Phase::Commit);
   EXPECT_EQ(rig.retry("a", true), "");
   EXPECT_EQ(rig.of("a")->phase, Phase::MergeFi);
 }
@@ -118,12 +118,12 @@ TEST(PlanEngine, AnAgentWhoseChecksFailGoesOnWithItsWork) {
   PlanRig rig;
   ASSERT_EQ(rig.create(planText({agentNode("a", {}, R"(,"postchecks":"t","retry":{"max":1})")})),
             "");
-  rig.failIn("a", Phase::Postchecks);
+  rig.failDuring("a", Phase::Postchecks);
   ASSERT_TRUE(rig.of("a")) << "it is tried again by itself";
   EXPECT_EQ(rig.of("a")->phase, Phase::Work);
   EXPECT_EQ(rig.of("a")->attempt, 2U);
   EXPECT_EQ(rig.notices, Strings{"started"});
-  rig.failIn("a", Phase::Postchecks);
+  rig.failDuring("a", Phase::Postchecks);
   EXPECT_EQ(rig.status("a"), "failed") << "once";
 }
 
@@ -212,7 +212,7 @@ TEST(PlanEngine, AStaleLandingIsCheckedAgainAndNotForEver) {
     checks += one->phase == Phase::Postchecks ? 1 : 0;
     rig.finish(*one, one->phase == Phase::MergeRi ? Outcome::Stale : Outcome::Succeeded);
   }
-  EXPECT_EQ(checks, 1 + Engine::kMostStale);
+  EXPECT_EQ(checks, 1 + Engine::kMaxStale);
   EXPECT_EQ(rig.status("a"), "failed");
 }
 
@@ -333,7 +333,7 @@ TEST(PlanEngine, NodesCanBeAddedWhileItRuns) {
   EXPECT_EQ(rig.add("[" + nodeText("c", {"b"}) + "," + nodeText("d") + "]"), "");
   EXPECT_EQ(rig.status("c"), "pending");
   EXPECT_EQ(rig.status("d"), "scheduled");
-  rig.failIn("a", Phase::Work);
+  rig.failDuring("a", Phase::Work);
   EXPECT_EQ(rig.add("[" + nodeText("e", {"c", "d"}) + "]"), "");
   EXPECT_EQ(rig.status("e"), "blocked");
   rig.succeed("d");
@@ -413,7 +413,7 @@ TEST(PlanEngine, ATornJournalIsGoneOnWith) {
   PlanRig whole;
   ASSERT_EQ(whole.create(planText({nodeText("a"), nodeText("b", {"a"})})), "");
   whole.succeed("a");
-  whole.failIn("b", Phase::Work);
+  whole.failDuring("b", Phase::Work);
   const Strings lines = whole.journal["p"];
   for (size_t cut = 1; cut <= lines.size(); ++cut) {
     Engine engine({});

@@ -11,7 +11,7 @@ namespace tap::plan {
 namespace {
 
 // The journal's entries after its beginning, as a list.
-std::string listOf(const std::vector<std::string>& lines) {
+std::string joinList(const std::vector<std::string>& lines) {
   std::string out = "[";
   for (size_t i = 1; i < lines.size(); ++i) out += (i > 1 ? "," : "") + lines[i];
   return out + "]";
@@ -26,10 +26,10 @@ Imported import(Engine& engine, const std::string& plan, const std::string& entr
                 int64_t now = 5000) {
   Imported out;
   out.refusal =
-      takeInput(engine,
-                R"({"input":"import","planId":"p","facts":{"repo":"/r"},"until":1000,"plan":)" +
-                    plan + R"(,"entries":)" + entries + "}",
-                {.unixMillis = now}, out.batch);
+      applyInput(engine,
+                 R"({"input":"import","planId":"p","facts":{"repo":"/r"},"until":1000,"plan":)" +
+                     plan + R"(,"entries":)" + entries + "}",
+                 {.unixMillis = now}, out.batch);
   return out;
 }
 
@@ -39,7 +39,8 @@ void expectReplays(const Engine& engine, const Batch& batch) {
   for (const Batch::Line& line : batch.entries) lines.push_back(line.text);
   Engine other({});
   ASSERT_EQ(other.replay("p", lines, {.unixMillis = 5000}).value_or(""), "");
-  EXPECT_EQ(PlanRig::firstDifference(PlanRig::stateOf(other, "p"), PlanRig::stateOf(engine, "p")),
+  EXPECT_EQ(PlanRig::firstDifference(PlanRig::describeState(other, "p"),
+                                     PlanRig::describeState(engine, "p")),
             "");
 }
 
@@ -53,14 +54,14 @@ TEST(PlanImport, OneThatEndedIsAsItWas) {
   PlanRig rig;
   ASSERT_EQ(rig.create(planOfThree()), "");
   rig.succeed("a");
-  rig.failIn("b", Phase::Work);
+  rig.failDuring("b", Phase::Work);
   Engine engine({});
-  const Imported made = import(engine, planOfThree(), listOf(rig.journal["p"]));
+  const Imported made = import(engine, planOfThree(), joinList(rig.journal["p"]));
   ASSERT_EQ(made.refusal, "");
   EXPECT_TRUE(made.batch.effects.empty());
-  EXPECT_EQ(
-      PlanRig::firstDifference(PlanRig::stateOf(engine, "p"), PlanRig::stateOf(rig.engine(), "p")),
-      "");
+  EXPECT_EQ(PlanRig::firstDifference(PlanRig::describeState(engine, "p"),
+                                     PlanRig::describeState(rig.engine(), "p")),
+            "");
   expectReplays(engine, made.batch);
 }
 
@@ -70,7 +71,7 @@ TEST(PlanImport, OneThatHadNotEndedIsPausedAndWhatRanBeginsAgain) {
   rig.succeed("a");
   rig.began(*rig.of("b"));
   Engine engine({});
-  const Imported made = import(engine, planOfThree(), listOf(rig.journal["p"]));
+  const Imported made = import(engine, planOfThree(), joinList(rig.journal["p"]));
   ASSERT_EQ(made.refusal, "");
   EXPECT_TRUE(made.batch.effects.empty());
   const Plan& plan = *engine.find("p");
@@ -105,7 +106,7 @@ TEST(PlanImport, WhatWaitsInOneThatHadNotEndedIsCheckedOnceItIsResumed) {
   PlanRig rig;
   const std::string text = planThatWaits(rig);
   Engine engine({});
-  const Imported made = import(engine, text, listOf(rig.journal["p"]));
+  const Imported made = import(engine, text, joinList(rig.journal["p"]));
   ASSERT_EQ(made.refusal, "");
   EXPECT_FALSE(engine.find("p")->isUnlanded());
   expectReplays(engine, made.batch);
@@ -120,15 +121,15 @@ TEST(PlanImport, WhatWaitsInOneThatHadEndedIsCheckedBeforeAnythingLands) {
   for (const std::string how : {"land", "retry"}) {
     PlanRig rig;
     const std::string text = planThatWaits(rig);
-    rig.failIn("b", Phase::Work);
+    rig.failDuring("b", Phase::Work);
     Engine engine({});
-    ASSERT_EQ(import(engine, text, listOf(rig.journal["p"])).refusal, "");
+    ASSERT_EQ(import(engine, text, joinList(rig.journal["p"])).refusal, "");
     EXPECT_EQ(engine.find("p")->status(), PlanStatus::Partial);
     Batch batch;
-    ASSERT_EQ(takeInput(engine,
-                        R"({"input":")" + how +
-                            R"(","planId":"p","nodeId":"b","result":"r1","follows":true})",
-                        {.unixMillis = 6000}, batch),
+    ASSERT_EQ(applyInput(engine,
+                         R"({"input":")" + how +
+                             R"(","planId":"p","nodeId":"b","result":"r1","follows":true})",
+                         {.unixMillis = 6000}, batch),
               "");
     const auto isOfA = [&engine](const Effect& effect) {
       const auto* const run = std::get_if<RunPhase>(&effect);
@@ -142,8 +143,8 @@ TEST(PlanImport, WhatWaitsInOneThatHadEndedIsCheckedBeforeAnythingLands) {
 TEST(PlanImport, AStatusOfTheFileDoesNotCount) {
   PlanRig rig;
   ASSERT_EQ(rig.create(planText({nodeText("a")})), "");
-  rig.failIn("a", Phase::Work);
-  std::string entries = listOf(rig.journal["p"]);
+  rig.failDuring("a", Phase::Work);
+  std::string entries = joinList(rig.journal["p"]);
   const size_t at = entries.find(R"("plan":"failed")");
   ASSERT_NE(at, std::string::npos);
   entries.replace(at, 15, R"("plan":"running")");
@@ -189,7 +190,7 @@ TEST(PlanImport, AnyJournalThatWasTamperedWithIsRefusedOrHolds) {
   PlanRig rig;
   ASSERT_EQ(rig.create(planOfThree()), "");
   rig.succeed("a");
-  rig.failIn("b", Phase::Work);
+  rig.failDuring("b", Phase::Work);
   ASSERT_EQ(rig.retry("b"), "");
   rig.succeed("b");
   rig.succeed("c");
@@ -197,7 +198,7 @@ TEST(PlanImport, AnyJournalThatWasTamperedWithIsRefusedOrHolds) {
   size_t taken = 0;
   const auto attempt = [&taken](const std::vector<std::string>& journal) {
     Engine engine({});
-    const Imported made = import(engine, planOfThree(), listOf(journal));
+    const Imported made = import(engine, planOfThree(), joinList(journal));
     if (!made.refusal.empty()) {
       EXPECT_TRUE(made.batch.entries.empty());
       return;

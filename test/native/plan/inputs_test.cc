@@ -11,7 +11,7 @@ namespace {
 
 std::string take(Engine& engine, std::string_view text) {
   Batch batch;
-  return takeInput(engine, text, {.unixMillis = 1}, batch);
+  return applyInput(engine, text, {.unixMillis = 1}, batch);
 }
 
 std::string createText(const std::string& plan) {
@@ -75,10 +75,10 @@ TEST(PlanInputs, SyncIsPassedOn) {
   Engine engine({});
   ASSERT_EQ(take(engine, createText(planText({nodeText("a")}))), "");
   Batch batch;
-  EXPECT_EQ(takeInput(engine,
-                      R"({"input":"step","planId":"p","nodeId":"a","attempt":1,"detail":{},)"
-                      R"("sync":true})",
-                      {}, batch),
+  EXPECT_EQ(applyInput(engine,
+                       R"({"input":"step","planId":"p","nodeId":"a","attempt":1,"detail":{},)"
+                       R"("sync":true})",
+                       {}, batch),
             "");
   EXPECT_TRUE(batch.sync);
   EXPECT_EQ(batch.entries.size(), 1U);

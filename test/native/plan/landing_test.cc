@@ -37,15 +37,15 @@ class Landing : public PlanRig {
     take(batch);
     return refused ? std::string(text(refused->code)) + ": " + refused->message : "";
   }
-  [[nodiscard]] Ids landing() { return idsOf(plan().landing()); }
-  [[nodiscard]] Ids leftToLand() { return idsOf(plan().leftToLand()); }
-  [[nodiscard]] std::optional<Phase> phaseOf(std::string_view node) {
+  [[nodiscard]] Ids landing() { return nodeIds(plan().landing()); }
+  [[nodiscard]] Ids leftToLand() { return nodeIds(plan().leftToLand()); }
+  [[nodiscard]] std::optional<Phase> nodePhase(std::string_view node) {
     const auto one = of(node);
     return one ? std::optional<Phase>(one->phase) : std::nullopt;
   }
 
  private:
-  [[nodiscard]] Ids idsOf(const std::vector<NodeIndex>& nodes) {
+  [[nodiscard]] Ids nodeIds(const std::vector<NodeIndex>& nodes) {
     Ids ids;
     for (const NodeIndex index : nodes) ids.push_back(plan().node(index).spec.id);
     return ids;
@@ -55,12 +55,12 @@ class Landing : public PlanRig {
 TEST(PlanLanding, ChecksThatDidNotRunAreSkippedAndWhatComesBehindThemRuns) {
   Landing rig;
   ASSERT_EQ(rig.create(landingOn({nodeText("a", {}, kChecked)})), "");
-  while (rig.phaseOf("a") != Phase::Postchecks) rig.finish(*rig.of("a"));
+  while (rig.nodePhase("a") != Phase::Postchecks) rig.finish(*rig.of("a"));
   rig.finish(*rig.of("a"), Outcome::Skipped, R"({"conflict":["f"]})");
-  EXPECT_EQ(rig.phaseOf("a"), Phase::MergeRi);
+  EXPECT_EQ(rig.nodePhase("a"), Phase::MergeRi);
   const auto& phases = rig.node("a").attempts.back().phases;
   EXPECT_EQ(phases[static_cast<size_t>(Phase::Postchecks)].status, PhaseStatus::Skipped);
-  rig.failIn("a", Phase::MergeRi);
+  rig.failDuring("a", Phase::MergeRi);
   EXPECT_EQ(rig.status(), "failed");
 }
 
@@ -74,7 +74,7 @@ TEST(PlanLanding, WhatWasCheckedLandsAsItIsAndWhatTheTargetHasGotIsCheckedBefore
   EXPECT_EQ(rig.status(), "partial");
 
   EXPECT_EQ(rig.land("r1", false), "");
-  EXPECT_EQ(rig.phaseOf("a"), Phase::Postchecks);
+  EXPECT_EQ(rig.nodePhase("a"), Phase::Postchecks);
   EXPECT_EQ(rig.status(), "running");
   EXPECT_EQ(rig.landing(), Ids{"a"});
   EXPECT_EQ(rig.plan().waitingChanges().files, 0);
@@ -91,7 +91,7 @@ TEST(PlanLanding, AResultThatIsNotTheOneThatWasCheckedIsChecked) {
   ASSERT_EQ(rig.create(landingOn({nodeText("a", {}, kChecked)})), "");
   rig.landAs("a", kWaits);
   EXPECT_EQ(rig.land("r2", true), "");
-  EXPECT_EQ(rig.phaseOf("a"), Phase::Postchecks);
+  EXPECT_EQ(rig.nodePhase("a"), Phase::Postchecks);
 }
 
 TEST(PlanLanding, WhereNothingIsCheckedNothingRuns) {
@@ -101,7 +101,7 @@ TEST(PlanLanding, WhereNothingIsCheckedNothingRuns) {
   EXPECT_EQ(rig.land("r1", true), "");
   EXPECT_TRUE(rig.running.empty());
   EXPECT_EQ(rig.land("r1", false), "");
-  EXPECT_EQ(rig.phaseOf("a"), Phase::MergeRi) << "the target has lost what it was made on";
+  EXPECT_EQ(rig.nodePhase("a"), Phase::MergeRi) << "the target has lost what it was made on";
 }
 
 TEST(PlanLanding, AResultThatIsNotTheOneThatWaitsIsMadeAgain) {
@@ -109,7 +109,7 @@ TEST(PlanLanding, AResultThatIsNotTheOneThatWaitsIsMadeAgain) {
   ASSERT_EQ(rig.create(landingOn({nodeText("a")})), "");
   rig.landAs("a", kWaits);
   EXPECT_EQ(rig.land("r9", true), "");
-  EXPECT_EQ(rig.phaseOf("a"), Phase::MergeRi) << "what waits may not be in it";
+  EXPECT_EQ(rig.nodePhase("a"), Phase::MergeRi) << "what waits may not be in it";
 }
 
 TEST(PlanLanding, AllThatWaitIsCheckedOneAfterTheOtherAndWhatHasNoChecksLands) {
@@ -120,9 +120,9 @@ TEST(PlanLanding, AllThatWaitIsCheckedOneAfterTheOtherAndWhatHasNoChecksLands) {
   EXPECT_EQ(rig.land("r1", false), "");
   EXPECT_EQ(rig.landing(), (Ids{"a", "b"}));
   ASSERT_EQ(rig.running.size(), 1U);
-  EXPECT_EQ(rig.phaseOf("a"), Phase::Postchecks);
+  EXPECT_EQ(rig.nodePhase("a"), Phase::Postchecks);
   rig.landAs("a", R"({"landed":"r2"})");
-  EXPECT_EQ(rig.phaseOf("b"), Phase::MergeRi);
+  EXPECT_EQ(rig.nodePhase("b"), Phase::MergeRi);
   EXPECT_FALSE(rig.plan().isUnlanded());
 }
 
@@ -132,14 +132,14 @@ TEST(PlanLanding, ChecksThatFailAreTriedAgainByTheNextLand) {
   ASSERT_EQ(rig.create(landingOn({nodeText("a", {}, more)})), "");
   rig.landAs("a", kWaits);
   EXPECT_EQ(rig.land("r1", false), "");
-  rig.failIn("a", Phase::Postchecks);
-  EXPECT_EQ(rig.phaseOf("a"), Phase::Postchecks) << "its work is not done again by itself";
-  rig.failIn("a", Phase::Postchecks);
+  rig.failDuring("a", Phase::Postchecks);
+  EXPECT_EQ(rig.nodePhase("a"), Phase::Postchecks) << "its work is not done again by itself";
+  rig.failDuring("a", Phase::Postchecks);
   EXPECT_EQ(rig.status(), "failed");
   EXPECT_EQ(rig.leftToLand(), Ids{"a"});
   rig.crash();
   EXPECT_EQ(rig.land("", false), "");
-  EXPECT_EQ(rig.phaseOf("a"), Phase::Postchecks);
+  EXPECT_EQ(rig.nodePhase("a"), Phase::Postchecks);
   rig.landAs("a", R"({"landed":"r2"})");
   EXPECT_EQ(rig.status(), "succeeded");
 }
@@ -150,12 +150,12 @@ TEST(PlanLanding, AnAgentWhoseSessionHasEndedIsNotGoneOnWith) {
   ASSERT_EQ(rig.create(landingOn({nodeText("a", {}, agent)})), "");
   rig.landAs("a", kWaits);
   EXPECT_EQ(rig.land("r1", false), "");
-  rig.failIn("a", Phase::Postchecks);
+  rig.failDuring("a", Phase::Postchecks);
   EXPECT_EQ(rig.retry("a"), "");
-  EXPECT_EQ(rig.phaseOf("a"), Phase::Postchecks);
-  rig.failIn("a", Phase::Postchecks);
+  EXPECT_EQ(rig.nodePhase("a"), Phase::Postchecks);
+  rig.failDuring("a", Phase::Postchecks);
   EXPECT_EQ(rig.retry("a", true), "");
-  EXPECT_EQ(rig.phaseOf("a"), Phase::MergeFi);
+  EXPECT_EQ(rig.nodePhase("a"), Phase::MergeFi);
   EXPECT_TRUE(rig.landing().empty());
 }
 
@@ -165,13 +165,13 @@ TEST(PlanLanding, OneThatIsCanceledOrCutOffIsBegunAgain) {
   rig.landAs("a", kWaits);
   EXPECT_EQ(rig.land("r1", false), "");
   rig.crash();
-  EXPECT_EQ(rig.phaseOf("a"), Phase::Postchecks);
+  EXPECT_EQ(rig.nodePhase("a"), Phase::Postchecks);
   EXPECT_EQ(rig.cancel(), "");
   rig.finish(*rig.of("a"));
   EXPECT_EQ(rig.status(), "canceled");
   EXPECT_EQ(rig.leftToLand(), Ids{"a"});
   EXPECT_EQ(rig.land("r1", true), "");
-  EXPECT_EQ(rig.phaseOf("a"), Phase::Postchecks);
+  EXPECT_EQ(rig.nodePhase("a"), Phase::Postchecks);
   rig.landAs("a", R"({"landed":"r2"})");
   EXPECT_EQ(rig.status(), "succeeded");
 }
@@ -204,16 +204,16 @@ TEST(PlanLanding, WhatIsAddedBehindALeafThatWaitsLandsWithIt) {
 TEST(PlanLanding, ANodeThatWasCanceledTooLateHasLanded) {
   Landing rig;
   ASSERT_EQ(rig.create(landingOn({nodeText("a"), nodeText("b")})), "");
-  while (rig.phaseOf("a") != Phase::MergeRi) {
+  while (rig.nodePhase("a") != Phase::MergeRi) {
     rig.began(*rig.of("a"));
     rig.finish(*rig.of("a"));
   }
   const auto late = [&rig](const std::string& node) {
     Batch batch;
-    EXPECT_EQ(takeInput(rig.engine(),
-                        R"({"input":"landed","planId":"p","nodeId":")" + node +
-                            R"(","detail":{"landed":"r1","changes":{"files":2}}})",
-                        rig.now, batch),
+    EXPECT_EQ(applyInput(rig.engine(),
+                         R"({"input":"landed","planId":"p","nodeId":")" + node +
+                             R"(","detail":{"landed":"r1","changes":{"files":2}}})",
+                         rig.now, batch),
               "");
     rig.take(batch);
   };
@@ -236,7 +236,7 @@ TEST(PlanLanding, WhatWaitsHasLandedWithACanceledNodeOnlyIfTheTargetHasIt) {
   for (const bool isOn : {false, true}) {
     Landing rig;
     ASSERT_EQ(rig.create(landingOn({nodeText("a"), nodeText("b")})), "");
-    while (rig.phaseOf("a") != Phase::MergeRi) {
+    while (rig.nodePhase("a") != Phase::MergeRi) {
       rig.began(*rig.of("a"));
       rig.finish(*rig.of("a"));
     }
@@ -247,9 +247,9 @@ TEST(PlanLanding, WhatWaitsHasLandedWithACanceledNodeOnlyIfTheTargetHasIt) {
     ASSERT_EQ(rig.leftToLand(), Ids{"b"});
     Batch batch;
     const std::string detail = isOn ? R"({"landed":"r0","result":"r1"})" : R"({"landed":"r0"})";
-    EXPECT_EQ(takeInput(rig.engine(),
-                        R"({"input":"landed","planId":"p","nodeId":"a","detail":)" + detail + "}",
-                        rig.now, batch),
+    EXPECT_EQ(applyInput(rig.engine(),
+                         R"({"input":"landed","planId":"p","nodeId":"a","detail":)" + detail + "}",
+                         rig.now, batch),
               "");
     rig.take(batch);
     EXPECT_EQ(rig.status("a"), "succeeded");

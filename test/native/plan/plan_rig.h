@@ -132,7 +132,7 @@ class PlanRig {
     }
   }
   // Its phases succeed until this one, which fails.
-  void failIn(std::string_view node, Phase phase) {
+  void failDuring(std::string_view node, Phase phase) {
     while (const auto one = of(node)) {
       began(*one);
       const bool fails = one->phase == phase;
@@ -159,7 +159,7 @@ class PlanRig {
       ASSERT_FALSE(problem) << *problem;
     }
     for (const std::string& id : engine_.plans()) {
-      ASSERT_EQ(firstDifference(stateOf(other, id), stateOf(engine_, id)), "") << id;
+      ASSERT_EQ(firstDifference(describeState(other, id), describeState(engine_, id)), "") << id;
     }
     engine_ = std::move(other);
     Batch batch;
@@ -168,7 +168,7 @@ class PlanRig {
   }
 
   // Everything that can be seen of a plan.
-  [[nodiscard]] static std::string stateOf(const Engine& engine, std::string_view id) {
+  [[nodiscard]] static std::string describeState(const Engine& engine, std::string_view id) {
     const Plan& plan = *engine.find(id);
     std::string out = planJson(id, plan) + graphJson(plan) + groupsJson(plan);
     for (NodeIndex i = 0; i < plan.size(); ++i) out += nodeJson(plan, i, false);

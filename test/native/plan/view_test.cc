@@ -19,7 +19,7 @@ TEST(PlanView, NodesThatFailedOrRunComeFirst) {
   ASSERT_EQ(rig.create(planText({nodeText("a"), nodeText("b", {"a"}), nodeText("c"), nodeText("d")},
                                 R"("maxParallel":2,)")),
             "");
-  rig.failIn("c", Phase::Work);
+  rig.failDuring("c", Phase::Work);
   const std::string first = nodesJson(rig.plan(), {.most = 2});
   EXPECT_TRUE(has(first, R"({"nodes":[{"id":"c","name":"c","status":"failed","phase":"work")"));
   EXPECT_TRUE(has(first, R"("error":"exit code 1")"));
@@ -33,7 +33,7 @@ TEST(PlanView, NodesInOrderKeepTheirPlacesWhateverBecomesOfThem) {
   ASSERT_EQ(rig.create(planText({nodeText("a"), nodeText("b"), nodeText("c"), nodeText("d")})), "");
   EXPECT_TRUE(has(nodesJson(rig.plan(), {.inOrder = true, .most = 2}),
                   R"("places":[0,1],"rest":4,"total":4)"));
-  rig.failIn("d", Phase::Work);
+  rig.failDuring("d", Phase::Work);
   rig.succeed("a");
   EXPECT_TRUE(has(nodesJson(rig.plan(), {.inOrder = true, .from = 2}),
                   R"("places":[2,3],"rest":2,"total":4)"));
@@ -59,7 +59,7 @@ TEST(PlanView, AGroupHasTheStatusOfItsDirectChildren) {
             R"({"group":"q","status":"running","counts":{"scheduled":1}}]})");
   rig.succeed("b");
   rig.succeed("d");
-  rig.failIn("a", Phase::Work);
+  rig.failDuring("a", Phase::Work);
   EXPECT_EQ(
       groupsJson(rig.plan()),
       R"({"groups":[{"group":"p","status":"failed","counts":{"succeeded":1,"failed":1,"blocked":1}},)"
@@ -171,7 +171,7 @@ TEST(PlanUsage, HostileFiguresAreBoundedAndNotNegative) {
     sum.add(read(R"({"aiCredits":1e300,"models":[{"model":"m)" + std::to_string(i) +
                  R"(","input":9e15}]})"));
   }
-  EXPECT_LE(sum.models.size(), Usage::kMostModels);
+  EXPECT_LE(sum.models.size(), Usage::kMaxModels);
   EXPECT_EQ(sum.aiCredits, 1e12);
   EXPECT_GT(sum.tokens(), 0);
   EXPECT_EQ(decimal(0.1 + 0.2), "0.3");

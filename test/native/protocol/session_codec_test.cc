@@ -142,7 +142,7 @@ std::vector<SessionEvent> someEvents() {
 }
 
 // Which message it is, of those of both sets.
-size_t kindOf(const LinkMessage& message) {
+size_t messageIndex(const LinkMessage& message) {
   if (const auto* session = std::get_if<SessionMessage>(&message)) return session->index();
   return std::variant_size_v<SessionMessage> + std::get<ControlMessage>(message).index();
 }
@@ -154,9 +154,9 @@ TEST(SessionCodec, EveryMessageSurvivesTheRoundTrip) {
     const std::string text = join(encode(message));
     const auto decoded = decoder.message(Slice::borrow(text));
     ASSERT_TRUE(decoded.ok()) << text << ": " << decoded.error();
-    EXPECT_EQ(kindOf(decoded.value()), kindOf(message));
+    EXPECT_EQ(messageIndex(decoded.value()), messageIndex(message));
     EXPECT_EQ(join(encode(decoded.value())), text);
-    seen[kindOf(message)] = true;
+    seen[messageIndex(message)] = true;
   }
   for (size_t i = 0; i < seen.size(); ++i) EXPECT_TRUE(seen[i]) << "no example of message " << i;
 }

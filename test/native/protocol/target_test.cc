@@ -10,7 +10,7 @@ namespace {
 ToolDefinition tool(const std::string& parameters) {
   return {"shot", {}, R"({"name":"shot","description":"d","parameters":)" + parameters + "}"};
 }
-std::string parametersOf(const std::string& definition) {
+std::string findParameters(const std::string& definition) {
   const auto found = json::find({json::Kind::Object, definition}, "parameters");
   return found ? std::string(found->raw) : "none";
 }
@@ -22,7 +22,7 @@ TEST(Target, IsAddedToTheProperties) {
   json::Scanner scanner;
   ASSERT_TRUE(scanner.scan(text).ok()) << text;
   EXPECT_EQ(
-      parametersOf(text),
+      findParameters(text),
       R"({"type":"object","required":["x"],"properties":{"x":{"type":"number"},"target":{"type":"string","description":"Which instance to use: an id from list_web_instances. Without it, the most recently active one."}}})");
 }
 
@@ -31,7 +31,8 @@ TEST(Target, IsAddedWhereThereAreNoProperties) {
     const std::string text = withTarget(tool(parameters), "web");
     json::Scanner scanner;
     ASSERT_TRUE(scanner.scan(text).ok()) << text;
-    EXPECT_EQ(parametersOf(text).find(R"({"type":"object","properties":{"target":{)"), 0u) << text;
+    EXPECT_EQ(findParameters(text).find(R"({"type":"object","properties":{"target":{)"), 0u)
+        << text;
   }
 }
 
@@ -77,10 +78,10 @@ TEST(Target, TheListsNameIsAToolName) {
 TEST(Target, TheListsNameIsReservedWithWhatFollowsIt) {
   for (const char* name : {"list_web", "list_web_instances", "list_web_x", "list_web-x", "List_web",
                            "LIST_WEB_INSTANCES"}) {
-    EXPECT_TRUE(isListOf("web", name)) << name;
+    EXPECT_TRUE(isReservedList("web", name)) << name;
   }
   for (const char* name : {"list_webs", "list_we", "list_", "web", ""}) {
-    EXPECT_FALSE(isListOf("web", name)) << name;
+    EXPECT_FALSE(isReservedList("web", name)) << name;
   }
 }
 

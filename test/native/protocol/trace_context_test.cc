@@ -46,28 +46,28 @@ TEST(TraceContext, AnyOtherTextIsNone) {
   EXPECT_FALSE(TraceContext::parse("ff" + good.substr(2)));
 }
 
-GivenTrace traceIn(const std::string& message) {
+TraceField parseTrace(const std::string& message) {
   json::Scanner scanner;
   const auto root = scanner.scan(message);
   EXPECT_TRUE(root) << message;
   Problem problem;
-  const GivenTrace trace = readTrace(FieldReader(root.value(), "m", problem));
+  const TraceField trace = readTrace(FieldReader(root.value(), "m", problem));
   EXPECT_FALSE(problem.any()) << problem.text();
   return trace;
 }
 
 // shows: P-TRACE-4
 TEST(TraceContext, AMalformedFieldIsNoProblemOfTheMessage) {
-  EXPECT_EQ(traceIn("{}"), GivenTrace{});
-  EXPECT_EQ(traceIn(R"({"traceparent":null})"), GivenTrace{});
+  EXPECT_EQ(parseTrace("{}"), TraceField{});
+  EXPECT_EQ(parseTrace(R"({"traceparent":null})"), TraceField{});
   const std::string good(kGood);
-  EXPECT_EQ(traceIn(R"({"traceparent":")" + good + "\"}").context.text(), good);
-  EXPECT_EQ(traceIn(R"({"traceparent":"\u0030)" + good.substr(1) + "\"}").context.text(), good);
+  EXPECT_EQ(parseTrace(R"({"traceparent":")" + good + "\"}").context.text(), good);
+  EXPECT_EQ(parseTrace(R"({"traceparent":"\u0030)" + good.substr(1) + "\"}").context.text(), good);
   for (const std::string& bad :
        {std::string("7"), std::string("true"), std::string("[]"), std::string(R"("")"),
         std::string(R"("00-x")"), std::string("{\"a\":\"b\"}"), "\"" + good + " \"",
         "\"" + std::string(5000, '\\') + std::string(5000, '\\') + "\""}) {
-    const GivenTrace trace = traceIn(R"({"traceparent":)" + bad + "}");
+    const TraceField trace = parseTrace(R"({"traceparent":)" + bad + "}");
     EXPECT_TRUE(trace.malformed) << bad;
     EXPECT_FALSE(trace.context.isSet()) << bad;
   }

@@ -23,8 +23,8 @@ void setPayload(QueuedRow& row, size_t at, std::string_view field, std::string_v
 }
 
 std::string made(const QueuedRow& row) {
-  BodyMaker maker;
-  return std::string(maker.make(row, [](std::string_view) {}));
+  BodyEncoder maker;
+  return std::string(maker.encode(row, [](std::string_view) {}));
 }
 
 std::string digestHex(std::string_view text) {
@@ -71,8 +71,8 @@ TEST(Body, TellsTheNamesOfItsFields) {
   setPayload(row, 0, "arguments", "{}");
   setPayload(row, 1, "result", large);
   std::vector<std::string> names;
-  BodyMaker maker;
-  (void)maker.make(row, [&](std::string_view name) { names.emplace_back(name); });
+  BodyEncoder maker;
+  (void)maker.encode(row, [&](std::string_view name) { names.emplace_back(name); });
   EXPECT_EQ(names, (std::vector<std::string>{"tool", "arguments", "result", "resultBytes",
                                              "resultDigest"}));
 }

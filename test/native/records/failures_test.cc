@@ -30,7 +30,7 @@ std::string readFile(const std::string& file) {
 }
 
 // The file that was set aside; empty if there is none.
-std::string asideOf(const TemporaryFolder& folder) {
+std::string findAside(const TemporaryFolder& folder) {
   for (const auto& entry : fs::directory_iterator(folder.path())) {
     if (entry.path().filename().string().starts_with("records.sqlite.corrupt-"))
       return entry.path().string();
@@ -50,8 +50,8 @@ TEST(Failures, AFileOfGarbageIsSetAside) {
   StoreRig rig(folder.file());
   EXPECT_TRUE(rig.commit(Collection::Notify, "{}"));
   rig.waitFor("corrupt");
-  EXPECT_TRUE(readFile(asideOf(folder)).starts_with("this is not a database"));
-  EXPECT_EQ(asideOf(folder), folder.file() + ".corrupt-20260101T000000Z");
+  EXPECT_TRUE(readFile(findAside(folder)).starts_with("this is not a database"));
+  EXPECT_EQ(findAside(folder), folder.file() + ".corrupt-20260101T000000Z");
   EXPECT_EQ(rig.fields(R"({"collection":"diagnostic"})", "source"),
             (std::vector<std::string>{"\"records\""}));
 }
@@ -73,7 +73,7 @@ TEST(Failures, ADamagedFileIsSetAsideWhileItIsOpen) {
   (void)rig.query("{}");
   rig.waitFor("corrupt");
   EXPECT_TRUE(rig.commit(Collection::Notify, "{}"));
-  EXPECT_FALSE(asideOf(folder).empty());
+  EXPECT_FALSE(findAside(folder).empty());
 }
 
 TEST(Failures, OnlyOneDamagedFileIsKept) {
@@ -82,7 +82,7 @@ TEST(Failures, OnlyOneDamagedFileIsKept) {
   writeFile(folder.file(), std::string(2000, 'x'));
   StoreRig rig(folder.file());
   rig.waitFor("corrupt");
-  EXPECT_EQ(readFile(asideOf(folder)), std::string(2000, 'x'));
+  EXPECT_EQ(readFile(findAside(folder)), std::string(2000, 'x'));
 }
 
 TEST(Failures, AFileOfANewerVersionIsLeftAlone) {
@@ -288,13 +288,13 @@ TEST(Failures, TheLimitOfAFilesSizeIsAFullDisk) {
 #endif
 
 TEST(Files, TellNetworkFileSystemsFromOthers) {
-  EXPECT_EQ(fileSystemOf("/tmp/records.sqlite"), FileSystem::Local);
+  EXPECT_EQ(findFileSystem("/tmp/records.sqlite"), FileSystem::Local);
 #if defined(__linux__)
-  EXPECT_EQ(fileSystemOfMagic(0x6969), FileSystem::Network);
-  EXPECT_EQ(fileSystemOfMagic(0xFF534D42), FileSystem::Network);
-  EXPECT_EQ(fileSystemOfMagic(0x01021997), FileSystem::Network);
-  EXPECT_EQ(fileSystemOfMagic(0x65735546), FileSystem::NoSharedMemory);
-  EXPECT_EQ(fileSystemOfMagic(0xEF53), FileSystem::Local);
+  EXPECT_EQ(fileSystemFromMagic(0x6969), FileSystem::Network);
+  EXPECT_EQ(fileSystemFromMagic(0xFF534D42), FileSystem::Network);
+  EXPECT_EQ(fileSystemFromMagic(0x01021997), FileSystem::Network);
+  EXPECT_EQ(fileSystemFromMagic(0x65735546), FileSystem::NoSharedMemory);
+  EXPECT_EQ(fileSystemFromMagic(0xEF53), FileSystem::Local);
 #endif
 }
 

@@ -8,7 +8,7 @@
 namespace tap::records::test {
 namespace {
 
-std::string refusalOf(const std::string& json) {
+std::string queryRefusal(const std::string& json) {
   const Result<Query, std::string> query = parseQuery(json, kStart);
   EXPECT_FALSE(query.ok()) << json;
   return query.ok() ? "" : query.error();
@@ -35,13 +35,13 @@ TEST(QueryParser, ReadsAllThatAQueryMayHave) {
 }
 
 TEST(QueryParser, NamesWhatWouldHaveBeenRight) {
-  EXPECT_EQ(refusalOf(R"({"collection":"calls"})"),
+  EXPECT_EQ(queryRefusal(R"({"collection":"calls"})"),
             "The query is refused: there is no collection \"calls\"; there are session, provider, "
             "tool_call, gate, push, stream_entry, emitter_run, sync, notify, goal, claim, review, "
             "eval, plan, span, diagnostic.");
-  EXPECT_EQ(refusalOf(R"({"where":{"tool":{"like":"x"}}})"),
+  EXPECT_EQ(queryRefusal(R"({"where":{"tool":{"like":"x"}}})"),
             "The query is refused: there is no op \"like\"; there are eq, ne, lt, gt, prefix.");
-  EXPECT_EQ(refusalOf(R"({"order":"asc"})"),
+  EXPECT_EQ(queryRefusal(R"({"order":"asc"})"),
             "The query is refused: it has no field \"order\"; there are collection, where, since, "
             "until, limit, cursor.");
 }
@@ -77,11 +77,11 @@ TEST(QueryParser, RefusesWhatIsNoQuery) {
                                   std::string("{\"since\":1.5}"),
                                   std::string("{\"a\":\"\xFF\"}"),
                                   "{\"where\":{\"a\":\"" + std::string(20'000, 'x') + "\"}}"}) {
-    EXPECT_FALSE(refusalOf(json).empty()) << json;
+    EXPECT_FALSE(queryRefusal(json).empty()) << json;
   }
   std::string many = "{\"where\":{";
   for (int i = 0; i < 33; ++i) many += (i > 0 ? ",\"f" : "\"f") + std::to_string(i) + "\":1";
-  EXPECT_EQ(refusalOf(many + "}}"), "The query is refused: it has more than 32 conditions.");
+  EXPECT_EQ(queryRefusal(many + "}}"), "The query is refused: it has more than 32 conditions.");
 }
 
 TEST(QueryParser, PutsNothingOfAQueryIntoSql) {
@@ -106,21 +106,21 @@ TEST(Queries, SqlInAConditionFindsNothingAndHarmsNothing) {
 }
 
 TEST(Moments, AreReadAsPeopleWriteThem) {
-  EXPECT_EQ(momentOf("2026-01-01", 0), kStart);
-  EXPECT_EQ(momentOf("2026-01-01T00:00Z", 0), kStart);
-  EXPECT_EQ(momentOf("2026-01-01 01:30:00+01:30", 0), kStart);
-  EXPECT_EQ(momentOf("2025-12-31T19:00:00.250-0500", 0), kStart + 250);
-  EXPECT_EQ(momentOf("2026-01-01T00:00:00.123456789Z", 0), kStart + 123);
-  EXPECT_EQ(momentOf("1970-01-01T00:00:01Z", 0), 1000);
-  EXPECT_EQ(momentOf("2024-02-29", 0), 1'709'164'800'000);
-  EXPECT_EQ(momentOf("0001-01-01", 0), -62'135'596'800'000);
-  EXPECT_EQ(momentOf("90s", kStart), kStart - 90'000);
-  EXPECT_EQ(momentOf("7d", kStart), kStart - 7 * 86'400'000);
+  EXPECT_EQ(parseMoment("2026-01-01", 0), kStart);
+  EXPECT_EQ(parseMoment("2026-01-01T00:00Z", 0), kStart);
+  EXPECT_EQ(parseMoment("2026-01-01 01:30:00+01:30", 0), kStart);
+  EXPECT_EQ(parseMoment("2025-12-31T19:00:00.250-0500", 0), kStart + 250);
+  EXPECT_EQ(parseMoment("2026-01-01T00:00:00.123456789Z", 0), kStart + 123);
+  EXPECT_EQ(parseMoment("1970-01-01T00:00:01Z", 0), 1000);
+  EXPECT_EQ(parseMoment("2024-02-29", 0), 1'709'164'800'000);
+  EXPECT_EQ(parseMoment("0001-01-01", 0), -62'135'596'800'000);
+  EXPECT_EQ(parseMoment("90s", kStart), kStart - 90'000);
+  EXPECT_EQ(parseMoment("7d", kStart), kStart - 7 * 86'400'000);
   for (const char* wrong :
        {"", "x", "5", "-5m", "5w", "5.5h", "99999999999d", "2026-02-30", "2026-13-01", "2026-1-1",
         "2026-01-01T", "2026-01-01T25:00", "2026-01-01T00:00:00.Z", "2026-01-01T00:00+1",
         "2026-01-01Tx", "2026-01-01T00:00Zx", "0000-01-01", "+026-01-01"}) {
-    EXPECT_FALSE(momentOf(wrong, kStart)) << wrong;
+    EXPECT_FALSE(parseMoment(wrong, kStart)) << wrong;
   }
 }
 
@@ -190,7 +190,7 @@ ModelQuery randomQuery(QueryRandom& random, int64_t rows) {
   std::vector<std::function<bool(const ModelRow&)>> all;
   if (random.below(3) > 0) {
     const Collection wanted = random.of(kModelCollections);
-    json += ",\"collection\":\"" + std::string(protocol::nameOf(wanted)) + "\"";
+    json += ",\"collection\":\"" + std::string(protocol::collectionName(wanted)) + "\"";
     all.push_back([wanted](const ModelRow& row) { return row.collection == wanted; });
   }
   if (random.below(3) == 0) {

@@ -9,7 +9,7 @@ namespace {
 constexpr int64_t kDay = 86'400'000;
 
 RecordFile fileWith(const std::string& path, Retention retention) {
-  return {path, retention, fileSystemOf, milliseconds(200)};
+  return {path, retention, findFileSystem, milliseconds(200)};
 }
 
 void writeRows(RecordFile& file, int64_t count, int64_t at, const std::string& body = "{}") {
@@ -44,12 +44,12 @@ TEST(Retention, GivesUnusedPagesBackWhenIdle) {
   RecordFile file = fileWith(folder.file(), {100'000, kDay});
   ASSERT_EQ(file.open().state, Opening::State::Ready);
   for (int i = 0; i < 3; ++i) writeRows(file, 10'000, kStart, R"({"text":"some text"})");
-  const int64_t before = sizeOf(folder.file());
+  const int64_t before = fileSize(folder.file());
   while (file.pruneBySize()) {
   }
   while (file.tidy()) {
   }
-  EXPECT_LT(sizeOf(folder.file()), before / 2 + 1'500'000);
+  EXPECT_LT(fileSize(folder.file()), before / 2 + 1'500'000);
   EXPECT_FALSE(file.isDamaged());
 }
 
@@ -66,7 +66,7 @@ TEST(Retention, DeletesRowsThatAreTooOldAndNoOthers) {
   EXPECT_EQ(file.rows(), 20);
 }
 
-int64_t countIn(const std::string& path, const char* sql) {
+int64_t queryCount(const std::string& path, const char* sql) {
   Database database = Database::open(path, Database::Access::ReadOnly);
   return database.number(sql);
 }
@@ -90,9 +90,9 @@ TEST(Retention, IsNotHeldUpByRowsOfTheFuture) {
   writeRows(file, 5, kStart - 40 * kDay);
   writeRows(file, 5, kStart);
   EXPECT_TRUE(file.pruneByAge(kStart));
-  EXPECT_EQ(countIn(folder.file(), "SELECT count(*) FROM rows"), kSliceRows + 10);
+  EXPECT_EQ(queryCount(folder.file(), "SELECT count(*) FROM rows"), kSliceRows + 10);
   const std::string old = "SELECT count(*) FROM rows WHERE at < " + std::to_string(kStart);
-  EXPECT_EQ(countIn(folder.file(), old.c_str()), 0);
+  EXPECT_EQ(queryCount(folder.file(), old.c_str()), 0);
 }
 
 TEST(Retention, DeletesASliceAtATime) {

@@ -8,7 +8,7 @@
 namespace tap::records {
 namespace {
 
-Row rowOf(std::string_view body, Collection collection = Collection::ToolCall) {
+Row makeRow(std::string_view body, Collection collection = Collection::ToolCall) {
   Row row;
   row.collection = collection;
   row.body = body;
@@ -17,7 +17,7 @@ Row rowOf(std::string_view body, Collection collection = Collection::ToolCall) {
 
 TEST(RowQueue, GivesRowsInTheirOrder) {
   RowQueue queue;
-  Row row = rowOf("{}");
+  Row row = makeRow("{}");
   row.at = 5;
   row.session = "s";
   row.source = "p";
@@ -26,7 +26,7 @@ TEST(RowQueue, GivesRowsInTheirOrder) {
   row.payloads[1] = {"result", Slice::borrow("2")};
   row.span.emplace().name = "name";
   EXPECT_TRUE(queue.push(row, 9));
-  EXPECT_TRUE(queue.push(rowOf("{\"n\":2}")));
+  EXPECT_TRUE(queue.push(makeRow("{\"n\":2}")));
   QueuedRow taken;
   ASSERT_TRUE(queue.next(taken));
   EXPECT_EQ(taken.at, 5);
@@ -50,7 +50,7 @@ TEST(RowQueue, GivesRowsInTheirOrder) {
 TEST(RowQueue, GivesTheSameRowsAgain) {
   RowQueue queue;
   const std::string body = "{\"text\":\"" + std::string(3000, 'x') + "\"}";
-  for (int i = 0; i < 100; ++i) ASSERT_TRUE(queue.push(rowOf(body), 1));
+  for (int i = 0; i < 100; ++i) ASSERT_TRUE(queue.push(makeRow(body), 1));
   QueuedRow row;
   for (int i = 0; i < 30; ++i) ASSERT_TRUE(queue.next(row));
   queue.release();
@@ -68,7 +68,7 @@ TEST(RowQueue, GivesTheSameRowsAgain) {
 
 TEST(RowQueue, SharesALargePayload) {
   RowQueue queue;
-  Row row = rowOf("{}");
+  Row row = makeRow("{}");
   const Slice large(std::string(100'000, 'x'));
   row.payloads[1] = {"result", large};
   ASSERT_TRUE(queue.push(row));
@@ -81,7 +81,7 @@ TEST(RowQueue, SharesALargePayload) {
 
 TEST(RowQueue, CutsALargePayloadWhereItHasNoRoom) {
   RowQueue queue;
-  Row row = rowOf("{}");
+  Row row = makeRow("{}");
   row.payloads[1] = {"result", Slice(std::string(kMaxSharedBytes, 'x'))};
   ASSERT_TRUE(queue.push(row));
   row.payloads[1] = {"result", Slice(std::string(100'000, 'y'))};
@@ -100,11 +100,11 @@ TEST(RowQueue, CutsALargePayloadWhereItHasNoRoom) {
 TEST(RowQueue, SharesAgainAfterRowsThatHadNoRoom) {
   RowQueue queue;
   const std::string body = "{\"text\":\"" + std::string(4000, 'x') + "\"}";
-  while (queue.push(rowOf(body))) {
+  while (queue.push(makeRow(body))) {
   }
-  while (queue.push(rowOf("{}"))) {
+  while (queue.push(makeRow("{}"))) {
   }
-  Row row = rowOf("{}");
+  Row row = makeRow("{}");
   row.payloads[1] = {"result", Slice(std::string(100'000, 'y'))};
   for (size_t bytes = 0; bytes <= kMaxSharedBytes; bytes += 100'000) {
     ASSERT_FALSE(queue.push(row));
@@ -121,7 +121,7 @@ TEST(RowQueue, SharesAgainAfterRowsThatHadNoRoom) {
 TEST(RowQueue, LeavesOutABodyThatIsTooLarge) {
   RowQueue queue;
   const std::string body(kMaxQueuedBody + 1, ' ');
-  ASSERT_TRUE(queue.push(rowOf(body)));
+  ASSERT_TRUE(queue.push(makeRow(body)));
   QueuedRow taken;
   ASSERT_TRUE(queue.next(taken));
   EXPECT_EQ(taken.body, "");
@@ -132,47 +132,47 @@ TEST(RowQueue, HasMoreRoomForRowsThatAreAwaitedAndForNotify) {
   RowQueue queue;
   const std::string body = "{\"text\":\"" + std::string(4000, 'x') + "\"}";
   size_t kept = 0;
-  while (queue.push(rowOf(body))) ++kept;
+  while (queue.push(makeRow(body))) ++kept;
   EXPECT_GT(kept, 1500u);
   EXPECT_LE(queue.bytes(), kMaxQueuedBytes);
-  EXPECT_TRUE(queue.push(rowOf(body, Collection::Notify)));
-  EXPECT_TRUE(queue.push(rowOf(body), 3));
-  EXPECT_FALSE(queue.push(rowOf(body)));
+  EXPECT_TRUE(queue.push(makeRow(body, Collection::Notify)));
+  EXPECT_TRUE(queue.push(makeRow(body), 3));
+  EXPECT_FALSE(queue.push(makeRow(body)));
   QueuedRow row;
   while (queue.next(row)) {
   }
   queue.release();
-  EXPECT_TRUE(queue.push(rowOf(body)));
+  EXPECT_TRUE(queue.push(makeRow(body)));
 }
 
 TEST(RowQueue, BoundsTheBytesOfAwaitedRowsAndNotify) {
   RowQueue queue;
   const std::string body = "{\"text\":\"" + std::string(30'000, 'x') + "\"}";
   size_t kept = 0;
-  while (queue.push(rowOf(body, Collection::Notify))) ++kept;
+  while (queue.push(makeRow(body, Collection::Notify))) ++kept;
   EXPECT_GT(kept, 500u);
   EXPECT_LE(queue.bytes(), kMaxUrgentBytes);
-  EXPECT_FALSE(queue.push(rowOf(body), 1));
+  EXPECT_FALSE(queue.push(makeRow(body), 1));
   EXPECT_EQ(queue.waited(), 0u);
   QueuedRow row;
   for (size_t i = 0; i < kept / 2; ++i) ASSERT_TRUE(queue.next(row));
   queue.release();
-  EXPECT_TRUE(queue.push(rowOf(body), 1));
+  EXPECT_TRUE(queue.push(makeRow(body), 1));
 }
 
 TEST(RowQueue, BoundsTheNumberOfAwaitedRowsAndNotify) {
   RowQueue queue;
   for (size_t i = 0; i < kMaxUrgentRows; ++i) {
-    ASSERT_TRUE(i % 2 == 0 ? queue.push(rowOf("{}"), i)
-                           : queue.push(rowOf("{}", Collection::Notify)));
+    ASSERT_TRUE(i % 2 == 0 ? queue.push(makeRow("{}"), i)
+                           : queue.push(makeRow("{}", Collection::Notify)));
   }
-  EXPECT_FALSE(queue.push(rowOf("{}"), 1));
-  EXPECT_FALSE(queue.push(rowOf("{}", Collection::Notify)));
-  EXPECT_TRUE(queue.push(rowOf("{}"))) << "others have room";
+  EXPECT_FALSE(queue.push(makeRow("{}"), 1));
+  EXPECT_FALSE(queue.push(makeRow("{}", Collection::Notify)));
+  EXPECT_TRUE(queue.push(makeRow("{}"))) << "others have room";
   QueuedRow row;
   ASSERT_TRUE(queue.next(row));
   queue.release();
-  EXPECT_TRUE(queue.push(rowOf("{}"), 1));
+  EXPECT_TRUE(queue.push(makeRow("{}"), 1));
   while (queue.next(row)) {
   }
   queue.release();
@@ -182,7 +182,7 @@ TEST(RowQueue, BoundsTheNumberOfAwaitedRowsAndNotify) {
 TEST(RowQueue, CutsNamesThatAreTooLong) {
   RowQueue queue;
   const std::string name(5000, 'n');
-  Row row = rowOf("{}");
+  Row row = makeRow("{}");
   row.session = row.source = row.trace = name;
   ASSERT_TRUE(queue.push(row));
   QueuedRow taken;
@@ -209,7 +209,7 @@ TEST(RowQueueThreads, OnePushesWhileAnotherTakes) {
   });
   const Slice large(std::string(20'000, 'x'));
   for (int i = 0; i < kRows; ++i) {
-    Row row = rowOf("{}");
+    Row row = makeRow("{}");
     row.at = i;
     row.payloads[1] = {"result", i % 100 == 0 ? large : Slice::borrow("\"x\"")};
     while (i % 100 == 0 && queue.bytes() > kMaxQueuedBytes / 4) std::this_thread::yield();

@@ -61,9 +61,9 @@ class StoreRig {
     options.writer.fileSystem = [system](const std::string& /*file*/) { return system; };
     options.writer.diskSpace = [this](const std::string& file) {
       while (stalled.load()) std::this_thread::sleep_for(milliseconds(1));
-      return disk.load() < 0 ? diskSpaceOf(file) : DiskSpace{disk.load(), kDiskBytes};
+      return disk.load() < 0 ? readDiskSpace(file) : DiskSpace{disk.load(), kDiskBytes};
     };
-    options.writer.look = milliseconds(5);
+    options.writer.diskCheckInterval = milliseconds(5);
     options.writer.file = std::move(file);
     options.writer.retention = retention;
     options.writer.clock = [this] { return now.load(); };
@@ -82,14 +82,14 @@ class StoreRig {
 
   void append(Collection collection, const std::string& body, const std::string& session = "s1",
               int64_t at = kStart) const {
-    store->append(rowOf(collection, body, session, at));
+    store->append(makeRow(collection, body, session, at));
   }
   // Whether it is durable.
   [[nodiscard]] bool commit(Collection collection, const std::string& body,
                             const std::string& session = "s1", int64_t at = kStart) {
     bool done = false;
     bool durable = false;
-    store->commit(rowOf(collection, body, session, at), [&](bool is) {
+    store->commit(makeRow(collection, body, session, at), [&](bool is) {
       done = true;
       durable = is;
     });
@@ -159,8 +159,8 @@ class StoreRig {
   std::unique_ptr<Store> store;
 
  private:
-  [[nodiscard]] static Row rowOf(Collection collection, const std::string& body,
-                                 const std::string& session, int64_t at) {
+  [[nodiscard]] static Row makeRow(Collection collection, const std::string& body,
+                                   const std::string& session, int64_t at) {
     Row row;
     row.collection = collection;
     row.at = at;

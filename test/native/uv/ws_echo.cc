@@ -92,7 +92,7 @@ int listen(uv_tcp_t& tcp) {
   });
 }
 
-int portOf(const uv_tcp_t& tcp) {
+int boundTcpPort(const uv_tcp_t& tcp) {
   sockaddr_in address{};
   int size = sizeof address;
   uv_tcp_getsockname(&tcp, reinterpret_cast<sockaddr*>(&address), &size);
@@ -109,7 +109,7 @@ int main() {
   uv_tcp_init(loop, &tcp);
   tcp.data = &echoes;
   if (listen(tcp) != 0) return 1;
-  std::cout << portOf(tcp) << std::endl;
+  std::cout << boundTcpPort(tcp) << std::endl;
   uv_pipe_t input;
   uv_pipe_init(loop, &input, 0);
   uv_pipe_open(&input, 0);

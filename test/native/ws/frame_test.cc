@@ -9,18 +9,18 @@ namespace {
 
 using test::bytes;
 
-std::string headerOf(uint64_t size) {
+std::string frameHeader(uint64_t size) {
   std::string out;
   appendFrameHeader(out, Opcode::Text, size);
   return out;
 }
 
 TEST(Frame, UsesTheShortestLengthForm) {
-  EXPECT_EQ(headerOf(0), bytes("81 00"));
-  EXPECT_EQ(headerOf(125), bytes("81 7d"));
-  EXPECT_EQ(headerOf(126), bytes("81 7e 007e"));
-  EXPECT_EQ(headerOf(65535), bytes("81 7e ffff"));
-  EXPECT_EQ(headerOf(65536), bytes("81 7f 0000000000010000"));
+  EXPECT_EQ(frameHeader(0), bytes("81 00"));
+  EXPECT_EQ(frameHeader(125), bytes("81 7d"));
+  EXPECT_EQ(frameHeader(126), bytes("81 7e 007e"));
+  EXPECT_EQ(frameHeader(65535), bytes("81 7e ffff"));
+  EXPECT_EQ(frameHeader(65536), bytes("81 7f 0000000000010000"));
 }
 
 TEST(Frame, AppendsAfterWhatIsThere) {

@@ -19,7 +19,7 @@ std::string file(std::string_view id, std::string_view more = "", int64_t size =
 }
 
 FileOutcome bytes(const std::string& text = "bytes") {
-  return contentOf(text, "image/png");
+  return toFileContent(text, "image/png");
 }
 
 struct FileResults : ::testing::Test {
@@ -258,20 +258,20 @@ TEST_F(FileResults, OfAnotherShapeFailTheCall) {
 // shows: P-RUN-9
 TEST(FileContentOf, TextAndJsonAreTextAndTheRestIsBytes) {
   for (const char* type : {"text/plain", "text/csv", "application/json"}) {
-    const auto outcome = contentOf("a\n\"é\"", type);
+    const auto outcome = toFileContent("a\n\"é\"", type);
     ASSERT_TRUE(outcome.ok());
     EXPECT_EQ(outcome.value().data.view(), "\"a\\n\\\"é\\\"\"");
     EXPECT_TRUE(outcome.value().binary.base64.empty());
-    EXPECT_EQ(contentOf("\xFF", type).error().code, protocol::ErrorCode::Internal);
-    EXPECT_EQ(contentOf("", type).value().data.view(), "\"\"");
+    EXPECT_EQ(toFileContent("\xFF", type).error().code, protocol::ErrorCode::Internal);
+    EXPECT_EQ(toFileContent("", type).value().data.view(), "\"\"");
   }
   for (const char* type : {"image/png", "application/pdf", "application/json5"}) {
-    const auto outcome = contentOf("\xFF", type);
+    const auto outcome = toFileContent("\xFF", type);
     ASSERT_TRUE(outcome.ok());
     EXPECT_TRUE(outcome.value().data.empty());
     EXPECT_EQ(outcome.value().binary.mimeType, type);
     EXPECT_EQ(outcome.value().binary.base64.view(), "/w==");
-    EXPECT_EQ(contentOf("", type).value().data.view(), "\"\"");
+    EXPECT_EQ(toFileContent("", type).value().data.view(), "\"\"");
   }
 }
 

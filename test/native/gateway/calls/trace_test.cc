@@ -15,7 +15,7 @@ struct CallTraces : ::testing::Test {
   PeerId session = tap.session("s");
   PeerId peer = tap.bound("p", "s", {"t"});
 
-  std::string traceparentOf(const std::string& callId, const std::string& more) {
+  std::string sentTraceparent(const std::string& callId, const std::string& more) {
     tap.linkText(session, R"({"type":"call","callId":")" + callId + R"(","tool":"t","args":{})" +
                               more + "}");
     return tap.take(peer, "tool.call").get("traceparent");
@@ -28,7 +28,7 @@ TEST_F(CallTraces, EachCallHasASpanOfOursInTheTraceOfItsSession) {
   std::set<std::string> spans;
   std::string trace;
   for (int i = 0; i < 20; ++i) {
-    const std::string parent = traceparentOf(std::to_string(i), "");
+    const std::string parent = sentTraceparent(std::to_string(i), "");
     ASSERT_TRUE(protocol::TraceContext::parse(parent)) << parent;
     EXPECT_TRUE(i == 0 || parent.substr(0, 35) == trace) << parent;
     trace = parent.substr(0, 35);
@@ -38,21 +38,21 @@ TEST_F(CallTraces, EachCallHasASpanOfOursInTheTraceOfItsSession) {
 
 // shows: P-TRACE-2
 TEST_F(CallTraces, TheTraceOfTheCliGoesOn) {
-  const std::string parent = traceparentOf("1", given(kCliSpan));
+  const std::string parent = sentTraceparent("1", given(kCliSpan));
   EXPECT_EQ(parent.substr(0, 36), kCliSpan.substr(0, 36));
   EXPECT_NE(parent.substr(36, 16), kCliSpan.substr(36, 16));
   EXPECT_EQ(parent.substr(53), "01");
   const std::string unsampled = kCliSpan.substr(0, 53) + "00";
-  EXPECT_EQ(traceparentOf("2", given(unsampled)).substr(53), "00");
+  EXPECT_EQ(sentTraceparent("2", given(unsampled)).substr(53), "00");
 }
 
 // shows: P-TRACE-4
 TEST_F(CallTraces, AMalformedOneIsIgnoredAndCounted) {
   for (const char* bad : {"", "00", "no trace"}) {
-    const std::string parent = traceparentOf(bad + std::string("-"), given(bad));
+    const std::string parent = sentTraceparent(bad + std::string("-"), given(bad));
     EXPECT_TRUE(protocol::TraceContext::parse(parent)) << bad;
   }
-  (void)traceparentOf("n", R"(,"traceparent":7)");
+  (void)sentTraceparent("n", R"(,"traceparent":7)");
   EXPECT_EQ(tap.inspect().get("malformedTraces"), "4");
   const std::string id = tap.callTo(session, peer, "c", "t");
   tap.say(peer, R"({"type":"tool.result","id":")" + id + R"(","data":1,"traceparent":[]})");

@@ -130,7 +130,7 @@ TEST_F(ControlClient, LeavesNoCallBehindWhenItGoes) {
   tap.cut(link);
   EXPECT_EQ(tap.take(weather, "tool.cancel").get("id"), id);
   EXPECT_TRUE(tap.state().calls.empty());
-  EXPECT_EQ(tap.state().controlClients.sessionOf(link), nullptr);
+  EXPECT_EQ(tap.state().controlClients.findSessionId(link), nullptr);
 }
 
 TEST_F(ControlClient, HearsWhenTheSessionOrTheProviderEnds) {
@@ -210,7 +210,7 @@ TEST_F(ControlClient, MayBecomeASession) {
   registration.secret = "s3cret";
   tap.send(link, registration);
   tap.expect<protocol::Tools>(link);
-  EXPECT_EQ(tap.state().controlClients.sessionOf(link), nullptr);
+  EXPECT_EQ(tap.state().controlClients.findSessionId(link), nullptr);
   EXPECT_EQ(tap.count(weather, "tool.cancel"), 1U);
 }
 

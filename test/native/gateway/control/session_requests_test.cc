@@ -40,7 +40,7 @@ struct FewSessionRequests : SessionRequestTest {
 
 TEST_F(SessionRequestTest, GoesToTheProcessOfItsSessionAndComesBackAsItIs) {
   tap.session("other");
-  tap.askSession("s", "mode.set", R"({"mode":"plan"})");
+  tap.requestFromSession("s", "mode.set", R"({"mode":"plan"})");
   EXPECT_EQ(asked(), R"(1 mode.set {"mode":"plan"})");
   EXPECT_EQ(answers(), "");
   answer(session, "1", R"("result": {"mode": "plan"})");
@@ -48,14 +48,14 @@ TEST_F(SessionRequestTest, GoesToTheProcessOfItsSessionAndComesBackAsItIs) {
 }
 
 TEST_F(SessionRequestTest, PassesTheRefusalOfTheSessionOn) {
-  tap.askSession("s", "nothing");
+  tap.requestFromSession("s", "nothing");
   answer(session, "1", R"("error":{"code":"UNKNOWN_REQUEST","message":"no"})");
   EXPECT_EQ(answers(), R"(1{"error":{"code":"UNKNOWN_REQUEST","message":"no"}} )");
 }
 
 TEST_F(SessionRequestTest, IsAnsweredOnceAndOnlyByThatSession) {
   const PeerId other = tap.session("other");
-  tap.askSession("s", "state.read");
+  tap.requestFromSession("s", "state.read");
   answer(other, "1", R"("result":"forged")");
   for (const char* id : {"0", "2", "1x", "-1", "", "99999999999999999999999"}) {
     if (*id != '\0') answer(session, id, R"("result":"of none")");
@@ -68,7 +68,7 @@ TEST_F(SessionRequestTest, IsAnsweredOnceAndOnlyByThatSession) {
 }
 
 TEST_F(SessionRequestTest, ThatIsNotAnsweredFailsInTime) {
-  tap.askSession("s", "state.read");
+  tap.requestFromSession("s", "state.read");
   tap.advance(89'999);
   EXPECT_EQ(answers(), "");
   tap.advance(1);
@@ -79,9 +79,9 @@ TEST_F(SessionRequestTest, ThatIsNotAnsweredFailsInTime) {
 }
 
 TEST_F(SessionRequestTest, ToNoSessionFailsAtOnce) {
-  tap.askSession("nobody", "state.read");
+  tap.requestFromSession("nobody", "state.read");
   tap.send(session, protocol::EndSession{"over"});
-  tap.askSession("s", "state.read");
+  tap.requestFromSession("s", "state.read");
   EXPECT_EQ(tap.sessionAnswers().size(), 2u);
   for (const SessionAnswered& one : tap.sessionAnswers()) {
     EXPECT_NE(one.json.find("NO_SESSION"), std::string::npos) << one.json;
@@ -89,10 +89,10 @@ TEST_F(SessionRequestTest, ToNoSessionFailsAtOnce) {
 }
 
 TEST_F(SessionRequestTest, ToASessionWhoseProcessIsGoneFailsAtOnce) {
-  tap.askSession("s", "state.read");
+  tap.requestFromSession("s", "state.read");
   tap.cut(session);
   EXPECT_NE(answers().find("DISCONNECTED"), std::string::npos) << answers();
-  tap.askSession("s", "state.read");
+  tap.requestFromSession("s", "state.read");
   EXPECT_EQ(tap.sessionAnswers().size(), 2u);
   EXPECT_NE(tap.sessionAnswers()[1].json.find("gone for the moment"), std::string::npos);
   tap.advance(200'000);
@@ -100,7 +100,7 @@ TEST_F(SessionRequestTest, ToASessionWhoseProcessIsGoneFailsAtOnce) {
 }
 
 TEST_F(SessionRequestTest, OfASessionThatEndsFails) {
-  tap.askSession("s", "ask");
+  tap.requestFromSession("s", "ask");
   tap.send(session, protocol::EndSession{"over"});
   EXPECT_NE(answers().find("the session has ended"), std::string::npos) << answers();
   answer(session, "1", R"("result":"yes")");
@@ -109,22 +109,22 @@ TEST_F(SessionRequestTest, OfASessionThatEndsFails) {
 
 TEST_F(FewSessionRequests, BeyondTheLimitAreRefusedUntilOneIsAnswered) {
   tap.session("other");
-  tap.askSession("s", "state.read");
-  tap.askSession("s", "state.read");
-  tap.askSession("s", "state.read");
+  tap.requestFromSession("s", "state.read");
+  tap.requestFromSession("s", "state.read");
+  tap.requestFromSession("s", "state.read");
   EXPECT_EQ(answers().rfind(R"(3{"error":{"code":"RATE_LIMITED")", 0), 0u) << answers();
-  tap.askSession("other", "state.read");
+  tap.requestFromSession("other", "state.read");
   EXPECT_EQ(tap.sessionAnswers().size(), 1u) << "each session has its own";
   answer(session, "1", R"("result":1)");
-  tap.askSession("s", "state.read");
+  tap.requestFromSession("s", "state.read");
   EXPECT_EQ(tap.sessionAnswers().size(), 2u);
 }
 
 TEST_F(FewSessionRequests, WithALargeAnswerFail) {
-  tap.askSession("s", "state.read");
+  tap.requestFromSession("s", "state.read");
   answer(session, "1", R"("result":")" + std::string(1023, 'x') + "\"");
   EXPECT_NE(answers().find("PAYLOAD_TOO_LARGE"), std::string::npos);
-  tap.askSession("s", "state.read");
+  tap.requestFromSession("s", "state.read");
   answer(session, "2", R"("result":")" + std::string(1022, 'x') + "\"");
   EXPECT_EQ(tap.sessionAnswers()[1].json.size(), 1024 + std::string(R"({"result":})").size());
 }

@@ -338,10 +338,11 @@ TEST(Allowance, RefillsAtItsRateUpToTheBurst) {
 
 // For UBSan: the largest rates, the longest silence.
 TEST(Allowance, DoesNotOverflowWhateverItsRateAndTheSilence) {
-  constexpr int64_t kMost = mostOf(kLimitTable[static_cast<size_t>(Limit::MessagesPerSecond)]);
-  for (const int64_t rate : {int64_t{1}, kMost, int64_t{1} << 40}) {
+  constexpr int64_t kMaxRate =
+      maxOverride(kLimitTable[static_cast<size_t>(Limit::MessagesPerSecond)]);
+  for (const int64_t rate : {int64_t{1}, kMaxRate, int64_t{1} << 40}) {
     for (const int64_t silence : {int64_t{1}, int64_t{1} << 31, INT64_MAX}) {
-      Allowance allowance(kMost, rate);
+      Allowance allowance(kMaxRate, rate);
       EXPECT_TRUE(allowance.take(Time(Millis(0))));
       EXPECT_TRUE(allowance.take(Time(Millis(silence))));
       EXPECT_GT(allowance.untilHalf().count(), 0);

@@ -60,10 +60,10 @@ TEST(Host, IsToldWithWhatAProgramOfASessionRuns) {
     message.runtime.execPath = "/opt/copilot";
   });
   tap.session("b");
-  EXPECT_EQ(tap.gateway().environmentOf("a"),
+  EXPECT_EQ(tap.gateway().sessionEnvironment("a"),
             R"({"path":"/a/bin","runtime":{"execPath":"/opt/copilot"}})");
-  EXPECT_EQ(tap.gateway().environmentOf("b"), "{}");
-  EXPECT_EQ(tap.gateway().environmentOf("c"), "");
+  EXPECT_EQ(tap.gateway().sessionEnvironment("b"), "{}");
+  EXPECT_EQ(tap.gateway().sessionEnvironment("c"), "");
   EXPECT_EQ(tap.gateway().inspect({}).find("/a/bin"), std::string::npos);
 }
 
@@ -144,16 +144,16 @@ TEST(HostTimeline, IsForOneSessionAndMadeVisible) {
   Harness tap;
   const PeerId session = tap.session("a");
   const PeerId other = tap.session("b");
-  tap.tellTimeline("a", kInfo, "tap: \x1b[2J one\ntwo");
+  tap.writeTimeline("a", kInfo, "tap: \x1b[2J one\ntwo");
   EXPECT_EQ(tap.timeline(session), "tap: \\x1b[2J one\n  two\n");
   EXPECT_EQ(tap.timeline(other), "");
-  tap.tellTimeline("nobody", kInfo, "lost");
+  tap.writeTimeline("nobody", kInfo, "lost");
 }
 
 TEST(HostTimeline, WaitsForTheNextProcessOfALingeringSession) {
   Harness tap;
   tap.cut(tap.session("a"));
-  tap.tellTimeline("a", kInfo, "tap: hello");
+  tap.writeTimeline("a", kInfo, "tap: hello");
   EXPECT_EQ(tap.timeline(tap.link("a")), "tap: hello\n");
 }
 

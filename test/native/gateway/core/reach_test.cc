@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "gateway/harness.h"
-#include "gateway/registry/kept.h"
+#include "gateway/registry/retained_data.h"
 
 namespace tap::gateway::test {
 namespace {
@@ -163,7 +163,7 @@ TEST_F(StrangerReach, IsAFewShortLinesOfTheLog) {
 TEST_F(StrangerReach, IsForgottenWithItsConnection) {
   const size_t connections = tap.state().providers.connections();
   const size_t timers = tap.timers();
-  const size_t bytes = tap.state().kept.inAll();
+  const size_t bytes = tap.state().retainedData.inAll();
   for (int i = 0; i < 20; ++i) {
     const PeerId peer = tap.open(kReachOrigin);
     if (i % 2 == 0) tap.say(peer, kAskToPair);
@@ -171,7 +171,7 @@ TEST_F(StrangerReach, IsForgottenWithItsConnection) {
   }
   EXPECT_EQ(tap.state().providers.connections(), connections);
   EXPECT_EQ(tap.timers(), timers);
-  EXPECT_EQ(tap.state().kept.inAll(), bytes);
+  EXPECT_EQ(tap.state().retainedData.inAll(), bytes);
   EXPECT_TRUE(tap.state().authenticator.waiting("s").empty());
 }
 
@@ -323,7 +323,7 @@ TEST_F(InternalReach, HasANameAndToolsByTheRulesOfAnyProvider) {
 
 TEST_F(InternalReach, HasNoAccountOfWhatIsKeptButStreamsThatAreBounded) {
   const PeerId peer = inProcess("in");
-  const size_t before = tap.state().kept.inAll();
+  const size_t before = tap.state().retainedData.inAll();
   for (int stream = 0; stream < 30; ++stream) {
     const std::string name = R"(,"sessionId":"s","stream":)" + quote("n" + std::to_string(stream));
     for (int i = 0; i < 3; ++i) {
@@ -331,7 +331,7 @@ TEST_F(InternalReach, HasNoAccountOfWhatIsKeptButStreamsThatAreBounded) {
       tap.advance(1'000);
     }
   }
-  EXPECT_EQ(tap.state().kept.inAll(), before) << "nobody else has less room for it";
+  EXPECT_EQ(tap.state().retainedData.inAll(), before) << "nobody else has less room for it";
   const EventStreams& streams = tap.state().sessions.find("s")->streams.at("in");
   EXPECT_EQ(streams.find("n20"), nullptr) << "20 streams";
   EXPECT_EQ(streams.find("n0")->entries().size(), 2u) << "of 4 MB each";

@@ -12,7 +12,7 @@ using protocol::Collection;
 const std::string kSpanOfCli = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 
 template <size_t N>
-std::string hexOf(const std::array<uint8_t, N>& bytes) {
+std::string toHex(const std::array<uint8_t, N>& bytes) {
   std::string text;
   for (const uint8_t byte : bytes) {
     text += "0123456789abcdef"[byte >> 4];
@@ -60,8 +60,8 @@ TEST_F(Records, ACallThatSucceeds) {
   EXPECT_EQ(row.payloads.at("result"), R"({"c":1})");
   ASSERT_TRUE(row.span);
   EXPECT_EQ(row.spanName, "execute_tool t");
-  EXPECT_EQ(hexOf(row.span->traceId), kSpanOfCli.substr(3, 32));
-  EXPECT_EQ(hexOf(row.span->parentSpanId), kSpanOfCli.substr(36, 16));
+  EXPECT_EQ(toHex(row.span->traceId), kSpanOfCli.substr(3, 32));
+  EXPECT_EQ(toHex(row.span->parentSpanId), kSpanOfCli.substr(36, 16));
   EXPECT_EQ(row.span->durationUs, 40'000);
   EXPECT_EQ(row.span->startUs, (tap.now().unixMillis - 40) * 1000);
   EXPECT_EQ(row.span->status, protocol::SpanStatus::Ok);
@@ -72,7 +72,7 @@ TEST_F(Records, ACallThatSucceeds) {
   ASSERT_TRUE(work.span);
   EXPECT_EQ(work.span->traceId, row.span->traceId);
   EXPECT_EQ(work.span->parentSpanId, row.span->spanId);
-  EXPECT_EQ(hexOf(work.span->spanId), call.get("traceparent").substr(36, 16));
+  EXPECT_EQ(toHex(work.span->spanId), call.get("traceparent").substr(36, 16));
   EXPECT_EQ(work.span->kind, protocol::SpanKind::Client);
 }
 
@@ -187,26 +187,26 @@ TEST_F(Records, GatesAndRules) {
 TEST_F(Records, EachPushSaysItsOutcome) {
   tap.say(peer, R"({"type":"filter.set","stream":"p","rules":[{"match":"^x","outcome":"drop"}]})");
   (void)tap.records();
-  const auto outcomeOf = [&](const std::string& text) {
+  const auto pushOutcome = [&](const std::string& text) {
     tap.say(peer, text);
     return only(Collection::Push);
   };
-  EXPECT_EQ(outcomeOf(push("keep", "e")).get("outcome"), "stored");
-  EXPECT_EQ(outcomeOf(push("surface", "e")).get("outcome"), "surfaced");
-  Stored row = outcomeOf(push("inject", "e", R"(,"prompt":"do it")"));
+  EXPECT_EQ(pushOutcome(push("keep", "e")).get("outcome"), "stored");
+  EXPECT_EQ(pushOutcome(push("surface", "e")).get("outcome"), "surfaced");
+  Stored row = pushOutcome(push("inject", "e", R"(,"prompt":"do it")"));
   EXPECT_EQ(row.get("outcome"), "injected");
   EXPECT_EQ(row.get("level"), "inject");
   EXPECT_EQ(row.payloads.at("event"), "e");
   EXPECT_EQ(row.payloads.at("prompt"), "do it");
   EXPECT_EQ(row.spanName, "push p");
-  row = outcomeOf(push("keep", "x"));
+  row = pushOutcome(push("keep", "x"));
   EXPECT_EQ(row.get("outcome"), "filtered");
   EXPECT_EQ(row.get("rule"), "0");
-  EXPECT_EQ(outcomeOf(push("inject", "later")).get("outcome"), "queued");
+  EXPECT_EQ(pushOutcome(push("inject", "later")).get("outcome"), "queued");
   tap.send(session, protocol::ActivityChanged{protocol::Activity::Idle});
   EXPECT_EQ(only(Collection::Push).get("outcome"), "injected") << "it has left";
-  row = outcomeOf(push("keep", "e", R"(,"traceparent":")" + kSpanOfCli + "\""));
-  EXPECT_EQ(hexOf(row.span->parentSpanId), kSpanOfCli.substr(36, 16));
+  row = pushOutcome(push("keep", "e", R"(,"traceparent":")" + kSpanOfCli + "\""));
+  EXPECT_EQ(toHex(row.span->parentSpanId), kSpanOfCli.substr(36, 16));
 }
 
 TEST(RecordsOfPushes, SayWhichWereOverTheBudget) {
@@ -354,7 +354,7 @@ TEST_F(Records, SessionsOpenLinkAreLostAndEnd) {
   EXPECT_EQ(row.get("event"), "ended");
   EXPECT_EQ(row.get("reason"), "exit");
   ASSERT_TRUE(row.span);
-  EXPECT_EQ(hexOf(row.span->parentSpanId), std::string(16, '0')) << "the root of its trace";
+  EXPECT_EQ(toHex(row.span->parentSpanId), std::string(16, '0')) << "the root of its trace";
   EXPECT_EQ(row.span->durationUs, 5'000'000);
 }
 

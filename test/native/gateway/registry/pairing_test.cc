@@ -22,7 +22,7 @@ struct Pairing : ::testing::Test {
   PeerId session = tap.session("s");
 
   // The six digits in the session's timeline.
-  std::string codeIn(PeerId where) {
+  std::string shownCode(PeerId where) {
     const std::string line = tap.timeline(where);
     size_t digits = 0;
     for (size_t i = 0; i < line.size(); ++i) {
@@ -38,7 +38,7 @@ struct Pairing : ::testing::Test {
   // Paired; returns its token.
   std::string pair(PeerId peer) {
     tap.say(peer, kPair);
-    tap.say(peer, confirm(codeIn(session)));
+    tap.say(peer, confirm(shownCode(session)));
     const std::string token = tap.take(peer, "sessions").get("token");
     tap.clear();
     return token;
@@ -68,7 +68,7 @@ TEST_F(Pairing, GivesATokenForTheSession) {
   const PeerId peer = tap.open(kOrigin);
   tap.say(peer, kPair);
   (void)tap.take(peer);
-  tap.say(peer, confirm(codeIn(session)));
+  tap.say(peer, confirm(shownCode(session)));
   const Message sessions = tap.take(peer);
   EXPECT_EQ(sessions.type(), "sessions");
   const std::string token = sessions.get("token");
@@ -88,7 +88,7 @@ TEST_F(Pairing, GivesATokenForTheSession) {
 TEST_F(Pairing, AWrongCodeCostsTheConnectionAndTheCode) {
   const PeerId peer = tap.open();
   tap.say(peer, kPair);
-  const std::string code = codeIn(session);
+  const std::string code = shownCode(session);
   tap.say(peer, confirm(wrong(code)));
   EXPECT_EQ(tap.errorCode(peer), "AUTH_FAILED");
   EXPECT_EQ(tap.closeCode(peer), 1008);
@@ -102,10 +102,10 @@ TEST_F(Pairing, AWrongCodeCostsTheConnectionAndTheCode) {
 TEST_F(Pairing, ACodeIsForTheConnectionThatAsked) {
   const PeerId one = tap.open();
   tap.say(one, kPair);
-  const std::string first = codeIn(session);
+  const std::string first = shownCode(session);
   const PeerId two = tap.open();
   tap.say(two, kPair);
-  const std::string second = codeIn(session);
+  const std::string second = shownCode(session);
   ASSERT_NE(first, second);
   tap.say(two, confirm(first));
   EXPECT_TRUE(tap.closed(two));
@@ -122,7 +122,7 @@ TEST_F(Pairing, ACodeExpiresAfterTwoMinutes) {
   tap.advance(1);
   EXPECT_EQ(tap.errorCode(peer), "AUTH_FAILED");
   EXPECT_TRUE(tap.closed(peer));
-  EXPECT_FALSE(tap.state().authenticator.confirmPairing(peer, codeIn(session)));
+  EXPECT_FALSE(tap.state().authenticator.confirmPairing(peer, shownCode(session)));
 }
 
 // shows: P-PAIR-6
@@ -146,8 +146,8 @@ TEST_F(Pairing, FiveTimesAMinute) {
 TEST_F(Pairing, MayNameTheSession) {
   const PeerId peer = tap.open();
   tap.say(peer, R"({"type":"auth","mode":"pair","session":"other"})");
-  EXPECT_EQ(codeIn(session), "none");
-  EXPECT_NE(codeIn(other), "none");
+  EXPECT_EQ(shownCode(session), "none");
+  EXPECT_NE(shownCode(other), "none");
   const PeerId lost = tap.open();
   tap.say(lost, R"({"type":"auth","mode":"pair","session":"nowhere"})");
   EXPECT_EQ(tap.errorCode(lost), "AUTH_FAILED");
@@ -223,7 +223,7 @@ TEST_F(Pairing, AnExternalProviderSubscribesToToolEventsOnly) {
 TEST_F(Pairing, AnExternalProviderSeesNoOtherSessionsFolder) {
   const PeerId peer = tap.open(kOrigin);
   tap.say(peer, kPair);
-  tap.say(peer, confirm(codeIn(session)));
+  tap.say(peer, confirm(shownCode(session)));
   const Message list = tap.take(peer, "sessions");
   EXPECT_EQ(list.get("active.0.cwd"), "/code/s");
   EXPECT_EQ(list.get("active.1.id"), "other");
@@ -240,11 +240,11 @@ TEST_F(Pairing, ShowsTheUserWhichCodesWaitAndWhoIsPaired) {
   EXPECT_NE(tap.timeline(session).find("nobody asks to be paired"), std::string::npos);
   const PeerId page = tap.open(kOrigin);
   tap.say(page, R"({"type":"auth","mode":"pair","session":"s","name":"browser"})");
-  const std::string code = codeIn(session);
+  const std::string code = shownCode(session);
   tap.send(session, protocol::ShowPairings{});
-  EXPECT_EQ(codeIn(session), code);
+  EXPECT_EQ(shownCode(session), code);
   tap.send(other, protocol::ShowPairings{});
-  EXPECT_EQ(codeIn(other), "none") << "it is not this session's";
+  EXPECT_EQ(shownCode(other), "none") << "it is not this session's";
   tap.say(page, confirm(code));
   tap.send(session, protocol::ShowPairings{});
   const std::string shown = tap.timeline(session);

@@ -11,16 +11,16 @@ namespace {
 using protocol::ErrorCode;
 
 // A text of its own for each number, as large as `bytes`.
-std::string textOf(int number, size_t bytes = 16) {
+std::string patternText(int number, size_t bytes = 16) {
   std::string text = std::to_string(number) + "-";
   text.resize(bytes, 'a');
   return text;
 }
-std::string filtersOf(std::string_view stream, int first, int count, size_t bytes = 16) {
+std::string filterMessage(std::string_view stream, int first, int count, size_t bytes = 16) {
   std::string text = R"({"type":"filter.set","requestId":"r","stream":)" + quote(stream);
   text += R"(,"rules":[)";
   for (int i = 0; i < count; ++i) {
-    text += std::string(i == 0 ? "" : ",") + R"({"match":)" + quote(textOf(first + i, bytes));
+    text += std::string(i == 0 ? "" : ",") + R"({"match":)" + quote(patternText(first + i, bytes));
     text += R"(,"outcome":"drop"})";
   }
   return text + "]}";
@@ -82,7 +82,7 @@ TEST_F(Store, BoundsTheWorkForAParty) {
   PatternStore small(limits);
   const auto flood = [&](std::string_view party) {
     const uint64_t before = small.compiles();
-    for (int i = 0; i < 1'000; ++i) (void)small.obtain(party, textOf(i), now);
+    for (int i = 0; i < 1'000; ++i) (void)small.obtain(party, patternText(i), now);
     return small.compiles() - before;
   };
   EXPECT_EQ(flood("a"), 20u);
@@ -96,13 +96,13 @@ TEST_F(Store, BoundsTheWorkForAllParties) {
   limits.set(Limit::PatternsPerParty, 10);
   PatternStore small(limits);
   for (int party = 0; party < 50; ++party) {
-    for (int i = 0; i < 40; ++i) (void)small.obtain(std::to_string(party), textOf(i), now);
+    for (int i = 0; i < 40; ++i) (void)small.obtain(std::to_string(party), patternText(i), now);
   }
   EXPECT_LE(small.compiles(), 100u);
 }
 
 TEST_F(Store, ChargesWhatIsNoPatternToo) {
-  for (int i = 0; i < 10'000; ++i) (void)refusal("a", "(" + textOf(i));
+  for (int i = 0; i < 10'000; ++i) (void)refusal("a", "(" + patternText(i));
   EXPECT_LE(store.compiles(), 400u);
   EXPECT_EQ(refusal("a", "("), ErrorCode::RateLimited);
   EXPECT_EQ(refusal("b", "("), ErrorCode::InvalidJson);
@@ -119,9 +119,9 @@ TEST_F(Store, ChargesMoreForWhatIsLarger) {
 TEST_F(Store, HoldsNoMoreThanItMayInAll) {
   limits.set(Limit::Patterns, 3);
   std::vector<std::shared_ptr<const Pattern>> held;
-  for (int i = 0; i < 3; ++i) held.push_back(get(std::to_string(i), textOf(i)));
+  for (int i = 0; i < 3; ++i) held.push_back(get(std::to_string(i), patternText(i)));
   EXPECT_EQ(refusal("4", "another"), ErrorCode::RateLimited);
-  EXPECT_EQ(refusal("4", textOf(2)), ErrorCode::Count_) << "what is there costs nothing";
+  EXPECT_EQ(refusal("4", patternText(2)), ErrorCode::Count_) << "what is there costs nothing";
   held.pop_back();
   EXPECT_TRUE(get("4", "another"));
 }
@@ -130,7 +130,7 @@ TEST_F(Store, HoldsNoMoreBytesThanItMayInAll) {
   limits.set(Limit::PatternBytes, 64 * 1024);
   std::vector<std::shared_ptr<const Pattern>> held;
   for (int i = 0; i < 100; ++i) {
-    held.push_back(get("a", textOf(i, 1024)));
+    held.push_back(get("a", patternText(i, 1024)));
     ASSERT_LE(store.inAll().bytes, 64u * 1024);
   }
   EXPECT_EQ(held.back(), nullptr);
@@ -174,25 +174,25 @@ struct Patterns : ::testing::Test {
 
 // shows: P-STREAM-12
 TEST_F(Patterns, OfAReplacedFilterMakeRoomForTheNewOnes) {
-  tap.say(peer, filtersOf("ci", 0, 50));
+  tap.say(peer, filterMessage("ci", 0, 50));
   EXPECT_EQ(tap.take(peer).type(), "ack");
   tap.advance(10'000);
-  tap.say(peer, filtersOf("ci", 100, 50));
+  tap.say(peer, filterMessage("ci", 100, 50));
   EXPECT_EQ(tap.take(peer).type(), "ack");
   EXPECT_EQ(store().of("program p").patterns, 50u);
 }
 
 // shows: P-STREAM-12
 TEST_F(Patterns, ThatAreTooManyAreRefusedAndTheOldOnesStay) {
-  tap.say(peer, filtersOf("ci", 0, 50));
+  tap.say(peer, filterMessage("ci", 0, 50));
   (void)tap.take(peer);
-  tap.say(peer, filtersOf("more", 100, 11));
+  tap.say(peer, filterMessage("more", 100, 11));
   const Message error = tap.take(peer);
   EXPECT_EQ(error.get("code"), "PAYLOAD_TOO_LARGE");
   EXPECT_EQ(error.get("requestId"), "r");
   EXPECT_NE(error.get("message").find("at most 60 different patterns"), std::string::npos);
   EXPECT_EQ(store().of("program p").patterns, 50u);
-  tap.say(peer, filtersOf("more", 100, 10));
+  tap.say(peer, filterMessage("more", 100, 10));
   EXPECT_EQ(tap.take(peer).type(), "ack");
   tap.say(peer, R"({"type":"filter.set","stream":"ci","rules":[]})");
   EXPECT_EQ(store().of("program p").patterns, 10u);
@@ -200,12 +200,12 @@ TEST_F(Patterns, ThatAreTooManyAreRefusedAndTheOldOnesStay) {
 
 // shows: P-STREAM-12
 TEST_F(Patterns, OfRulesCountAsThoseOfFilters) {
-  tap.say(peer, filtersOf("ci", 0, 50));
+  tap.say(peer, filterMessage("ci", 0, 50));
   (void)tap.take(peer);
   std::string rules;
   for (int i = 0; i < 11; ++i) {
     rules += std::string(i == 0 ? "" : ",") + R"({"action":"deny","match":{"args":)";
-    rules += quote(textOf(1'000 + i)) + "}}";
+    rules += quote(patternText(1'000 + i)) + "}}";
   }
   tap.say(peer, R"({"type":"hooks.update","requestId":"r","onPreToolUse":[)" + rules + "]}");
   EXPECT_EQ(tap.errorCode(peer), "PAYLOAD_TOO_LARGE");
@@ -215,11 +215,11 @@ TEST_F(Patterns, OfRulesCountAsThoseOfFilters) {
   EXPECT_EQ(store().of("program q").patterns, 11u);
 }
 
-std::string rulesOf(int first, int count) {
+std::string hookRules(int first, int count) {
   std::string rules;
   for (int i = 0; i < count; ++i) {
     rules += std::string(i == 0 ? "" : ",") + R"({"action":"deny","match":{"args":)";
-    rules += quote(textOf(first + i)) + "}}";
+    rules += quote(patternText(first + i)) + "}}";
   }
   return R"("hooks":{"onPreToolUse":[)" + rules + "]}";
 }
@@ -229,7 +229,7 @@ TEST_F(Patterns, OfAProviderThatComesBackReplaceThoseThatItHad) {
   PeerId one = tap.authed();
   std::string token;
   const auto greet = [&](std::string_view to, int first) {
-    tap.say(one, helloWith("q", to, rulesOf(first, 40) + token));
+    tap.say(one, helloWith("q", to, hookRules(first, 40) + token));
     const Message ack = tap.take(one);
     EXPECT_EQ(ack.type(), "hello.ack") << first << ack.get("message");
     EXPECT_EQ(store().of("program q").patterns, 40u) << first;
@@ -259,14 +259,14 @@ TEST_F(Patterns, OfAProviderThatComesBackReplaceThoseThatItHad) {
 // shows: P-STREAM-12
 TEST_F(Patterns, OfAHelloThatReplacesNothingCountWithTheRest) {
   const PeerId one = tap.authed();
-  tap.say(one, helloWith("q", "s", rulesOf(0, 40)));
+  tap.say(one, helloWith("q", "s", hookRules(0, 40)));
   const PeerId other = tap.authed();
-  tap.say(other, helloWith("q", "s", R"("instance":"2",)" + rulesOf(100, 40)));
+  tap.say(other, helloWith("q", "s", R"("instance":"2",)" + hookRules(100, 40)));
   EXPECT_EQ(tap.errorCode(other), "PAYLOAD_TOO_LARGE");
   (void)tap.session("t");
   tap.advance(10'000);
   tap.lose(one);
-  tap.say(other, helloWith("q", "t", rulesOf(100, 40)));
+  tap.say(other, helloWith("q", "t", hookRules(100, 40)));
   EXPECT_EQ(tap.errorCode(other), "PAYLOAD_TOO_LARGE") << "those of session s are held";
 }
 
@@ -274,15 +274,15 @@ TEST_F(Patterns, OfAHelloThatReplacesNothingCountWithTheRest) {
 TEST_F(Patterns, OfTheGatewaysOwnProvidersAreBoundedToo) {
   const PeerId internal = tap.admitted();
   tap.say(internal, hello("own", "s", "[]"));
-  tap.say(internal, filtersOf("a", 0, 50));
+  tap.say(internal, filterMessage("a", 0, 50));
   EXPECT_EQ(tap.count(internal, "error"), 0u);
-  tap.say(internal, filtersOf("b", 100, 50));
+  tap.say(internal, filterMessage("b", 100, 50));
   EXPECT_EQ(tap.errorCode(internal), "PAYLOAD_TOO_LARGE");
 }
 
 // shows: P-STREAM-12
 TEST_F(Patterns, AreFreedWithTheirProvider) {
-  tap.say(peer, filtersOf("ci", 0, 50));
+  tap.say(peer, filterMessage("ci", 0, 50));
   EXPECT_EQ(store().inAll().patterns, 50u);
   tap.lose(peer);
   EXPECT_EQ(store().inAll().patterns, 50u) << "it may come back";
@@ -301,7 +301,7 @@ TEST_F(Patterns, AFloodOfThemIsRefused) {
   for (int i = 0; i < 100; ++i) {
     for (size_t of = 0; of < peers.size(); ++of) {
       const int first = 1'000'000 * static_cast<int>(of) + 50 * i;
-      tap.say(peers[of], filtersOf("ci", first, 50, 1'024));
+      tap.say(peers[of], filterMessage("ci", first, 50, 1'024));
     }
   }
   // Twice patterns-per-party, and not 30,000.
@@ -317,11 +317,11 @@ TEST_F(Patterns, CountForTheMessageAllowance) {
   Harness small(limits);
   (void)small.session("s");
   const PeerId other = small.bound("p", "s");
-  small.say(other, filtersOf("ci", 0, 20));
+  small.say(other, filterMessage("ci", 0, 20));
   EXPECT_FALSE(small.paused(other));
-  small.say(other, filtersOf("ci", 0, 20));  // known by now
+  small.say(other, filterMessage("ci", 0, 20));  // known by now
   EXPECT_FALSE(small.paused(other));
-  small.say(other, filtersOf("ci", 100, 20));
+  small.say(other, filterMessage("ci", 100, 20));
   EXPECT_TRUE(small.paused(other));
 }
 

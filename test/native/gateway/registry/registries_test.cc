@@ -100,7 +100,7 @@ struct Registry : ::testing::Test {
     providers.setTools(provider, *provider.in("s"), definitions(names));
   }
   std::string owner(const std::string& tool) {
-    const std::string owner(providers.ownerOf("s", tool));
+    const std::string owner(providers.toolOwner("s", tool));
     return owner.empty() ? "nobody" : owner;
   }
   std::string digest(const std::string& name) { return providers.snapshot("s")[name]; }

@@ -1,4 +1,4 @@
-#include "plan/read_plan.h"
+#include "plan/plan_reader.h"
 
 #include <algorithm>
 #include <array>
@@ -8,16 +8,16 @@
 
 #include "base/json.h"
 #include "plan/fields.h"
-#include "plan/read_work.h"
+#include "plan/work_reader.h"
 
 namespace tap::plan {
 namespace {
 
-constexpr size_t kMostGroupBytes = 256;
-constexpr size_t kMostRefBytes = 200;
-constexpr int64_t kMostRetries = 10;
-constexpr Millis kLeastTimeout{1'000};
-constexpr Millis kMostTimeout{int64_t{7} * 24 * 3600 * 1000};
+constexpr size_t kMaxGroupBytes = 256;
+constexpr size_t kMaxRefBytes = 200;
+constexpr int64_t kMaxRetries = 10;
+constexpr Millis kMinTimeout{1'000};
+constexpr Millis kMaxTimeout{int64_t{7} * 24 * 3600 * 1000};
 
 namespace node {
 enum : size_t {
@@ -53,14 +53,14 @@ void readId(const Fields& fields, NodeSpec& spec) {
 }
 
 void readGroup(const Fields& fields, NodeSpec& spec) {
-  const auto group = fields.text(node::kGroup, kMostGroupBytes);
+  const auto group = fields.text(node::kGroup, kMaxGroupBytes);
   if (!group) return;
   std::string_view rest = *group;
   bool isPath = !hasControls(rest);
   while (isPath) {
     const size_t slash = rest.find('/');
     const std::string_view part = rest.substr(0, slash);
-    isPath = !part.empty() && part.size() <= kMostIdBytes && part != "." && part != "..";
+    isPath = !part.empty() && part.size() <= kMaxNodeIdBytes && part != "." && part != "..";
     if (slash == std::string_view::npos) break;
     rest.remove_prefix(slash + 1);
   }
@@ -79,7 +79,7 @@ void readTimeout(const Fields& fields, NodeSpec& spec) {
   const std::string text = isText ? json::decodeString(value) : std::string(value.raw);
   const bool isTime = isText || value.kind == json::Kind::Number;
   const auto time = isTime ? readDuration(text) : std::optional<Millis>();
-  if (time && *time >= kLeastTimeout && *time <= kMostTimeout) {
+  if (time && *time >= kMinTimeout && *time <= kMaxTimeout) {
     spec.timeout = *time;
   } else {
     fields.report(node::kTimeout, "expected 1s to 7d, such as \"30m\", or a number of seconds");
@@ -91,8 +91,8 @@ void readRetry(const Fields& fields, NodeSpec& spec, Problems& problems) {
   if (!value) return;
   const Path path = fields.at(node::kRetry);
   const Fields inner(*value, path, retry::kNames, problems);
-  spec.mostRetries = static_cast<uint32_t>(inner.whole(retry::kMax, 0, kMostRetries).value_or(0));
-  const auto from = inner.text(retry::kFrom, kMostIdBytes);
+  spec.maxRetries = static_cast<uint32_t>(inner.whole(retry::kMax, 0, kMaxRetries).value_or(0));
+  const auto from = inner.text(retry::kFrom, kMaxNodeIdBytes);
   if (!from) return;
   spec.retriesFromStart = *from == "start";
   if (*from != "start" && *from != "failed-phase") {
@@ -108,11 +108,11 @@ void readRetry(const Fields& fields, NodeSpec& spec, Problems& problems) {
   }
   const Fields fields(value, path, node::kNames, problems);
   readId(fields, spec);
-  const auto name = fields.text(node::kName, kMostNameBytes);
+  const auto name = fields.text(node::kName, kMaxNameBytes);
   checkName(fields, node::kName, name);
   spec.name = name.value_or(spec.id);
   readGroup(fields, spec);
-  fields.texts(node::kDependencies, kMostDependencies, [&spec](std::string id, const Path&) {
+  fields.texts(node::kDependencies, kMaxDependencies, [&spec](std::string id, const Path&) {
     spec.dependencies.push_back(std::move(id));
   });
   spec.prechecks = readWork(fields, node::kPrechecks, problems);
@@ -129,8 +129,8 @@ void readNodeList(json::Value list, const Path& path, std::vector<NodeSpec>& nod
   json::Elements elements(list);
   json::Value element;
   for (size_t i = 0; elements.next(element); ++i) {
-    if (i == kMostNodes) {
-      problems.add(path.text(), "a plan has at most " + std::to_string(kMostNodes) + " nodes");
+    if (i == kMaxNodes) {
+      problems.add(path.text(), "a plan has at most " + std::to_string(kMaxNodes) + " nodes");
       return;
     }
     nodes.push_back(readNode(element, Path{&path, {}, i}, problems));
@@ -160,14 +160,14 @@ constexpr std::array<std::string_view, 15> kNames{
     "name",        "repo",   "baseBranch", "targetBranch", "maxParallel", "cleanUpSuccessfulWork",
     "startPaused", "budget", "env",        "nodes",        "fetch",       "copy",
     "link",        "setup",  "gitignore"};
-static_assert(kNames.size() <= Fields::kMost);
+static_assert(kNames.size() <= Fields::kMaxFields);
 }  // namespace root
 namespace budget {
 enum : size_t { kAiCredits, kTokens };
 constexpr std::array<std::string_view, 2> kNames{"aiCredits", "tokens"};
 }  // namespace budget
 
-[[nodiscard]] Budget budgetOf(json::Value value, const Path& path, Problems& problems) {
+[[nodiscard]] Budget readBudgetFields(json::Value value, const Path& path, Problems& problems) {
   Budget found;
   const Fields inner(value, path, budget::kNames, problems);
   if (const auto credits = inner.get(budget::kAiCredits, json::Kind::Number)) {
@@ -184,34 +184,34 @@ constexpr std::array<std::string_view, 2> kNames{"aiCredits", "tokens"};
 
 void readHead(const Fields& fields, PlanSpec& spec, Problems& problems) {
   if (fields.require(root::kName, "what the plan is for, in a few words")) {
-    const auto name = fields.text(root::kName, kMostNameBytes);
+    const auto name = fields.text(root::kName, kMaxNameBytes);
     checkName(fields, root::kName, name);
     spec.name = name.value_or("");
   }
-  checkPlainText(fields, root::kRepo, fields.text(root::kRepo, kMostWorkBytes));
-  checkRef(fields, root::kBaseBranch, fields.text(root::kBaseBranch, kMostRefBytes));
-  const auto target = fields.text(root::kTargetBranch, kMostRefBytes);
+  checkPlainText(fields, root::kRepo, fields.text(root::kRepo, kMaxWorkBytes));
+  checkRef(fields, root::kBaseBranch, fields.text(root::kBaseBranch, kMaxRefBytes));
+  const auto target = fields.text(root::kTargetBranch, kMaxRefBytes);
   checkRef(fields, root::kTargetBranch, target);
   spec.targetBranch = target.value_or("");
-  spec.maxParallel = fields.whole(root::kMaxParallel, 1, kMostParallel).value_or(4);
+  spec.maxParallel = fields.whole(root::kMaxParallel, 1, kMaxParallelNodes).value_or(4);
   spec.startPaused = fields.flag(root::kStartPaused);
   for (const size_t flag : {root::kCleanUp, root::kFetch, root::kGitignore}) {
     (void)fields.flag(flag);
   }
   if (const auto value = fields.get(root::kBudget, json::Kind::Object)) {
-    spec.budget = budgetOf(*value, fields.at(root::kBudget), problems);
+    spec.budget = readBudgetFields(*value, fields.at(root::kBudget), problems);
   }
   checkEnvironment(fields, root::kEnv, problems);
-  fields.texts(root::kCopy, kMostListItems, ignore);
-  fields.texts(root::kLink, kMostListItems, ignore);
-  (void)fields.text(root::kSetup, kMostWorkBytes);
+  fields.texts(root::kCopy, kMaxListItems, ignore);
+  fields.texts(root::kLink, kMaxListItems, ignore);
+  (void)fields.text(root::kSetup, kMaxWorkBytes);
 }
 
 // The scanned root of `text`; a problem where there is none.
 [[nodiscard]] std::optional<json::Value> scan(json::Scanner& scanner, std::string_view text,
                                               json::Kind kind, Problems& problems) {
-  if (text.size() > kMostTextBytes) {
-    problems.add("", "is longer than " + std::to_string(kMostTextBytes >> 20) + " MB");
+  if (text.size() > kMaxTextBytes) {
+    problems.add("", "is longer than " + std::to_string(kMaxTextBytes >> 20) + " MB");
     return std::nullopt;
   }
   const auto scanned = scanner.scan(text);
@@ -258,7 +258,7 @@ Budget readBudget(std::string_view text, Problems& problems) {
   json::Scanner scanner;
   const auto value = scan(scanner, text, json::Kind::Object, problems);
   const Path path{nullptr, "budget"};
-  return value ? budgetOf(*value, path, problems) : Budget();
+  return value ? readBudgetFields(*value, path, problems) : Budget();
 }
 
 std::optional<Millis> readDuration(std::string_view text) {

@@ -1,10 +1,10 @@
-#include "uv/turn_end.h"
+#include "uv/flush_scheduler.h"
 
 #include <utility>
 
 namespace tap::uv {
 
-TurnEnd::TurnEnd(uv_loop_t* loop, std::function<void()> run) : handles_(new Handles) {
+FlushScheduler::FlushScheduler(uv_loop_t* loop, std::function<void()> run) : handles_(new Handles) {
   handles_->run = std::move(run);
   uv_check_init(loop, &handles_->afterEvents);
   uv_prepare_init(loop, &handles_->beforeWaiting);
@@ -14,7 +14,7 @@ TurnEnd::TurnEnd(uv_loop_t* loop, std::function<void()> run) : handles_(new Hand
   uv_unref(reinterpret_cast<uv_handle_t*>(&handles_->beforeWaiting));
 }
 
-TurnEnd::~TurnEnd() {
+FlushScheduler::~FlushScheduler() {
   handles_->run = nullptr;
   const auto closed = [](uv_handle_t* handle) {
     auto* handles = static_cast<Handles*>(handle->data);
@@ -24,7 +24,7 @@ TurnEnd::~TurnEnd() {
   uv_close(reinterpret_cast<uv_handle_t*>(&handles_->beforeWaiting), closed);
 }
 
-void TurnEnd::request() {
+void FlushScheduler::request() {
   if (std::exchange(handles_->requested, true)) return;
   uv_check_start(&handles_->afterEvents,
                  [](uv_check_t* handle) { fire(*static_cast<Handles*>(handle->data)); });
@@ -32,17 +32,17 @@ void TurnEnd::request() {
                    [](uv_prepare_t* handle) { fire(*static_cast<Handles*>(handle->data)); });
 }
 
-void TurnEnd::stop() {
+void FlushScheduler::stop() {
   stop(*handles_);
 }
 
-void TurnEnd::stop(Handles& handles) {
+void FlushScheduler::stop(Handles& handles) {
   handles.requested = false;
   uv_check_stop(&handles.afterEvents);
   uv_prepare_stop(&handles.beforeWaiting);
 }
 
-void TurnEnd::fire(Handles& handles) {
+void FlushScheduler::fire(Handles& handles) {
   stop(handles);
   if (handles.run) handles.run();
 }

@@ -1,4 +1,4 @@
-#include "gateway/registry/kept_sums.h"
+#include "gateway/registry/retained_data_sums.h"
 
 #include <utility>
 
@@ -6,39 +6,39 @@
 
 namespace tap::gateway {
 
-KeptSums::Sum KeptSums::of(std::string_view party) const {
+RetainedDataSums::Sum RetainedDataSums::of(std::string_view party) const {
   const auto at = parties_.find(party);
   return at == parties_.end() ? Sum() : at->second.sum;
 }
 
-KeptSums::Account& KeptSums::obtain(std::string_view party) {
+RetainedDataSums::Account& RetainedDataSums::obtain(std::string_view party) {
   const auto at = parties_.find(party);
   if (at != parties_.end()) return at->second;
   return parties_.emplace(std::string(party), Account()).first->second;
 }
 
-void KeptSums::change(Account& account, std::string_view party, size_t less, size_t more) {
+void RetainedDataSums::change(Account& account, std::string_view party, size_t less, size_t more) {
   account.sum.bytes = account.sum.bytes - less + more;
   inAll_ = inAll_ - less + more;
   if (!isProgram(party)) ofPaired_ = ofPaired_ - less + more;
 }
 
-void KeptSums::close(std::string_view party) {
+void RetainedDataSums::close(std::string_view party) {
   const auto at = parties_.find(party);
   if (at->second.sum.bytes == 0) parties_.erase(at);
 }
 
-void KeptSums::add(std::string_view party, size_t bytes) {
+void RetainedDataSums::add(std::string_view party, size_t bytes) {
   if (bytes > 0) change(obtain(party), party, 0, bytes);
 }
 
-void KeptSums::remove(std::string_view party, size_t bytes) {
+void RetainedDataSums::remove(std::string_view party, size_t bytes) {
   if (bytes == 0) return;
   change(obtain(party), party, bytes, 0);
   close(party);
 }
 
-void KeptSums::add(std::string_view party, Events events, EventStreams& streams) {
+void RetainedDataSums::add(std::string_view party, Events events, EventStreams& streams) {
   if (events.oldest == 0) return;
   Account& account = obtain(party);
   account.sum.events += events.bytes;
@@ -46,7 +46,7 @@ void KeptSums::add(std::string_view party, Events events, EventStreams& streams)
   change(account, party, 0, events.bytes);
 }
 
-void KeptSums::remove(std::string_view party, Events events) {
+void RetainedDataSums::remove(std::string_view party, Events events) {
   if (events.oldest == 0) return;
   Account& account = obtain(party);
   account.sum.events -= events.bytes;
@@ -55,13 +55,13 @@ void KeptSums::remove(std::string_view party, Events events) {
   close(party);
 }
 
-EventStreams* KeptSums::withOldest(std::string_view party) const {
+EventStreams* RetainedDataSums::withOldest(std::string_view party) const {
   const auto at = parties_.find(party);
   if (at == parties_.end() || at->second.streams.empty()) return nullptr;
   return at->second.streams.begin()->second;
 }
 
-void KeptShare::set(KeptSums& sums, std::string_view party, size_t bytes) {
+void RetainedDataShare::set(RetainedDataSums& sums, std::string_view party, size_t bytes) {
   release();
   if (party.empty()) return;
   sums_ = &sums;
@@ -70,12 +70,12 @@ void KeptShare::set(KeptSums& sums, std::string_view party, size_t bytes) {
   sums.add(party_, bytes_);
 }
 
-void KeptShare::release() {
+void RetainedDataShare::release() {
   if (sums_ != nullptr) std::exchange(sums_, nullptr)->remove(party_, bytes_);
   bytes_ = 0;
 }
 
-void KeptShare::take(KeptShare& other) noexcept {
+void RetainedDataShare::take(RetainedDataShare& other) noexcept {
   sums_ = std::exchange(other.sums_, nullptr);
   party_ = std::move(other.party_);
   bytes_ = std::exchange(other.bytes_, 0);

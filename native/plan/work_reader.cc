@@ -1,4 +1,4 @@
-#include "plan/read_work.h"
+#include "plan/work_reader.h"
 
 #include <algorithm>
 #include <array>
@@ -11,7 +11,7 @@
 namespace tap::plan {
 namespace {
 
-constexpr int64_t kMostTurns = 10'000;
+constexpr int64_t kMaxAgentTurns = 10'000;
 
 // Each kind's fields. `type` is the first of all.
 enum : size_t { kType };
@@ -38,18 +38,18 @@ constexpr std::array<std::string_view, 4> kShells{"bash", "sh", "pwsh", "cmd"};
 void checkProcess(json::Value value, const Path& path, Problems& problems) {
   const Fields fields(value, path, process::kNames, problems);
   if (fields.require(process::kExecutable, "the program to run")) {
-    (void)fields.text(process::kExecutable, kMostWorkBytes);
+    (void)fields.text(process::kExecutable, kMaxWorkBytes);
   }
-  fields.texts(process::kArgs, kMostDependencies, ignore);
+  fields.texts(process::kArgs, kMaxDependencies, ignore);
   checkEnvironment(fields, process::kEnv, problems);
 }
 
 void checkShell(json::Value value, const Path& path, Problems& problems) {
   const Fields fields(value, path, shell::kNames, problems);
   if (fields.require(shell::kCommand, "the command line to run")) {
-    (void)fields.text(shell::kCommand, kMostWorkBytes);
+    (void)fields.text(shell::kCommand, kMaxWorkBytes);
   }
-  const auto name = fields.text(shell::kShell, kMostIdBytes);
+  const auto name = fields.text(shell::kShell, kMaxNodeIdBytes);
   if (name && std::ranges::find(kShells, *name) == kShells.end()) {
     fields.report(shell::kShell, "expected bash, sh, pwsh or cmd");
   }
@@ -58,25 +58,25 @@ void checkShell(json::Value value, const Path& path, Problems& problems) {
 void checkAgent(json::Value value, const Path& path, Problems& problems) {
   const Fields fields(value, path, agent::kNames, problems);
   if (fields.require(agent::kInstructions, "what the agent is to do")) {
-    (void)fields.text(agent::kInstructions, kMostWorkBytes);
+    (void)fields.text(agent::kInstructions, kMaxWorkBytes);
   }
-  checkPlainText(fields, agent::kModel, fields.text(agent::kModel, kMostNameBytes));
+  checkPlainText(fields, agent::kModel, fields.text(agent::kModel, kMaxNameBytes));
   for (const size_t list : {agent::kAllowedFolders, agent::kAllowedUrls, agent::kTools}) {
-    fields.texts(list, kMostListItems, ignore);
+    fields.texts(list, kMaxListItems, ignore);
   }
-  (void)fields.whole(agent::kMaxTurns, 1, kMostTurns);
+  (void)fields.whole(agent::kMaxTurns, 1, kMaxAgentTurns);
 }
 
 void checkTool(json::Value value, const Path& path, Problems& problems) {
   const Fields fields(value, path, tool::kNames, problems);
   if (fields.require(tool::kTool, "the name of a provider's tool")) {
-    checkPlainText(fields, tool::kTool, fields.text(tool::kTool, kMostNameBytes));
+    checkPlainText(fields, tool::kTool, fields.text(tool::kTool, kMaxNameBytes));
   }
   (void)fields.get(tool::kArgs, json::Kind::Object);
 }
 
 // A text is a command line, or with "@agent " before it what an agent is to do.
-[[nodiscard]] Work workOfText(std::string_view text, const Path& path, Problems& problems) {
+[[nodiscard]] Work workFromText(std::string_view text, const Path& path, Problems& problems) {
   constexpr std::string_view kAgent = "@agent";
   const bool isAgent =
       text.starts_with(kAgent) && (text.size() == kAgent.size() || text[kAgent.size()] == ' ');
@@ -101,12 +101,12 @@ Work readWork(const Fields& fields, size_t field, Problems& problems) {
   if (!fields.has(field)) return {};
   const json::Value value = fields.any(field);
   const Path path = fields.at(field);
-  if (value.raw.size() > kMostWorkBytes) {
-    problems.add(path.text(), "is longer than " + std::to_string(kMostWorkBytes) + " bytes");
+  if (value.raw.size() > kMaxWorkBytes) {
+    problems.add(path.text(), "is longer than " + std::to_string(kMaxWorkBytes) + " bytes");
     return {};
   }
   if (value.kind == json::Kind::String) {
-    return workOfText(json::decodeString(value), path, problems);
+    return workFromText(json::decodeString(value), path, problems);
   }
   if (value.kind != json::Kind::Object) {
     // YAML takes `work: true` for a value of its own.
@@ -120,7 +120,7 @@ Work readWork(const Fields& fields, size_t field, Problems& problems) {
   const auto type = json::find(value, "type");
   const std::string word =
       type && type->kind == json::Kind::String ? json::decodeString(*type) : std::string();
-  const auto kind = idOf(kWorkKindWords, word);
+  const auto kind = parseWord(kWorkKindWords, word);
   switch (kind.value_or(WorkKind::None)) {
     case WorkKind::Process:
       checkProcess(value, path, problems);

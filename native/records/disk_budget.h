@@ -8,14 +8,14 @@
 
 namespace tap::records {
 
-class Room {
+class DiskBudget {
  public:
   // What stays free of a disk of that size: 1 % of it, but 16 MB at least and 256 MB at most; of a
   // small disk a quarter.
-  [[nodiscard]] static int64_t reserveOf(int64_t totalBytes);
+  [[nodiscard]] static int64_t reserveBytes(int64_t totalBytes);
 
   // Takes what the disk has now. Nothing: that is not known, and there is room.
-  void look(std::optional<DiskSpace> space);
+  void update(std::optional<DiskSpace> space);
 
   // Less than the reserve is free, or was and there is not much more now: nothing is written but
   // what must be.

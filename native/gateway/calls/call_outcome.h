@@ -10,7 +10,7 @@
 namespace tap::gateway {
 
 // Names the provider in a text for the model.
-[[nodiscard]] std::string labelOf(const Provider& provider);
+[[nodiscard]] std::string providerLabel(const Provider& provider);
 // The text of a failure for the model: who failed, the code, the reason, the next step.
 [[nodiscard]] std::string failureText(std::string_view who, protocol::ErrorCode code,
                                       std::string_view detail);

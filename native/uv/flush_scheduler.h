@@ -7,13 +7,13 @@
 
 namespace tap::uv {
 
-class TurnEnd {
+class FlushScheduler {
  public:
-  // `run` is called on the loop. It must not destroy the TurnEnd.
-  TurnEnd(uv_loop_t* loop, std::function<void()> run);
-  TurnEnd(const TurnEnd&) = delete;
-  TurnEnd& operator=(const TurnEnd&) = delete;
-  ~TurnEnd();
+  // `run` is called on the loop. It must not destroy the FlushScheduler.
+  FlushScheduler(uv_loop_t* loop, std::function<void()> run);
+  FlushScheduler(const FlushScheduler&) = delete;
+  FlushScheduler& operator=(const FlushScheduler&) = delete;
+  ~FlushScheduler();
 
   // Runs it once, however often this is called until then.
   void request();

@@ -1,6 +1,6 @@
 // The memory that the gateway keeps for providers: bounded for each party and in all, and no
 // party's memory is taken for another.
-#include "gateway/registry/kept.h"
+#include "gateway/registry/retained_data.h"
 
 #include <gtest/gtest.h>
 
@@ -10,8 +10,8 @@
 namespace tap::gateway::test {
 namespace {
 
-constexpr size_t kMostOfParty = 1'000'000;
-constexpr size_t kMostOfAll = 1'500'000;
+constexpr size_t kMaxOfParty = 1'000'000;
+constexpr size_t kMaxOfAll = 1'500'000;
 
 struct KeptBytes : ::testing::Test {
   Harness tap{limits()};
@@ -20,14 +20,14 @@ struct KeptBytes : ::testing::Test {
 
   static Limits limits() {
     Limits limits = manyPushes();
-    limits.set(Limit::KeptBytesPerParty, kMostOfParty);
-    limits.set(Limit::KeptBytes, kMostOfAll);
+    limits.set(Limit::KeptBytesPerParty, kMaxOfParty);
+    limits.set(Limit::KeptBytes, kMaxOfAll);
     limits.set(Limit::DepartedPerParty, 3);
     return limits;
   }
   void TearDown() override { Recount::check(tap.state()); }
-  size_t of(const std::string& party) { return tap.state().kept.of(party).bytes; }
-  size_t inAll() { return tap.state().kept.inAll(); }
+  size_t of(const std::string& party) { return tap.state().retainedData.of(party).bytes; }
+  size_t inAll() { return tap.state().retainedData.inAll(); }
   size_t entries(const std::string& name, const std::string& stream) {
     const auto& streams = tap.state().sessions.find("s")->streams;
     const auto at = streams.find(name);
@@ -46,7 +46,7 @@ TEST_F(KeptBytes, EventsOfAPartyGiveWayToItsNewOnesTheOldestFirst) {
   tap.advance(1);
   for (int i = 0; i < 20; ++i) {
     keep(peer, "second", 200'000);
-    ASSERT_LE(of("program p"), kMostOfParty);
+    ASSERT_LE(of("program p"), kMaxOfParty);
     ASSERT_EQ(tap.count(peer, "error"), 0u);
   }
   EXPECT_EQ(entries("p", "first"), 0u);
@@ -59,7 +59,7 @@ TEST_F(KeptBytes, EventsOfAnotherPartyNeverGiveWay) {
   for (int i = 0; i < 3; ++i) keep(other, "own", 200'000);
   for (int i = 0; i < 20; ++i) keep(peer, "p", 200'000);
   EXPECT_EQ(entries("q", "own"), 3u);
-  EXPECT_LE(inAll(), kMostOfAll);
+  EXPECT_LE(inAll(), kMaxOfAll);
   EXPECT_EQ(tap.count(peer, "error"), 0u) << "its own oldest go";
   const PeerId third = tap.bound("r", "s");
   keep(third, "r", 700'000);
@@ -87,7 +87,7 @@ TEST_F(KeptBytes, ADeltaCannotGrowTheToolsWithoutEnd) {
         R"(,"parameters":{"type":"object","title":)" + quote(std::string(100'000, 't')) + "}";
     tap.say(peer, R"({"type":"tools.update","remove":[],"tools":[)" +
                       tool("tool" + std::to_string(i), large) + "]}");
-    ASSERT_LE(of("program p"), kMostOfParty);
+    ASSERT_LE(of("program p"), kMaxOfParty);
     if (tap.count(peer, "error") > 0) refused = tap.errorCode(peer);
   }
   EXPECT_EQ(refused, "PAYLOAD_TOO_LARGE");
@@ -120,7 +120,7 @@ TEST_F(KeptBytes, DeclarationsOfThoseThatLeftAreBounded) {
     tap.say(one, helloWith("n" + std::to_string(i), "s", R"("context":)" + quote(context)));
     if (tap.count(one, "error") > 0) ++refused;
     tap.lose(one);
-    ASSERT_LE(inAll(), kMostOfAll);
+    ASSERT_LE(inAll(), kMaxOfAll);
   }
   EXPECT_GT(refused, 0);
   keep(peer, "p", 70'000);
@@ -130,7 +130,7 @@ TEST_F(KeptBytes, DeclarationsOfThoseThatLeftAreBounded) {
 // shows: P-LIMIT-7
 TEST_F(KeptBytes, InjectsThatWaitCount) {
   for (int i = 0; i < 10; ++i) tap.say(peer, push("inject", std::string(150'000, 'e')));
-  EXPECT_LE(of("program p"), kMostOfParty);
+  EXPECT_LE(of("program p"), kMaxOfParty);
   EXPECT_EQ(tap.errorCode(peer), "PAYLOAD_TOO_LARGE");
 }
 
@@ -164,14 +164,14 @@ TEST_F(KeptBytes, OfSeveralStreamsTheOldestEventsGiveWayWhateverTheClockSays) {
 
 // --- What is replaced makes room for what replaces it
 
-std::string contextOf(size_t bytes) {
+std::string contextField(size_t bytes) {
   return R"("context":)" + quote(std::string(bytes, 'c'));
 }
 
 struct KeptOfOne : KeptBytes {
   // As large as the gateway takes it: once it may be kept, twice it may not.
   static constexpr size_t kLarge = 60'000;
-  static std::string toolsOf(size_t bytes) {
+  static std::string toolList(size_t bytes) {
     return "[" +
            tool("t", R"(,"parameters":{"type":"object","title":)" + quote(std::string(bytes, 't')) +
                          "}") +
@@ -191,7 +191,7 @@ struct KeptOfOne : KeptBytes {
 // shows: P-LIMIT-9
 TEST_F(KeptOfOne, ComesBackToManySessionsWithWhatItHad) {
   for (int i = 0; i < 3; ++i) tap.session("s" + std::to_string(i));
-  const std::string more = R"("tools":)" + toolsOf(100'000);
+  const std::string more = R"("tools":)" + toolList(100'000);
   PeerId one = greeted("all", more);
   EXPECT_GT(of("program one"), 900'000u);
   tap.lose(one);
@@ -201,21 +201,21 @@ TEST_F(KeptOfOne, ComesBackToManySessionsWithWhatItHad) {
   tap.say(one, helloWith("one", "all", more));
   EXPECT_EQ(tap.take(one, "hello.ack").type(), "hello.ack") << "over the same connection";
   tap.session("s4");
-  EXPECT_LE(of("program one"), kMostOfParty);
+  EXPECT_LE(of("program one"), kMaxOfParty);
 }
 
 // shows: P-LIMIT-9
 TEST_F(KeptOfOne, ComesBackWithoutItsToken) {
-  const std::string more = R"("tools":)" + toolsOf(600'000);
+  const std::string more = R"("tools":)" + toolList(600'000);
   tap.lose(greeted("s", more));
   (void)greeted("s", more);
 }
 
 // shows: P-LIMIT-9
 TEST_F(KeptOfOne, IsNotReadyForOneSessionMoreThanFits) {
-  const std::string more = R"("tools":)" + toolsOf(300'000);
+  const std::string more = R"("tools":)" + toolList(300'000);
   const PeerId one = greeted("all", more);
-  EXPECT_LE(of("program one"), kMostOfParty);
+  EXPECT_LE(of("program one"), kMaxOfParty);
   tap.session("t");
   tap.say(one, R"({"type":"session.ready","sessionId":"t"})");
   EXPECT_EQ(tap.errorCode(one), "PAYLOAD_TOO_LARGE");
@@ -223,8 +223,8 @@ TEST_F(KeptOfOne, IsNotReadyForOneSessionMoreThanFits) {
 
 // shows: P-LIMIT-9
 TEST_F(KeptOfOne, UpdatesItsToolsAndHooks) {
-  const PeerId one = greeted("s", R"("tools":)" + toolsOf(600'000));
-  tap.say(one, R"({"type":"tools.update","requestId":"r","tools":)" + toolsOf(601'000) + "}");
+  const PeerId one = greeted("s", R"("tools":)" + toolList(600'000));
+  tap.say(one, R"({"type":"tools.update","requestId":"r","tools":)" + toolList(601'000) + "}");
   EXPECT_EQ(tap.take(one, "ack").type(), "ack");
   std::string rules;
   for (int i = 0; i < 5; ++i) {
@@ -235,7 +235,7 @@ TEST_F(KeptOfOne, UpdatesItsToolsAndHooks) {
   tap.say(one, R"({"type":"tools.update","tools":[]})");
   for (int i = 0; i < 3; ++i) {
     tap.say(one, R"({"type":"hooks.update","onPreToolUse":[)" + rules + "]}");
-    tap.say(one, R"({"type":"context.update",)" + contextOf(kLarge) + "}");
+    tap.say(one, R"({"type":"context.update",)" + contextField(kLarge) + "}");
     EXPECT_EQ(tap.count(one, "error"), 0u) << i << " " << tap.errorCode(one);
     Recount::check(tap.state());
   }
@@ -317,7 +317,7 @@ TEST_F(KeptOfPaired, TogetherTakeHalf) {
   EXPECT_EQ(entries("one", "e"), 1u);
   keep(peer, "mine", 700'000);
   EXPECT_EQ(tap.count(peer, "error"), 0u) << "the user's programs have the rest";
-  EXPECT_LE(tap.state().kept.ofPaired(), kMostOfAll / kPairedShare);
+  EXPECT_LE(tap.state().retainedData.ofPaired(), kMaxOfAll / kPairedShare);
 }
 
 }  // namespace

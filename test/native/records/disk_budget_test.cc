@@ -1,5 +1,5 @@
 // What becomes of the store on a disk that is nearly full.
-#include "records/room.h"
+#include "records/disk_budget.h"
 
 #include <gtest/gtest.h>
 
@@ -18,17 +18,17 @@ namespace fs = std::filesystem;
 
 constexpr int64_t kMB = 1'000'000;
 
-Room roomOf(int64_t freeBytes, int64_t totalBytes) {
-  Room room;
-  room.look(DiskSpace{freeBytes, totalBytes});
+DiskBudget makeBudget(int64_t freeBytes, int64_t totalBytes) {
+  DiskBudget room;
+  room.update(DiskSpace{freeBytes, totalBytes});
   return room;
 }
 
-uint64_t droppedOf(const StoreRig& rig, Collection collection) {
+uint64_t droppedRows(const StoreRig& rig, Collection collection) {
   return rig.store->state().dropped[static_cast<size_t>(collection)];
 }
 
-size_t countOf(const StoreRig& rig, const std::string& code) {
+size_t countDiagnostics(const StoreRig& rig, const std::string& code) {
   size_t count = 0;
   for (const Diagnostic& one : rig.diagnostics) count += one.code == code ? 1 : 0;
   return count;
@@ -47,31 +47,31 @@ void fillStore(const StoreRig& rig) {
   }
 }
 
-TEST(Room, KeepsAShareOfTheDiskFree) {
-  EXPECT_EQ(Room::reserveOf(24 * kMB), 6 * kMB) << "a quarter of a small one";
-  EXPECT_EQ(Room::reserveOf(64 * kMB), 16 * kMB);
-  EXPECT_EQ(Room::reserveOf(1000 * kMB), 16 * kMB);
-  EXPECT_EQ(Room::reserveOf(10'000 * kMB), 100 * kMB) << "1 %";
-  EXPECT_EQ(Room::reserveOf(2'000'000 * kMB), 256 * kMB) << "at most";
+TEST(DiskBudget, KeepsAShareOfTheDiskFree) {
+  EXPECT_EQ(DiskBudget::reserveBytes(24 * kMB), 6 * kMB) << "a quarter of a small one";
+  EXPECT_EQ(DiskBudget::reserveBytes(64 * kMB), 16 * kMB);
+  EXPECT_EQ(DiskBudget::reserveBytes(1000 * kMB), 16 * kMB);
+  EXPECT_EQ(DiskBudget::reserveBytes(10'000 * kMB), 100 * kMB) << "1 %";
+  EXPECT_EQ(DiskBudget::reserveBytes(2'000'000 * kMB), 256 * kMB) << "at most";
 }
 
-TEST(Room, IsShortBelowTheReserveUntilThereIsAQuarterMore) {
-  EXPECT_FALSE(roomOf(26 * kMB, 2000 * kMB).isTight());
-  Room room = roomOf(24 * kMB, 2000 * kMB);
+TEST(DiskBudget, IsShortBelowTheReserveUntilThereIsAQuarterMore) {
+  EXPECT_FALSE(makeBudget(26 * kMB, 2000 * kMB).isTight());
+  DiskBudget room = makeBudget(24 * kMB, 2000 * kMB);
   EXPECT_TRUE(room.isTight());
   EXPECT_FALSE(room.isShort());
-  room.look(DiskSpace{19 * kMB, 2000 * kMB});
+  room.update(DiskSpace{19 * kMB, 2000 * kMB});
   EXPECT_TRUE(room.isShort());
-  room.look(DiskSpace{24 * kMB, 2000 * kMB});
+  room.update(DiskSpace{24 * kMB, 2000 * kMB});
   EXPECT_TRUE(room.isShort());
-  room.look(DiskSpace{25 * kMB, 2000 * kMB});
+  room.update(DiskSpace{25 * kMB, 2000 * kMB});
   EXPECT_FALSE(room.isShort());
 }
 
-TEST(Room, IsThereWhereTheSystemDoesNotSay) {
-  Room room = roomOf(0, 2000 * kMB);
+TEST(DiskBudget, IsThereWhereTheSystemDoesNotSay) {
+  DiskBudget room = makeBudget(0, 2000 * kMB);
   EXPECT_TRUE(room.isShort());
-  room.look(std::nullopt);
+  room.update(std::nullopt);
   EXPECT_FALSE(room.isShort());
   EXPECT_FALSE(room.isTight());
 }
@@ -85,9 +85,9 @@ TEST(NearlyFullDisk, OnlyNotifyIsRecorded) {
   EXPECT_FALSE(rig.commit(Collection::Gate, "{}"));
   EXPECT_TRUE(rig.commit(Collection::Notify, R"({"prompt":"p"})"));
   rig.waitFor("nearly-full");
-  EXPECT_EQ(droppedOf(rig, Collection::Push), 10u);
-  EXPECT_EQ(droppedOf(rig, Collection::Gate), 1u);
-  EXPECT_EQ(droppedOf(rig, Collection::Notify), 0u);
+  EXPECT_EQ(droppedRows(rig, Collection::Push), 10u);
+  EXPECT_EQ(droppedRows(rig, Collection::Gate), 1u);
+  EXPECT_EQ(droppedRows(rig, Collection::Notify), 0u);
   EXPECT_EQ(rig.store->state().written, 2u);
   EXPECT_EQ(rig.fields(R"({"collection":"notify"})", "id").size(), 1u);
   EXPECT_NE(rig.diagnostics[0].text.find("has 5.0 MB left. Until it has 25.0 MB, only what"),
@@ -105,8 +105,8 @@ TEST(NearlyFullDisk, IsSaidOnceAndTheStoreGoesOnByItself) {
   rig.disk = kDiskBytes;
   rig.waitFor("recovered");  // without a row
   EXPECT_TRUE(rig.commit(Collection::Gate, "{}"));
-  EXPECT_EQ(countOf(rig, "nearly-full"), 1u);
-  EXPECT_EQ(countOf(rig, "recovered"), 1u);
+  EXPECT_EQ(countDiagnostics(rig, "nearly-full"), 1u);
+  EXPECT_EQ(countDiagnostics(rig, "recovered"), 1u);
   EXPECT_NE(rig.diagnostics.back().text.find("5 were lost"), std::string::npos);
   EXPECT_EQ(rig.fields(R"({"collection":"diagnostic"})", "id").size(), 2u);
 }
@@ -115,11 +115,11 @@ TEST(NearlyFullDisk, TheOldestRowsGoDownToWhatTheStoreKeeps) {
   const TemporaryFolder folder;
   StoreRig rig(folder.file());
   fillStore(rig);
-  const int64_t before = sizeOf(folder.file());
+  const int64_t before = fileSize(folder.file());
   EXPECT_GT(before, 12 * kMB);
   rig.disk = 5 * kMB;
   rig.append(Collection::Gate, body());
-  rig.run([&] { return sizeOf(folder.file()) < 4 * kMB + kMB / 2; });
+  rig.run([&] { return fileSize(folder.file()) < 4 * kMB + kMB / 2; });
   EXPECT_GT(rig.store->state().rows, 2000);
   EXPECT_EQ(rig.fields(R"({"limit":1,"collection":"gate"})", "id"),
             std::vector<std::string>{"12000"});
@@ -133,14 +133,14 @@ TEST(NearlyFullDisk, RowsGoBeforeAnythingIsLeftOut) {
   fillStore(rig);
   rig.disk = 22 * kMB;  // little, but more than the reserve
   for (int i = 0; i < 6; ++i) EXPECT_TRUE(rig.commit(Collection::Gate, body()));
-  EXPECT_LT(sizeOf(folder.file()), 6 * kMB);
+  EXPECT_LT(fileSize(folder.file()), 6 * kMB);
   EXPECT_TRUE(rig.diagnostics.empty());
-  EXPECT_EQ(droppedOf(rig, Collection::Gate), 0u);
+  EXPECT_EQ(droppedRows(rig, Collection::Gate), 0u);
 }
 
 TEST(NearlyFullDisk, AFileThatShrinksIsWhole) {
   const TemporaryFolder folder;
-  RecordFile file(folder.file(), {}, fileSystemOf, milliseconds(200));
+  RecordFile file(folder.file(), {}, findFileSystem, milliseconds(200));
   ASSERT_EQ(file.open().state, Opening::State::Ready);
   RowQueue queue;
   Row row;
@@ -159,7 +159,7 @@ TEST(NearlyFullDisk, AFileThatShrinksIsWhole) {
 
 TEST(NearlyFullDisk, ABatchOfLargeRowsIsCut) {
   const TemporaryFolder folder;
-  RecordFile file(folder.file(), {}, fileSystemOf, milliseconds(200));
+  RecordFile file(folder.file(), {}, findFileSystem, milliseconds(200));
   ASSERT_EQ(file.open().state, Opening::State::Ready);
   RowQueue queue;
   Row row;
@@ -184,7 +184,7 @@ TEST(NearlyFullDisk, ASmallOneKeepsAQuarterFreeWhateverIsRecorded) {
     for (int i = 0; i < 40; ++i) {
       for (int j = 0; j < 500; ++j) rig.append(Collection::Gate, body());
       rig.flush();
-      least = std::min(least, diskSpaceOf(folder.file())->freeBytes);
+      least = std::min(least, readDiskSpace(folder.file())->freeBytes);
     }
     EXPECT_GT(least, 1'000'000);
     EXPECT_EQ(rig.store->state().written, 20'000u) << "the store alone leaves nothing out";
@@ -196,7 +196,7 @@ TEST(NearlyFullDisk, ASmallOneKeepsAQuarterFreeWhateverIsRecorded) {
     fs::remove(folder.file("ballast"));
     std::this_thread::sleep_for(milliseconds(20));
     rig.run([&] { return rig.commit(Collection::Gate, "{}"); });
-    EXPECT_GT(diskSpaceOf(folder.file())->freeBytes, 2'000'000);
+    EXPECT_GT(readDiskSpace(folder.file())->freeBytes, 2'000'000);
   }
   umount2(folder.path().c_str(), MNT_DETACH);
 }

@@ -29,7 +29,7 @@ inline std::string_view cutText(std::string_view text) {
 }
 
 template <size_t N>
-std::array<uint8_t, N> bytesOf(std::array<uint64_t, N / 8> numbers) {
+std::array<uint8_t, N> toBytes(std::array<uint64_t, N / 8> numbers) {
   std::array<uint8_t, N> bytes{};
   for (size_t i = 0; i < numbers.size(); ++i) {
     hexdigits::store(reinterpret_cast<char*>(bytes.data()) + 8 * i, numbers[i]);
@@ -38,16 +38,16 @@ std::array<uint8_t, N> bytesOf(std::array<uint64_t, N / 8> numbers) {
 }
 
 // One row: its body is open until finish().
-class Draft {
+class RecordBuilder {
  public:
   // The texts must live until finish(). `provider`: the name of the one whose row it is; or empty.
-  Draft(const Turn& turn, protocol::Collection collection, std::string_view session,
-        std::string_view provider)
+  RecordBuilder(const Turn& turn, protocol::Collection collection, std::string_view session,
+                std::string_view provider)
       : turn_(turn),
         box_(turn.state.recorder.take()),
         writer_(box_->text),
         session_(session),
-        source_(sourceOf(cutName(provider))) {
+        source_(toSourceName(cutName(provider))) {
     box_->collection = collection;
     box_->at = turn.now.unixMillis;
     writer_.beginObject();
@@ -67,9 +67,9 @@ class Draft {
     verb_ = verb;
     object_ = cutName(object);
     protocol::SpanInfo& info = box_->span.emplace();
-    info.traceId = bytesOf<16>({own.traceHigh, own.traceLow});
-    info.spanId = bytesOf<8>({own.span});
-    info.parentSpanId = bytesOf<8>({parent});
+    info.traceId = toBytes<16>({own.traceHigh, own.traceLow});
+    info.spanId = toBytes<8>({own.span});
+    info.parentSpanId = toBytes<8>({parent});
     info.startUs = (turn_.now.unixMillis - took.count()) * 1000;
     info.durationUs = took.count() * 1000;
     return info;

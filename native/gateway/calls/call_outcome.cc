@@ -1,4 +1,4 @@
-#include "gateway/calls/settle.h"
+#include "gateway/calls/call_outcome.h"
 
 #include <utility>
 
@@ -52,7 +52,7 @@ bool fitsTheLink(const Turn& turn, const CallResult& result) {
 // result-bytes and link-frame-bytes must be raised together.
 CallResult tooLarge(const Turn& turn, const CallInFlight& call) {
   const Provider* provider = turn.state.providers.find(call.provider);
-  const std::string who = provider == nullptr ? "The provider" : labelOf(*provider);
+  const std::string who = provider == nullptr ? "The provider" : providerLabel(*provider);
   return failure({}, ErrorCode::PayloadTooLarge,
                  failureText(who, ErrorCode::PayloadTooLarge,
                              "its result is larger than the limit link-frame-bytes"));
@@ -71,9 +71,9 @@ void answerHere(const Turn& turn, const Caller& caller, const protocol::Call& ca
   FinishedCall done{turn.now.unixMillis, Millis(0), {}, {}, call.tool, head.text(), head.cut()};
   if (caller.session != nullptr) {
     done.sessionId = caller.session->id;
-    done.provider = turn.state.providers.ownerOf(caller.session->id, call.tool);
+    done.provider = turn.state.providers.toolOwner(caller.session->id, call.tool);
   }
-  done.byCommand = caller.link && turn.state.controlClients.sessionOf(*caller.link) != nullptr;
+  done.byCommand = caller.link && turn.state.controlClients.findSessionId(*caller.link) != nullptr;
   log(turn, done, result);
   if (isRecording(turn)) [[unlikely]] {
     recordCallHere(turn, caller.session, call, done, result);
@@ -100,7 +100,7 @@ void sendToCaller(const Turn& turn, const CallInFlight& call, Session* session,
   }
 }
 
-std::string labelOf(const Provider& provider) {
+std::string providerLabel(const Provider& provider) {
   return "Provider " + inQuotes(provider.name);
 }
 

@@ -1,4 +1,4 @@
-#include "plan/read_plan.h"
+#include "plan/plan_reader.h"
 
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ namespace tap::plan {
 namespace {
 
 // All problems, one a line.
-std::string problemsOf(std::string_view text) {
+std::string listProblems(std::string_view text) {
   Problems problems;
   (void)Plan::make(text, "{}", 0, problems);
   std::string out;
@@ -27,7 +27,7 @@ std::string problemsOf(std::string_view text) {
 }
 
 std::string problemOfNode(std::string_view members) {
-  return problemsOf(planText({R"({"id":"a",)" + std::string(members) + "}"}));
+  return listProblems(planText({R"({"id":"a",)" + std::string(members) + "}"}));
 }
 
 TEST(ReadPlan, TakesEveryFieldOfTheFormat) {
@@ -64,7 +64,7 @@ TEST(ReadPlan, TakesEveryFieldOfTheFormat) {
   EXPECT_EQ(node.postchecks.kind, WorkKind::Shell);
   EXPECT_TRUE(node.expectsNoChanges);
   EXPECT_EQ(node.timeout, Millis(30 * 60'000));
-  EXPECT_EQ(node.mostRetries, 1U);
+  EXPECT_EQ(node.maxRetries, 1U);
   EXPECT_TRUE(node.retriesFromStart);
   EXPECT_EQ(plan.nodes[1].name, "b") << "the id stands for a name";
   EXPECT_EQ(plan.nodes[2].timeout, Millis(90'000));
@@ -83,13 +83,13 @@ TEST(ReadPlan, ATextIsACommandOrWhatAnAgentDoes) {
 TEST(ReadPlan, AnUnknownFieldComesWithASuggestion) {
   EXPECT_EQ(problemOfNode(R"("dependancies":["b"])").substr(0, 75),
             "nodes[0].dependancies: is not a field here. Did you mean \"dependencies\"? Th");
-  EXPECT_EQ(problemsOf(R"({"name":"x","maxParalel":2,"nodes":[{"id":"a"}]})").substr(0, 65),
+  EXPECT_EQ(listProblems(R"({"name":"x","maxParalel":2,"nodes":[{"id":"a"}]})").substr(0, 65),
             "maxParalel: is not a field here. Did you mean \"maxParallel\"? Ther");
 }
 
 TEST(ReadPlan, SaysAllThatIsWrongAtOnce) {
-  EXPECT_EQ(problemsOf(R"({"maxParallel":65,"nodes":[{"id":"a b"},{"work":7},)"
-                       R"({"id":"c","dependencies":["d"]}]})"),
+  EXPECT_EQ(listProblems(R"({"maxParallel":65,"nodes":[{"id":"a b"},{"work":7},)"
+                         R"({"id":"c","dependencies":["d"]}]})"),
             "name: is missing: what the plan is for, in a few words\n"
             "maxParallel: expected a whole number from 1 to 64\n"
             "nodes[0].id: expected 1 to 64 letters, digits, - and _\n"
@@ -109,7 +109,7 @@ TEST(ReadPlan, RefusesNulsWhereAProgramIsGivenThem) {
            {R"("work":{"type":"process","executable":"a","env":{"A":"\u0000"}})", "work.env.A"}}) {
     EXPECT_EQ(problemOfNode(members), "nodes[0]." + place + ": " + std::string(kWhy));
   }
-  EXPECT_EQ(problemsOf(R"({"name":"x","setup":"a\u0000","nodes":[{"id":"a","work":"a"}]})"),
+  EXPECT_EQ(listProblems(R"({"name":"x","setup":"a\u0000","nodes":[{"id":"a","work":"a"}]})"),
             "setup: " + std::string(kWhy));
 }
 
@@ -163,44 +163,46 @@ TEST(ReadPlan, RefusesEachBadFieldOfANode) {
 }
 
 TEST(ReadPlan, RefusesEachBadFieldOfThePlan) {
-  const auto problemOf = [](std::string_view more) {
-    return problemsOf(planText({nodeText("a")}, more));
+  const auto headProblem = [](std::string_view more) {
+    return listProblems(planText({nodeText("a")}, more));
   };
-  EXPECT_EQ(problemOf(R"("targetBranch":"--force",)"), "targetBranch: is not the name of a branch");
-  EXPECT_EQ(problemOf(R"("baseBranch":"a b",)"), "baseBranch: is not the name of a branch");
-  EXPECT_EQ(problemOf(R"("budget":{"aiCredits":0},)"),
+  EXPECT_EQ(headProblem(R"("targetBranch":"--force",)"),
+            "targetBranch: is not the name of a branch");
+  EXPECT_EQ(headProblem(R"("baseBranch":"a b",)"), "baseBranch: is not the name of a branch");
+  EXPECT_EQ(headProblem(R"("budget":{"aiCredits":0},)"),
             "budget.aiCredits: expected a number above 0");
-  EXPECT_EQ(problemOf(R"("budget":{"tokens":1.5},)").substr(0, 44),
+  EXPECT_EQ(headProblem(R"("budget":{"tokens":1.5},)").substr(0, 44),
             "budget.tokens: expected a whole number from ");
-  EXPECT_EQ(problemOf(R"("env":[],)"), "env: expected an object, got a list");
-  EXPECT_EQ(problemsOf(R"({"name":"x","nodes":[]})"), "nodes: must have at least one node");
-  EXPECT_EQ(problemsOf(R"({"name":"x"})"), "nodes: is missing: a list of nodes");
-  EXPECT_EQ(problemsOf("[]"), ": expected an object, got a list");
-  EXPECT_EQ(problemsOf("{").substr(0, 25), ": is not JSON at byte 1: ");
+  EXPECT_EQ(headProblem(R"("env":[],)"), "env: expected an object, got a list");
+  EXPECT_EQ(listProblems(R"({"name":"x","nodes":[]})"), "nodes: must have at least one node");
+  EXPECT_EQ(listProblems(R"({"name":"x"})"), "nodes: is missing: a list of nodes");
+  EXPECT_EQ(listProblems("[]"), ": expected an object, got a list");
+  EXPECT_EQ(listProblems("{").substr(0, 25), ": is not JSON at byte 1: ");
 }
 
 TEST(ReadPlan, RefusesDuplicatesAndShowsACycle) {
-  EXPECT_EQ(problemsOf(planText({nodeText("a"), nodeText("a")})),
+  EXPECT_EQ(listProblems(planText({nodeText("a"), nodeText("a")})),
             "nodes[1].id: \"a\" is the id of nodes[0], too");
-  EXPECT_EQ(problemsOf(planText({nodeText("a"), nodeText("b", {"a", "a"})})),
+  EXPECT_EQ(listProblems(planText({nodeText("a"), nodeText("b", {"a", "a"})})),
             "nodes[1].dependencies[1]: \"a\" is there twice");
-  EXPECT_EQ(problemsOf(planText({nodeText("r"), nodeText("a", {"c", "r"}), nodeText("b", {"a"}),
-                                 nodeText("c", {"b"}), nodeText("d", {"c"})})),
+  EXPECT_EQ(listProblems(planText({nodeText("r"), nodeText("a", {"c", "r"}), nodeText("b", {"a"}),
+                                   nodeText("c", {"b"}), nodeText("d", {"c"})})),
             "nodes[1].dependencies: a cycle, each waiting for the next: a → c → b → a");
-  EXPECT_EQ(problemsOf(planText({nodeText("a", {"b"}), nodeText("b", {"a"})})),
+  EXPECT_EQ(listProblems(planText({nodeText("a", {"b"}), nodeText("b", {"a"})})),
             "nodes[0].dependencies: a cycle, each waiting for the next: a → b → a\n"
             "nodes: there is no root: every node waits for another");
-  EXPECT_EQ(problemsOf(planText({nodeText("r"), nodeText("a", {"b", "x"}), nodeText("b", {"a"})})),
-            "nodes[1].dependencies[1]: there is no node \"x\". Did you mean \"a\"?\n"
-            "nodes[1].dependencies: a cycle, each waiting for the next: a → b → a");
+  EXPECT_EQ(
+      listProblems(planText({nodeText("r"), nodeText("a", {"b", "x"}), nodeText("b", {"a"})})),
+      "nodes[1].dependencies[1]: there is no node \"x\". Did you mean \"a\"?\n"
+      "nodes[1].dependencies: a cycle, each waiting for the next: a → b → a");
 }
 
 TEST(ReadPlan, RefusesMoreNodesThanThereMayBe) {
   std::vector<std::string> nodes;
-  for (size_t i = 0; i <= kMostNodes; ++i) nodes.push_back(nodeText("n" + std::to_string(i)));
-  EXPECT_EQ(problemsOf(planText(nodes)), "nodes: a plan has at most 10000 nodes");
+  for (size_t i = 0; i <= kMaxNodes; ++i) nodes.push_back(nodeText("n" + std::to_string(i)));
+  EXPECT_EQ(listProblems(planText(nodes)), "nodes: a plan has at most 10000 nodes");
   nodes.pop_back();
-  EXPECT_EQ(problemsOf(planText(nodes)), "");
+  EXPECT_EQ(listProblems(planText(nodes)), "");
 }
 
 TEST(ReadPlan, AThousandMistakesAreCountedNotListed) {
@@ -208,8 +210,8 @@ TEST(ReadPlan, AThousandMistakesAreCountedNotListed) {
   for (size_t i = 0; i < 1000; ++i) nodes.push_back(nodeText("n" + std::to_string(i), {"none"}));
   Problems problems;
   EXPECT_FALSE(Plan::make(planText(nodes), "{}", 0, problems));
-  EXPECT_EQ(problems.list().size(), Problems::kMost);
-  EXPECT_EQ(problems.more(), 1000 - Problems::kMost);
+  EXPECT_EQ(problems.list().size(), Problems::kMaxProblems);
+  EXPECT_EQ(problems.more(), 1000 - Problems::kMaxProblems);
   EXPECT_NE(problems.json().find("\"more\":950"), std::string::npos);
 }
 
@@ -273,7 +275,7 @@ TEST(ReadPlan, AddedNodesHaveAllTheirMistakesNamedAndACheckAddsNothing) {
 
 TEST(ReadPlan, ANameIsNotBlank) {
   EXPECT_EQ(problemOfNode(R"("name":"  ")"), "nodes[0].name: must not be blank");
-  EXPECT_EQ(problemsOf(R"({"name":" ","nodes":[{"id":"a"}]})"), "name: must not be blank");
+  EXPECT_EQ(listProblems(R"({"name":" ","nodes":[{"id":"a"}]})"), "name: must not be blank");
 }
 
 TEST(ReadDuration, TakesUnitsAndSeconds) {

@@ -1,4 +1,4 @@
-#include "gateway/registry/kept.h"
+#include "gateway/registry/retained_data.h"
 
 #include <algorithm>
 
@@ -12,7 +12,7 @@ using protocol::Refusal;
 
 namespace {
 
-size_t weigh(const HookRule& rule) {
+size_t estimateBytes(const HookRule& rule) {
   return sizeof rule + rule.text.size() + rule.json.size();
 }
 
@@ -26,7 +26,7 @@ std::string limitInAll(size_t most) {
 
 }  // namespace
 
-size_t weigh(const std::vector<protocol::ToolDefinition>& tools) {
+size_t estimateBytes(const std::vector<protocol::ToolDefinition>& tools) {
   size_t bytes = 0;
   for (const protocol::ToolDefinition& tool : tools) {
     bytes += sizeof tool + tool.name.size() + tool.json.size();
@@ -34,63 +34,65 @@ size_t weigh(const std::vector<protocol::ToolDefinition>& tools) {
   return bytes;
 }
 
-size_t weighHooks(const Binding& binding) {
+size_t estimateHookBytes(const Binding& binding) {
   size_t bytes = binding.context.size() + binding.startupContext.size();
-  for (const HookRule& rule : binding.rules) bytes += weigh(rule);
+  for (const HookRule& rule : binding.rules) bytes += estimateBytes(rule);
   for (const auto& [section, transform] : binding.transforms) {
     bytes += sizeof transform + section.size() + transform.content.size();
   }
   return bytes;
 }
 
-size_t weigh(const Binding& binding) {
-  return sizeof binding + weigh(binding.tools) + weighHooks(binding);
+size_t estimateBytes(const Binding& binding) {
+  return sizeof binding + estimateBytes(binding.tools) + estimateHookBytes(binding);
 }
 
-size_t weighHeld(const Binding& binding) {
+size_t estimateDetachedBytes(const Binding& binding) {
   size_t bytes = 0;
   for (const HookRule& rule : binding.rules) {
-    if (protocol::isGuard(rule)) bytes += weigh(rule);
+    if (protocol::isGuard(rule)) bytes += estimateBytes(rule);
   }
   return bytes;
 }
 
 // When it leaves, each of its sessions remembers what it has declared for all of them.
-size_t weigh(const Provider& provider) {
+size_t estimateBytes(const Provider& provider) {
   size_t bytes = provider.metadata.size();
-  if (provider.all) bytes += weigh(provider.declared) * (provider.bindings.size() + 1);
-  for (const auto& [id, binding] : provider.bindings) bytes += weigh(binding) + weighHeld(binding);
+  if (provider.all) bytes += estimateBytes(provider.declared) * (provider.bindings.size() + 1);
+  for (const auto& [id, binding] : provider.bindings)
+    bytes += estimateBytes(binding) + estimateDetachedBytes(binding);
   return bytes;
 }
 
-size_t weigh(const Session& session, const Identity& identity) {
+size_t estimateBytes(const Session& session, const Identity& identity) {
   const auto at = session.known.find(identity);
   if (at == session.known.end()) return 0;
   const KnownProvider& known = at->second;
   size_t bytes = kKnownBytes;
-  if (known.saved) bytes += weigh(*known.saved);
-  if (known.declared) bytes += weigh(*known.declared);
-  if (const auto held = session.heldRules.find(identity); held != session.heldRules.end()) {
-    for (const HookRule& rule : held->second.rules) bytes += weigh(rule);
+  if (known.saved) bytes += estimateBytes(*known.saved);
+  if (known.declared) bytes += estimateBytes(*known.declared);
+  if (const auto held = session.detachedRules.find(identity); held != session.detachedRules.end()) {
+    for (const HookRule& rule : held->second.rules) bytes += estimateBytes(rule);
   }
   return bytes;
 }
 
-void reckon(State& state, Provider& provider) {
-  provider.kept.set(state.kept, provider.party, weigh(provider));
+void updateRetained(State& state, Provider& provider) {
+  provider.retainedShare.set(state.retainedData, provider.party, estimateBytes(provider));
 }
 
-void reckon(State& state, Session& session, const Identity& identity) {
+void updateRetained(State& state, Session& session, const Identity& identity) {
   const auto at = session.known.find(identity);
   if (at == session.known.end()) return;
-  at->second.kept.set(state.kept, at->second.party, weigh(session, identity));
+  at->second.retainedShare.set(state.retainedData, at->second.party,
+                               estimateBytes(session, identity));
 }
 
-std::optional<Refusal> makeRoom(const Turn& turn, std::string_view party, Room room,
-                                std::string_view type, const std::string& requestId) {
+std::optional<Refusal> evict(const Turn& turn, std::string_view party, SizeChange room,
+                             std::string_view type, const std::string& requestId) {
   if (party.empty() || room.taken <= room.freed) return std::nullopt;
-  const KeptSums& sums = turn.state.kept;
-  const KeptSums::Sum own = sums.of(party);
+  const RetainedDataSums& sums = turn.state.retainedData;
+  const RetainedDataSums::Sum own = sums.of(party);
   const size_t more = room.taken - room.freed;
   const size_t most = turn.limits().bytes(Limit::KeptBytesPerParty);
   const size_t mostOfAll = turn.limits().bytes(Limit::KeptBytes);

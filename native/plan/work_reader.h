@@ -6,8 +6,8 @@
 
 namespace tap::plan {
 
-inline constexpr size_t kMostWorkBytes = size_t{256} << 10;
-inline constexpr size_t kMostDependencies = 1000;  // of one node
+inline constexpr size_t kMaxWorkBytes = size_t{256} << 10;
+inline constexpr size_t kMaxDependencies = 1000;  // of one node
 
 // Nothing where the field is absent or wrong.
 [[nodiscard]] Work readWork(const Fields& fields, size_t field, Problems& problems);

@@ -7,13 +7,13 @@
 
 namespace tap::records {
 
-class Bell {
+class WakeSignal {
  public:
   // From any thread. A ring that nobody waits for is kept for the next wait.
-  void ring() {
+  void notify() {
     {
       const std::lock_guard lock(mutex_);
-      rung_ = true;
+      notified_ = true;
     }
     wakes_.notify_one();
   }
@@ -26,15 +26,15 @@ class Bell {
   // Until it rings, or for that long. Returns: whether it rang.
   bool wait(std::chrono::milliseconds most) {
     std::unique_lock lock(mutex_);
-    const bool rang = wakes_.wait_for(lock, most, [this] { return rung_; });
-    rung_ = false;
+    const bool rang = wakes_.wait_for(lock, most, [this] { return notified_; });
+    notified_ = false;
     return rang;
   }
 
  private:
   std::mutex mutex_;
   std::condition_variable wakes_;
-  bool rung_ = false;
+  bool notified_ = false;
 };
 
 }  // namespace tap::records

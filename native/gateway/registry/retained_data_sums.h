@@ -13,7 +13,7 @@ namespace tap::gateway {
 
 class EventStreams;
 
-class KeptSums {
+class RetainedDataSums {
  public:
   struct Sum {
     size_t bytes = 0;
@@ -56,32 +56,32 @@ class KeptSums {
 };
 
 // So many bytes on a party's account. The sums must stay.
-class KeptShare {
+class RetainedDataShare {
  public:
-  KeptShare() = default;
-  KeptShare(KeptShare&& other) noexcept { take(other); }
-  KeptShare& operator=(KeptShare&& other) noexcept {
+  RetainedDataShare() = default;
+  RetainedDataShare(RetainedDataShare&& other) noexcept { take(other); }
+  RetainedDataShare& operator=(RetainedDataShare&& other) noexcept {
     if (this != &other) {
       release();
       take(other);
     }
     return *this;
   }
-  KeptShare(const KeptShare&) = delete;
-  KeptShare& operator=(const KeptShare&) = delete;
-  ~KeptShare() { release(); }
+  RetainedDataShare(const RetainedDataShare&) = delete;
+  RetainedDataShare& operator=(const RetainedDataShare&) = delete;
+  ~RetainedDataShare() { release(); }
 
   // Nothing is counted for the empty party: the gateway itself, or a connection that has not sent
   // `hello`.
-  void set(KeptSums& sums, std::string_view party, size_t bytes);
+  void set(RetainedDataSums& sums, std::string_view party, size_t bytes);
   void release();
   [[nodiscard]] size_t bytes() const { return bytes_; }
   [[nodiscard]] const std::string& party() const { return party_; }
 
  private:
-  void take(KeptShare& other) noexcept;
+  void take(RetainedDataShare& other) noexcept;
 
-  KeptSums* sums_ = nullptr;
+  RetainedDataSums* sums_ = nullptr;
   std::string party_;
   size_t bytes_ = 0;
 };
