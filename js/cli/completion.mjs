@@ -1,5 +1,5 @@
 // The candidates that a shell offers for the words of a command line (docs/command.md, "completion"). A
-// script of completion-scripts.mjs asks with `copilot-tap --complete <words>`; the last word is being typed.
+// script of commands/completion.mjs asks with `copilot-tap --complete <words>`; the last word is being typed.
 // The first line of the answer is "files" where a file is meant, else "words"; each other line is a
 // candidate, a tab and what it means. It is quick and silent, because a user who has pressed Tab waits for
 // it.

@@ -1,4 +1,4 @@
-// An emitter in words: what the user is shown before he allows it. None of its texts can look like another line.
+// The user's consent to what a config starts: what each entry would run, in words, and which entries were allowed.
 
 import { createHash } from "node:crypto";
 import fs from "node:fs";

@@ -1,5 +1,5 @@
-// Changes of lists and objects in JSON with comments. jsonc-parser's own changes write neighbours in another form, and
-// take comments away that stand between two items; so only the item's own text and one comma are touched here.
+// Changes a config and keeps its comments: only an item's own text and one comma are touched. jsonc-parser's own
+// edits reformat neighbours, and drop comments between two items.
 
 import fs from "node:fs";
 import path from "node:path";

@@ -1,4 +1,4 @@
-// Durations as people write them: 30s, 5m, 2h, 1d.
+// The small languages in an emitter's fields: durations (30s, 5m), cron patterns, and paths into JSON.
 
 import { createRequire } from "node:module";
 import { errorMessage } from "../lib/values.mjs";

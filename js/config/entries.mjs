@@ -1,4 +1,4 @@
-// The configs of which the user has allowed entries, and whether each still says what was allowed.
+// The entries of configs: which were allowed and still say what was allowed, and those of emitters.
 
 import path from "node:path";
 import { visible } from "../lib/visible.mjs";

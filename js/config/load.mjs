@@ -1,4 +1,4 @@
-// Reads a file that somebody else may have made.
+// Reads a tap.config.json, which anybody may have made: bounded, every field checked, each problem with its place.
 
 import { createHash } from "node:crypto";
 import fs from "node:fs";

@@ -1,4 +1,4 @@
-// What a tool's handler returns to the SDK for an outcome of a call.
+// Calls of tools: from the SDK to the gateway, and their outcome as a result of the SDK.
 
 import { addon } from "../lib/addon.mjs";
 import { errorMessage } from "../lib/values.mjs";

@@ -1,6 +1,6 @@
-// A change of a session's join while it runs: the join's request once more on its connection. A field
-// that is left out keeps its value in the CLI, so tools, hooks and the system message can be changed
-// apart from each other, also while another such request waits for the user.
+// The Copilot side of a session: joining it, and changing its join while it runs; its tools, timeline and events.
+// A field of the join that is left out keeps its value in the CLI: tools, hooks and the system message change apart
+// from each other, also while another such request waits for the user.
 
 /** @param {any} session what joinSession() resolves to; its connection is there, but not documented */
 export function canResume(session) {

@@ -1,4 +1,4 @@
-// What tap tells the gateway of the CLI's environment, for programs that it starts for this session.
+// What tap reports of a session to the gateway: its label, and the CLI's environment.
 
 import fs from "node:fs";
 import path from "node:path";

@@ -1,5 +1,5 @@
 // One session's side of tap: what the gateway tells it and what it tells the gateway. Its join
-// (join.mjs), its tools (tools.mjs), its calls (calls.mjs) and its hooks
+// (copilot-session.mjs), its tools (tools.mjs), its calls (calls.mjs) and its hooks
 // (hooks.mjs) have files of their own. It does not know how messages travel (a link or one
 // process) nor whose session it is.
 

@@ -1,4 +1,4 @@
-// Those who wait for the first report of the feature host.
+// Requests to the feature host, with their answers, and who waits for its first report.
 
 /** It has not reported in time; it may still. */
 export class FeatureHostNotReady extends Error {}

@@ -1,4 +1,4 @@
-// Which features the user may switch, and what the `features` of a config mean.
+// The features that run for this gateway: which are on, by config and by the user, and what they report.
 
 import { evaluateConditions } from "../feature-host/policy.mjs";
 import { createPendingReport, readReport } from "../feature-host/report.mjs";

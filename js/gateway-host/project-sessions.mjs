@@ -1,5 +1,5 @@
 // The sessions of a gateway, as far as their projects matter: when each is to be looked at. What
-// reads a tap.config.json and runs what it names (providers.mjs) is imported with the first
+// reads a tap.config.json and runs what it names (project-providers.mjs) is imported with the first
 // folder that has one: a host without any does not need its memory.
 
 import fs from "node:fs";

@@ -1,5 +1,5 @@
-// Holds: work of features that goes on without a session, such as a running plan. While there is one, the gateway
-// stays; one that starts and finds one starts the feature host. The file is read as if anybody had written it.
+// When the gateway host ends. Holds keep it alive: work of features that goes on without a session, such as a
+// running plan. Their file is read as if anybody had written it.
 
 import fs from "node:fs";
 import path from "node:path";

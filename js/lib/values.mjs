@@ -1,4 +1,4 @@
-// Helpers for thrown values, which may have any type.
+// Values of unknown type and form: what was thrown, numbers as text, JSON that is nested.
 
 /** @param {unknown} thrown @returns {string} as it was said: visible() makes it safe to print */
 export const errorMessage = (thrown) => (thrown instanceof Error ? thrown.message : String(thrown));

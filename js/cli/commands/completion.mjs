@@ -2,7 +2,7 @@
 
 import { Output } from "../../views/output.mjs";
 
-// The scripts by which shells ask complete.mjs. A candidate is text from elsewhere: each shell quotes it.
+// The scripts by which shells ask completion.mjs. A candidate is text from elsewhere: each shell quotes it.
 
 const BASH = `# bash completion for copilot-tap
 _copilot_tap() {

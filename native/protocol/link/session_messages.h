@@ -287,8 +287,8 @@ struct CommandResult {
   std::string text;  // for the timeline; control characters are already made visible
 };
 
-// What tap's own features want of the session, from the table of js/extension/session-requests.mjs. Answered
-// by SessionResult.
+// What tap's own features want of the session, from the table of js/extension/session-requests.mjs.
+// Answered by SessionResult.
 struct SessionRequest {
   std::string requestId;  // the gateway's, unique on the link
   std::string request;

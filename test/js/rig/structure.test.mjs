@@ -269,6 +269,22 @@ test("binding.gyp lists the sources of uv/ and addon/", () => {
   ]);
 });
 
+/** Code without comments and texts. @param {string} file */
+const readCode = (file) =>
+  read("native", file)
+    .replaceAll(/"(?:[^"\\\n]|\\.)*"/g, '""')
+    .replaceAll(/\/\/.*$/gm, "");
+
+test("functions end in no Of or In, and bounds are kMax and kMin", () => {
+  const files = layers.flatMap((folder) => [...filesIn(folder, ".h"), ...filesIn(folder, ".cc")]);
+  const wrong = files.flatMap((file) =>
+    [...readCode(file).matchAll(/\bk(?:Most|Least)[A-Z]\w*|\b[a-z]\w*[a-z](?:Of|In)(?=\()/g)].map(
+      ([name]) => `${file}: ${name}`,
+    ),
+  );
+  assert.deepEqual(wrong, []);
+});
+
 test("headers are guarded by #pragma once or a guard", () => {
   const bare = layers
     .flatMap((folder) => filesIn(folder, ".h"))
