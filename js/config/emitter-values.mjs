@@ -27,7 +27,7 @@ export function parseDuration(text) {
   return ms === undefined ? undefined : Number(digits) * ms;
 }
 
-/** @param {number} ms a whole number @returns {string} the shortest text that durationOf reads as it */
+/** @param {number} ms a whole number @returns {string} the shortest text that parseDuration reads as it */
 export function formatDuration(ms) {
   const [size, unit] = UNITS.findLast(([one]) => ms > 0 && ms % one === 0) ?? UNITS[0];
   return `${ms / size}${unit}`;

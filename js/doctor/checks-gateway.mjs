@@ -156,7 +156,7 @@ function answer({ descriptor: found, inspection, trouble, files, port: { holder 
     });
   }
   if (inspection) return undefined;
-  return finding("GATEWAY_MUTE", {
+  return finding("GATEWAY_UNRESPONSIVE", {
     problem: `The gateway has its port, but does not report its state: ${trouble}`,
     fix: `Restart it; ${files.logs}/host.log says more.`,
     command,

@@ -62,7 +62,7 @@ export const FINDINGS = /** @type {const} */ ({
   DESCRIPTOR_STALE: "error",
   LINK_MISSING: "error",
   LINK_UNSAFE: "error",
-  GATEWAY_MUTE: "error",
+  GATEWAY_UNRESPONSIVE: "error",
   GATEWAY_OTHER_VERSION: "warning",
   GATEWAY_NODE_TOO_OLD: "warning",
   GATEWAY_DRAINING: "error",

@@ -4,7 +4,7 @@
 import { errorMessage } from "../lib/values.mjs";
 import { shortenText, visible } from "../lib/visible.mjs";
 import { parseCapability } from "./capabilities.mjs";
-import { CONDITIONS } from "./policy.mjs";
+import { CONDITIONS } from "./capability-grants.mjs";
 import { schemaProblem } from "./schema-cost.mjs";
 import { parseInterval } from "./tasks.mjs";
 
@@ -127,11 +127,11 @@ export const DESCRIPTOR_SCHEMA = {
  * @property {"gateway" | "feature-host"} [host] of a `builtin`; default: the feature host
  * @property {CapabilityRequest[]} [capabilities]
  * @property {ToolDescriptor[]} [tools]
- * @property {{name: string, point: string, when?: typeof import("./policy.mjs").CONDITIONS[number]}[]} [hooks]
+ * @property {{name: string, point: string, when?: typeof import("./capability-grants.mjs").CONDITIONS[number]}[]} [hooks]
  *   `when`: it is there only while this condition is met
  * @property {string[]} [channels] on which it may emit events
  * @property {{name: string, description: string}[]} [commands] slash commands
- * @property {{name: string, schedule?: string, when?: typeof import("./policy.mjs").CONDITIONS[number]}[]} [tasks]
+ * @property {{name: string, schedule?: string, when?: typeof import("./capability-grants.mjs").CONDITIONS[number]}[]} [tasks]
  *   `when`: it runs only while this condition is met
  */
 

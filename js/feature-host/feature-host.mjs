@@ -3,7 +3,7 @@
 
 import { errorMessage } from "../lib/values.mjs";
 import { provider } from "../../sdk/node/provider.mjs";
-import { evaluateConditions } from "./policy.mjs";
+import { evaluateConditions } from "./capability-grants.mjs";
 import { Installation } from "./installation.mjs";
 import { preflightTrusted } from "./preflight.mjs";
 import { providerName } from "./descriptor.mjs";
@@ -21,7 +21,7 @@ import { EventLoopMonitor } from "./event-loop-monitor.mjs";
  * @property {string} token of this process
  * @property {string} home <COPILOT_HOME>
  * @property {Record<string, boolean>} features by id: false disables one
- * @property {import("./policy.mjs").Telemetry & {since: number}} telemetry `since`: Unix ms; no other
+ * @property {import("./capability-grants.mjs").Telemetry & {since: number}} telemetry `since`: Unix ms; no other
  *   feature host has exported the spans that are recorded from then on
  * @property {readonly string[]} [gated] what goals gate
  *

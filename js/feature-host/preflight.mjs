@@ -2,10 +2,10 @@
 // two that claim the same name both go without it, and each is told of the other.
 
 import { descriptorProblems, unknownCapabilities } from "./descriptor.mjs";
-import { decideGrants } from "./policy.mjs";
+import { decideGrants } from "./capability-grants.mjs";
 
 /** @typedef {import("./descriptor.mjs").Descriptor} Descriptor */
-/** @typedef {import("./policy.mjs").Policy} Policy */
+/** @typedef {import("./capability-grants.mjs").Policy} Policy */
 /**
  * @typedef {{descriptor: Descriptor, origin: string}} Candidate `origin`: the file or list that names it, for people
  *
@@ -13,7 +13,7 @@ import { decideGrants } from "./policy.mjs";
  * @property {Descriptor} descriptor with what may be installed: without the names that others claim, and without
  *   the tasks and hooks whose condition is not met
  * @property {string} origin
- * @property {import("./policy.mjs").Decision} decision
+ * @property {import("./capability-grants.mjs").Decision} decision
  * @property {{what: string, reason: string}[]} skipped
  * @property {string[]} problems diagnostics
  */

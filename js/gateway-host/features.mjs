@@ -1,6 +1,6 @@
 // The features that run for this gateway: which are on, by config and by the user, and what they report.
 
-import { evaluateConditions } from "../feature-host/policy.mjs";
+import { evaluateConditions } from "../feature-host/capability-grants.mjs";
 import { createPendingReport, readReport } from "../feature-host/report.mjs";
 import { FEATURES } from "../features/list.mjs";
 import { telemetryVariables } from "../lib/telemetry.mjs";
@@ -96,7 +96,7 @@ export class HostFeatures {
   #starting;
   /** @type {Map<string, Report>} */
   #reports = new Map();
-  /** @type {import("../feature-host/policy.mjs").Telemetry} */
+  /** @type {import("../feature-host/capability-grants.mjs").Telemetry} */
   #telemetry = { variables: {}, recorded: true };
   /** @type {readonly string[]} */
   #goalGates = [];
@@ -332,7 +332,7 @@ export class HostFeatures {
   /**
    * Starts the feature host where it does not run.
    * @param {number} [mostMs]
-   * @returns {Promise<void>} once its features are installed; rejected with NotReady where they are not in time
+   * @returns {Promise<void>} once its features are installed; rejected with FeatureHostNotReady where they are not in time
    */
   async ensureHostReady(mostMs = READY_MS) {
     if (this.#closed) throw new Error("the gateway ends");

@@ -22,7 +22,7 @@ import { telemetryVariables } from "../lib/telemetry.mjs";
 import { readStamp, StampTracker, userConfigFile } from "../config/file.mjs";
 import { ProjectSessions } from "./project-sessions.mjs";
 import { NO_CONFIG, readUserConfig } from "../config/user-config.mjs";
-import { evaluateConditions } from "../feature-host/policy.mjs";
+import { evaluateConditions } from "../feature-host/capability-grants.mjs";
 import {
   serveEmitterRequests,
   serveFeatureRequests,

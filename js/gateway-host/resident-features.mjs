@@ -22,7 +22,7 @@ export const isResident = ({ descriptor }) => descriptor.host === "gateway";
 
 /**
  * @param {readonly Feature[]} features @param {Record<string, boolean>} enabled
- * @param {import("../feature-host/policy.mjs").Policy["conditions"]} [conditions] for tasks and hooks of the feature host
+ * @param {import("../feature-host/capability-grants.mjs").Policy["conditions"]} [conditions] for tasks and hooks of the feature host
  * @returns {Checked[]}
  */
 export const checkBuiltins = (features, enabled, conditions) =>

@@ -43,7 +43,7 @@ async function updateArchive(repository, { plan, node }, make) {
     if (earlier === commit) return { ref, commit };
     if (await moveRefs(repository, [{ ref, from: earlier, to: commit }])) return { ref, commit };
   }
-  throw new GitError("LOST_RACE", `"${ref}" is moved by somebody else again and again.`);
+  throw new GitError("REF_CHANGED", `"${ref}" is moved by somebody else again and again.`);
 }
 
 /**

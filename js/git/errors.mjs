@@ -12,7 +12,7 @@ const MAX_FILES = 5;
  */
 const CAUSES = [
   {
-    code: "LOST_RACE",
+    code: "REF_CHANGED",
     said: /cannot lock ref .*(?:but expected|reference already exists|reference is missing|unable to resolve reference)/,
     advice: "Somebody else has moved the ref; look at it and try again.",
   },

@@ -111,7 +111,7 @@ export async function importRefs(repository, plan, made) {
   // A ref may go and come: not in one transaction.
   for (const moves of [aside, set]) {
     if (moves.length === 0 || (await moveRefs(repository, moves))) continue;
-    throw new GitError("LOST_RACE", "Somebody else has set refs of this plan. Try again.");
+    throw new GitError("REF_CHANGED", "Somebody else has set refs of this plan. Try again.");
   }
   const back = [set, aside].map((moves) =>
     moves.map(({ ref, from, to }) => ({ ref, from: to, to: from })),

@@ -389,7 +389,7 @@ export function integrate(repository, asked) {
       if (commit) return { status: "integrated", commit, tree, tip, again: landed, waits };
     }
     const text = `The refs of plan "${asked.plan}" are moved by somebody else again and again.`;
-    throw new GitError("LOST_RACE", text);
+    throw new GitError("REF_CHANGED", text);
   });
 }
 

@@ -563,5 +563,5 @@ async function landInCheckout(repository, { path, gitDir = "" }, { target, at, r
   const head = await readHead(gitDir);
   if (head === `ref: ${branchRef(target)}`) return reportLost(target);
   const text = `Another branch was checked out in "${path}" in the moment in which "${target}" was to land there, and may have the result now. If it does: git reset --keep ORIG_HEAD. Then try again.`;
-  throw new GitError("LOST_RACE", text, { path });
+  throw new GitError("REF_CHANGED", text, { path });
 }

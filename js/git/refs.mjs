@@ -101,7 +101,7 @@ export async function moveRefs(repository, moves) {
     await repository.change(args, { input: lines.join("") });
     return true;
   } catch (error) {
-    if (isGitError(error, "LOST_RACE")) return false;
+    if (isGitError(error, "REF_CHANGED")) return false;
     throw error;
   }
 }
@@ -114,7 +114,7 @@ export async function setRefOnce(repository, ref, commit) {
   if (await moveRefs(repository, [{ ref, from: undefined, to: commit }])) return;
   const [there] = await resolveRefs(repository, [ref]);
   if (there === commit) return;
-  throw new GitError("LOST_RACE", `"${ref}" is at ${there ?? "nothing"} and not at ${commit}.`);
+  throw new GitError("REF_CHANGED", `"${ref}" is at ${there ?? "nothing"} and not at ${commit}.`);
 }
 
 /** @param {Repository} repository @param {{plan: string, node: string, attempt: number}} of @param {string} commit */

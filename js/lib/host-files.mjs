@@ -122,7 +122,7 @@ export function createTempFolder(mostBytes) {
   return fs.mkdtempSync(path.join(places.find(fits) ?? "/tmp", TEMP_FOLDER_PREFIX));
 }
 
-/** One that newPrivateFolder has made; nothing where it has not. @param {string} folder */
+/** One that createTempFolder has made; nothing where it has not. @param {string} folder */
 export function removeTempFolder(folder) {
   if (!path.basename(folder).startsWith(TEMP_FOLDER_PREFIX)) return;
   try {

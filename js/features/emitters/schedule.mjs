@@ -33,12 +33,12 @@ export const GOOD_RUN_MS = 60_000;
 /** How long the session has nothing to do before it counts as idle, and what is between two runs at least. */
 export const IDLE_MS = 2000;
 export const IDLE_GAP_MS = 10_000;
-/** Changes of files count as one until files rest for DEBOUNCE_MS, at most for MOST_DEBOUNCE_MS in all. */
+/** Changes of files count as one until files rest for DEBOUNCE_MS, at most for MAX_DEBOUNCE_MS in all. */
 export const DEBOUNCE_MS = 300;
 export const MAX_DEBOUNCE_MS = 5000;
 /**
  * A change within IN_ROW_MS of a run may be the run's own. After FREE_IN_ROW such runs in a row the next ones wait,
- * each twice as long as the one before, up to MOST_WAIT_MS: what writes its own files does not run without a pause.
+ * each twice as long as the one before, up to MAX_WAIT_MS: what writes its own files does not run without a pause.
  */
 export const IN_ROW_MS = 1000;
 export const FREE_IN_ROW = 5;

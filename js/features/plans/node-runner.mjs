@@ -9,12 +9,12 @@ import * as phases from "./phases.mjs";
 
 /** @type {Record<string, (run: NodeRun) => Promise<object>>} */
 const PHASES = {
-  "merge-fi": phases.mergeFi,
+  "merge-fi": phases.prepareBase,
   prechecks: phases.runPrechecks,
   work: phases.runWork,
   commit: phases.commitWork,
   postchecks: phases.runPostchecks,
-  "merge-ri": phases.mergeRi,
+  "merge-ri": phases.landNode,
 };
 const SHELLS = /** @type {Record<string, string[]>} */ ({
   bash: ["bash", "-c"],

@@ -234,7 +234,7 @@ async function keepMerge({ git, repository, effect, plan, node, attempt }, commi
 }
 
 /** @param {NodeRun} run */
-export async function mergeFi(run) {
+export async function prepareBase(run) {
   const { node } = run;
   const baseCommit = await mergeDependencies(run);
   if (!node.prechecks && !node.work && !node.postchecks) {
@@ -415,7 +415,7 @@ async function landLeaf(run, asked) {
 }
 
 /** @param {NodeRun} run */
-export async function mergeRi(run) {
+export async function landNode(run) {
   const { git, repository, plan, node, signal } = run;
   const { tested, conflict } = run.phaseDetail("postchecks") ?? {};
   const landing = run.landingOptions();

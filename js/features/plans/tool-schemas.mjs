@@ -187,7 +187,7 @@ const toOpenSchema = (schema) => ({
   },
 });
 
-/** How a tool is registered. @param {string} name @param {string} models as in withModels @returns {{parameters: object} | undefined} */
+/** How a tool is registered. @param {string} name @param {string} models as in addModels @returns {{parameters: object} | undefined} */
 export function toRegistration(name, models) {
   const now = addModels(name, models);
   if (!TOOLS_WITH_OPEN_SCHEMA.includes(name)) return now;

@@ -285,7 +285,7 @@ describe("copilot-tap doctor, what the gateway leaves", () => {
     const at = await staged(t);
     at.describe({ secret: "another" });
     const { code, first, text } = await at.diagnose();
-    assert.equal(code, "GATEWAY_MUTE");
+    assert.equal(code, "GATEWAY_UNRESPONSIVE");
     assert.match(first.problem, /secret is wrong/);
     assert.ok(!text.includes(at.gateway.secret));
   });

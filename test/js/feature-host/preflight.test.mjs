@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { FEATURES } from "../../../js/features/list.mjs";
 import { describeCapability, parseCapability } from "../../../js/feature-host/capabilities.mjs";
-import { evaluateConditions } from "../../../js/feature-host/policy.mjs";
+import { evaluateConditions } from "../../../js/feature-host/capability-grants.mjs";
 import { descriptorProblems } from "../../../js/feature-host/descriptor.mjs";
 import { preflight, preflightTrusted } from "../../../js/feature-host/preflight.mjs";
 import { createReport, MAX_REPORT_BYTES, readReport } from "../../../js/feature-host/report.mjs";

@@ -7,7 +7,7 @@ import path from "node:path";
 import { describe, test } from "node:test";
 import { descriptor } from "../../../js/features/goals/feature.mjs";
 import { note } from "../../../js/features/goals/ledger.mjs";
-import { evaluateConditions } from "../../../js/feature-host/policy.mjs";
+import { evaluateConditions } from "../../../js/feature-host/capability-grants.mjs";
 import { preflightTrusted } from "../../../js/feature-host/preflight.mjs";
 import { MAX_RESULT_BYTES } from "../../../js/feature-host/results.mjs";
 import { cpuMs } from "../../support/cost.mjs";

@@ -6,7 +6,7 @@ import { PlanLifecycle } from "../../../js/features/plans/plan-manager.mjs";
 import { RetryLater, PhaseFailed } from "../../../js/features/plans/errors.mjs";
 import { landPlan as landWaiting, settleResult } from "../../../js/features/plans/landing.mjs";
 import { NodeRun } from "../../../js/features/plans/node-runner.mjs";
-import { mergeRi } from "../../../js/features/plans/phases.mjs";
+import { landNode } from "../../../js/features/plans/phases.mjs";
 import { WorktreeLifecycle } from "../../../js/features/plans/worktree-lifecycle.mjs";
 import * as git from "../../../js/git/index.mjs";
 import { createTarget } from "../../../js/git/landing.mjs";
@@ -47,7 +47,7 @@ async function makeLeaf(t, { before = (_tries) => {}, postchecks = true, apart =
 
 test("what was not tested does not land: a target that moves at the last moment has the checks run again", async (t) => {
   const made = await makeLeaf(t, { before: () => made.move() });
-  await assert.rejects(mergeRi(made.leaf), (error) => {
+  await assert.rejects(landNode(made.leaf), (error) => {
     assert.ok(error instanceof RetryLater);
     return error.outcome === "stale";
   });
@@ -59,7 +59,7 @@ test("what was not tested does not land: a target that moves at the last moment 
 test("without checks it lands on what the target has become, as one commit", async (t) => {
   const before = (/** @type {number} */ tries) => tries === 1 && made.move();
   const made = await makeLeaf(t, { before, postchecks: false });
-  const { landed, changes } = await mergeRi(made.leaf);
+  const { landed, changes } = await landNode(made.leaf);
   assert.equal(landed, run(made.root, "rev-parse", TARGET));
   assert.deepEqual(changes, { files: 1, insertions: 1, deletions: 0 });
   assert.deepEqual(made.files(), ["a.txt", "b.txt", "one", "other"]);
@@ -72,10 +72,10 @@ test("a branch that is in the way of the target fails the node, with what to do"
   Object.assign(made.landing, { target: "late/x" });
   run(made.root, "branch", "late");
   const message = /branch "late": .* Rename or delete "late", and retry the node/;
-  await assert.rejects(mergeRi(made.leaf), { code: "NAME_TAKEN", message });
+  await assert.rejects(landNode(made.leaf), { code: "NAME_TAKEN", message });
   assert.equal(made.isHeld(), false, "no later leaf carries it along");
   run(made.root, "branch", "-D", "late");
-  assert.match(String((await mergeRi(made.leaf)).landed), /^[0-9a-f]{40}$/);
+  assert.match(String((await landNode(made.leaf)).landed), /^[0-9a-f]{40}$/);
 });
 
 test("a leaf without changes that fails takes none out that has the same commit", async (t) => {
@@ -116,14 +116,14 @@ test("a leaf that does not land for another reason is not landed with the next o
     throw new PhaseFailed("LOCKED", "a lock");
   };
   const made = await makeLeaf(t, { before });
-  await assert.rejects(mergeRi(made.leaf), { code: "LOCKED" });
+  await assert.rejects(landNode(made.leaf), { code: "LOCKED" });
   assert.equal(made.isHeld(), false);
 });
 
 test("a target that keeps moving is left alone, with nothing that was not tested in the result", async (t) => {
   const before = (/** @type {number} */ tries) => made.move(`other${tries}`);
   const made = await makeLeaf(t, { before, postchecks: false });
-  await assert.rejects(mergeRi(made.leaf), RetryLater);
+  await assert.rejects(landNode(made.leaf), RetryLater);
   assert.deepEqual([made.tries(), made.isHeld(), made.files().includes("one")], [5, false, false]);
 });
 
@@ -134,7 +134,7 @@ test("behind a leaf that waits and was checked, it waits, too, once the target h
   await git.integrate(repository, { ...landing, leaf: waiting, message: "before" });
   Object.assign(landing, { waiting: () => [waiting] });
   made.move();
-  const { unlanded, landed } = await mergeRi(leaf);
+  const { unlanded, landed } = await landNode(leaf);
   assert.deepEqual([landed, unlanded.code], [undefined, "MOVED"]);
   assert.match(
     unlanded.message,
@@ -158,7 +158,7 @@ test("a host's start does not wait for a landing of a former host: a node waits 
   await new WorktreeLifecycle(plans, (text) => notes.push(text)).resume("p");
   assert.deepEqual([signals[0]?.aborted, notes], [true, ["plan p: it still goes on"]]);
   leaf.signal = new AbortController().signal;
-  assert.match(String((await mergeRi(leaf)).landed), /^[0-9a-f]{40}$/);
+  assert.match(String((await landNode(leaf)).landed), /^[0-9a-f]{40}$/);
   assert.deepEqual(signals.slice(1), [leaf.signal]);
 });
 

@@ -161,7 +161,7 @@ test(
         "ssh: Permission denied\nfatal: clone of '/x' into submodule path '/w/sub' failed",
       READ_ONLY: "error: could not lock: Read-only file system",
       RACE: "fatal: Invalid path '/r/.git/worktrees': No such file or directory",
-      LOST_RACE: "fatal: cannot lock ref 'refs/x': is at 1 but expected 2",
+      REF_CHANGED: "fatal: cannot lock ref 'refs/x': is at 1 but expected 2",
     };
     for (const [code, said] of Object.entries(cases)) {
       const { program, folder } = fake(t, `echo "${said}" >&2; exit 128`);
