@@ -224,7 +224,12 @@ export const PARTS = {
     filtered: true,
     run: e2e,
   },
-  package: { about: "the release, installed and used", seconds: 30, run: packaged },
+  package: {
+    about: "the release, installed and used",
+    seconds: 30,
+    beside: "e2e",
+    run: packaged,
+  },
   conformance: {
     about: "each test that docs/conformance.md or SECURITY.md names, and that ran, passed",
     seconds: 1,

@@ -312,6 +312,17 @@ test(`files have at most ${LONG_FILE} lines, those of tests ${LONG_SUITE}`, () =
   assert.deepEqual(long, []);
 });
 
+/** Entries, tables, data, and what is loaded by itself. The number may only fall. */
+const MAX_SHORT_FILES = 61;
+const SHORT_FILE = 60;
+
+test("a file of js/ is a concept: few are short", () => {
+  const short = tracked()
+    .filter((file) => /^js\/.*\.mjs$/.test(file))
+    .filter((file) => read(file).split("\n").length - 1 < SHORT_FILE);
+  assert.ok(short.length <= MAX_SHORT_FILES, `${short.length} are:\n${short.join("\n")}`);
+});
+
 test("no tracked file names a machine's folder or a package registry", () => {
   const forbidden = [/(?<![\w.~-])\/(?:work|root)\//, /\bregistry\.[\w-]+\.\w+/i];
   const found = tracked().flatMap((file) =>
