@@ -17,9 +17,9 @@ import { endJobShells } from "./orphans.mjs";
 import { parseHost } from "./shell/shell-command.mjs";
 import { difference, noTotals, parseTotals } from "./usage.mjs";
 
-// `copilot -p` for a job: its arguments, and the line by which a user can repeat it.
-
 /** @typedef {import("./job.mjs").Job} Job */
+
+// `copilot -p` for a job: its arguments, and the line by which a user can repeat it.
 
 /** What `copilot -p` allows; all else it denies, as there is nobody to ask. */
 const ALLOWED_TOOLS = ["write", "shell"];

@@ -12,6 +12,8 @@ import { sleep } from "../lib/timers.mjs";
 import { errorMessage } from "../lib/values.mjs";
 import { endGroup, guard } from "../process/group.mjs";
 
+/** @typedef {import("./environment.mjs").AgentEnvironment} AgentEnvironment */
+
 // The SDK that the CLI brings along, as far as workers use it. It is loaded from the CLI's own folder: there is no
 // package of it here.
 
@@ -52,8 +54,6 @@ export async function loadSdk(where) {
   }
   return sdk;
 }
-
-/** @typedef {import("./environment.mjs").AgentEnvironment} AgentEnvironment */
 
 const LAUNCHER = fileURLToPath(new URL("launch.sh", import.meta.url));
 const START_MS = 20_000;

@@ -3,6 +3,8 @@
 import readline from "node:readline";
 import { Failure } from "./exit.mjs";
 
+/** @typedef {import("../views/output.mjs").Output} Output */
+
 /**
  * Anything but a clear yes is a no, the end of the input included.
  * @param {string} question @returns {Promise<boolean>}
@@ -19,8 +21,6 @@ export function confirm(question) {
 }
 
 // What is asked before something is ended or removed.
-
-/** @typedef {import("../views/output.mjs").Output} Output */
 
 /** @param {Output} output @param {{yes: boolean, action: string}} given @param {string} question */
 export async function requireConfirmation(output, { yes, action }, question) {

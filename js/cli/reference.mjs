@@ -3,8 +3,9 @@
 
 import { Failure } from "./exit.mjs";
 
-/** @typedef {{id: string, label: string}} Candidate */
 /** @typedef {import("../link/control.mjs").Control} Control */
+
+/** @typedef {{id: string, label: string}} Candidate */
 
 /** How many characters of an id are shown. */
 export const SHORT_ID = 8;

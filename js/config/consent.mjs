@@ -9,6 +9,8 @@ import { inLine, quoteWord, shortenText, visible } from "../lib/visible.mjs";
 import { formatDuration } from "./emitter-values.mjs";
 
 /** @typedef {import("./emitter-spec.mjs").EmitterSpec} EmitterSpec */
+/** @typedef {import("./load.mjs").ProviderConfig} ProviderConfig */
+/** @typedef {import("./load.mjs").DeclarativeConfig} DeclarativeConfig */
 
 /** @param {EmitterSpec} spec */
 function formatSchedule({ every, cron, timezone, onChange, idle, ...spec }) {
@@ -79,8 +81,6 @@ export { consentFile } from "./file.mjs";
  * @typedef {{entries: Grant[], files: FileGrant[]}} Store
  * @typedef {{file: string, digest: string}} ConfigContent `digest` of all of it
  */
-/** @typedef {import("./load.mjs").ProviderConfig} ProviderConfig */
-/** @typedef {import("./load.mjs").DeclarativeConfig} DeclarativeConfig */
 /**
  * @typedef {{kind: "external-process", name: string, digest: string, config: ProviderConfig}
  *   | {kind: "declarative", name: string, digest: string, config: DeclarativeConfig}

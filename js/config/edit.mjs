@@ -11,6 +11,9 @@ import { CONFIG_NAME, findConfigName, userConfigFile } from "./file.mjs";
 import { loadProjectConfig, loadUserConfig, parseConfig } from "./load.mjs";
 
 /** @typedef {import("jsonc-parser").Node} Node */
+/** @typedef {import("./load.mjs").Config} Config */
+/** @typedef {import("./load.mjs").LoadedConfig} LoadedConfig */
+/** @typedef {import("./load.mjs").Owner} Owner */
 
 const COMMA = 5;
 /** Line breaks, blanks and comments. */
@@ -173,9 +176,6 @@ export function setMembers(text, steps, members) {
 // Changes a config: one value or one entry, with the comments, the order and the rest as they were. What would not be
 // read afterwards is not written.
 
-/** @typedef {import("./load.mjs").Config} Config */
-/** @typedef {import("./load.mjs").LoadedConfig} LoadedConfig */
-/** @typedef {import("./load.mjs").Owner} Owner */
 /**
  * @typedef {object} Target
  * @property {Owner} owner

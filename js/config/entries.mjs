@@ -7,6 +7,10 @@ import { CONFIG_NAMES, configFile, readStamp, userConfigFile } from "./file.mjs"
 import { loadProjectConfig, loadUserConfig } from "./load.mjs";
 import { isOn } from "./user-config.mjs";
 
+/** @typedef {import("./load.mjs").LoadedConfig} LoadedConfig */
+/** @typedef {import("./load.mjs").Owner} Owner */
+/** @typedef {import("../lib/paths.mjs").GatewayFiles} GatewayFiles */
+
 /** @typedef {{path: string, at: string, changed: boolean, gone: boolean}} AllowedConfig `changed`: it has an entry that is not allowed */
 
 /** @param {import("../lib/paths.mjs").GatewayFiles} files @returns {AllowedConfig[]} one for each file */
@@ -51,9 +55,6 @@ export const adviceFor = (id, { advice }) => (id.startsWith("project:") ? advice
 
 // The emitters and streams that the configs of a session name, for the feature that runs them.
 
-/** @typedef {import("./load.mjs").LoadedConfig} LoadedConfig */
-/** @typedef {import("./load.mjs").Owner} Owner */
-/** @typedef {import("../lib/paths.mjs").GatewayFiles} GatewayFiles */
 /**
  * @typedef {object} ConfiguredEmitter
  * @property {string} name

@@ -17,6 +17,11 @@ import {
   StrictReader,
 } from "./strict-reader.mjs";
 
+/** @typedef {import("./strict-reader.mjs").Node} Node */
+/** @typedef {import("./strict-reader.mjs").Problem} Problem */
+/** @typedef {import("../process/supervisor.mjs").ProviderConfig} ProviderConfig */
+/** @typedef {import("../process/supervisor.mjs").RestartPolicy} RestartPolicy */
+
 /**
  * Never waits on a pipe and never reads more than it may.
  * @param {string} file @param {number} most bytes @param {string} tooLarge for the error
@@ -150,10 +155,6 @@ export function parsePlans(reader, node) {
 // tap.config.json: which providers a workspace wants started. Read strictly: a mistake that is
 // skipped over is a provider that does not do what its author thinks.
 
-/** @typedef {import("./strict-reader.mjs").Node} Node */
-/** @typedef {import("./strict-reader.mjs").Problem} Problem */
-/** @typedef {import("../process/supervisor.mjs").ProviderConfig} ProviderConfig */
-/** @typedef {import("../process/supervisor.mjs").RestartPolicy} RestartPolicy */
 /**
  * Rules and context without a program.
  * @typedef {{name: string, deny: {match: Record<string, string>, reason: string}[], context?: string}} DeclarativeConfig

@@ -3,9 +3,10 @@
 
 import { LinkConnection, LinkEnded } from "../link/client.mjs";
 
-/** @typedef {{name: string, description: string, parameters: any}} OfferedTool */
 /** @typedef {import("../lib/addon.js").CallOutcome} CallOutcome */
 /** @typedef {import("../link/client.mjs").GatewayEvent} GatewayEvent */
+
+/** @typedef {{name: string, description: string, parameters: any}} OfferedTool */
 /** @typedef {{type: "timeline" | "inject", text: string}} Told a line, or a prompt put before the model */
 
 const PATIENCE_MS = 60_000;

@@ -13,6 +13,9 @@ import { hostEnvironment } from "../lib/node.mjs";
 import { gatewayFiles, programFolder } from "../lib/paths.mjs";
 import { PretendSession } from "./pretend-session.mjs";
 
+/** @typedef {import("./pretend-session.mjs").OfferedTool} OfferedTool */
+/** @typedef {import("../../sdk/node/testing.js").TestTap} Interface */
+
 const START_MS = 60_000;
 const ATTEMPTS = 3;
 /** Short, so that tests do not wait. If a test crashes, the gateway soon exits on its own. */
@@ -22,8 +25,6 @@ const TIMERS = {
   TAP_GRACE_MS: "10000",
   TAP_SHUTDOWN_MS: "3000",
 };
-
-/** @typedef {import("./pretend-session.mjs").OfferedTool} OfferedTool */
 
 /** A call that failed: its message is what the model reads. */
 export class CallFailed extends Error {
@@ -35,7 +36,6 @@ export class CallFailed extends Error {
   }
 }
 
-/** @typedef {import("../../sdk/node/testing.js").TestTap} Interface */
 /** @implements {Interface} */
 export class TestTap {
   /** A COPILOT_HOME of its own; gone after stop(). */

@@ -17,6 +17,9 @@ import { readTail, runProgram, withTimeout } from "./bounded-io.mjs";
 import { gatewayFacts } from "./gateway-facts.mjs";
 import * as installed from "./installation-facts.mjs";
 
+/** @typedef {import("../link/control.mjs").Inspection} Inspection */
+/** @typedef {import("../link/control.mjs").InspectedSession} InspectedSession */
+
 // How plans stand: git, and what the feature host says where it runs. Facts only; the checks judge them.
 
 const GIT_MS = 3000;
@@ -67,8 +70,6 @@ export async function planFacts(files, parts) {
   );
 }
 
-/** @typedef {import("../link/control.mjs").Inspection} Inspection */
-/** @typedef {import("../link/control.mjs").InspectedSession} InspectedSession */
 /** @typedef {Awaited<ReturnType<typeof gatherFacts>>} Facts */
 
 const LOG_BYTES = 32 * 1024;

@@ -3,6 +3,10 @@
 import { addon } from "../lib/addon.mjs";
 import { errorMessage } from "../lib/values.mjs";
 
+/** @typedef {import("./copilot-session.mjs").SessionTool} SessionTool */
+/** @typedef {import("./copilot-session.mjs").Invocation} Invocation */
+/** @typedef {import("./tools.mjs").ToolDefinition} ToolDefinition */
+
 /**
  * @typedef {object} ToolResult
  * @property {string} textResultForLlm
@@ -27,10 +31,6 @@ export function toToolResult(outcome) {
 }
 
 // One session's calls: from the handlers that the CLI has to the gateway, and back.
-
-/** @typedef {import("./copilot-session.mjs").SessionTool} SessionTool */
-/** @typedef {import("./copilot-session.mjs").Invocation} Invocation */
-/** @typedef {import("./tools.mjs").ToolDefinition} ToolDefinition */
 
 export class SessionCalls {
   #link;

@@ -5,6 +5,8 @@ import { errorMessage } from "../lib/values.mjs";
 import { shortenText } from "../lib/visible.mjs";
 import { awaitAnswer, READS, showDialog } from "./copilot-rpc.mjs";
 
+/** @typedef {import("./copilot-rpc.mjs").Session} Session */
+
 const MAX_QUESTION_LENGTH = 2000;
 const MIN_DIALOG_MS = 100;
 export const MAX_DIALOG_MS = 60_000;
@@ -16,7 +18,6 @@ const LATE_MS = 600_000;
  * @typedef {{answer: "yes" | "no" | "none", reason?: string, asked?: false}} Answer
  */
 /** `of`: of what it leaves out. @typedef {{text: string, of?: string, timeoutMs?: number}} Question */
-/** @typedef {import("./copilot-rpc.mjs").Session} Session */
 
 /** @param {string} reason @returns {Answer} */
 const createUnanswered = (reason) => ({ answer: "none", reason });

@@ -12,6 +12,8 @@ import { version } from "../lib/paths.mjs";
 import { isNewer } from "../lib/versions.mjs";
 import { GatewayWatchdog } from "./gateway-watchdog.mjs";
 
+/** @typedef {import("../link/client.mjs").GatewayEvent} GatewayEvent */
+
 const RETRY_MS = [20, 40, 80, 150, 250];
 /** A host that has been started is given so long to answer, before another is. */
 const HOST_START_MS = 5000;
@@ -29,8 +31,6 @@ const FREEING_MS = 5000;
 const DESCRIPTOR_MS = 2000;
 /** Another session starts the newer gateway for which this one's makes room: its turn. */
 const YIELD_MS = 3000;
-
-/** @typedef {import("../link/client.mjs").GatewayEvent} GatewayEvent */
 
 /** @typedef {{gateway: import("../lib/addon.js").Gateway, close: (restarting: boolean) => Promise<void>}} FallbackGateway */
 

@@ -8,6 +8,10 @@ import { readLimit } from "../lib/limits.mjs";
 import { HookRegistration } from "./hook-registration.mjs";
 import { SystemMessageEditor } from "./system-message.mjs";
 
+/** @typedef {import("./hook-registration.mjs").ToolUse} ToolUse */
+/** @typedef {import("./hook-registration.mjs").Prompt} Prompt */
+/** @typedef {import("./system-message.mjs").SectionEdit} SectionEdit */
+
 /** The gateway's own deadline comes first; ours is for one that hangs. */
 const MARGIN_MS = 500;
 /** For the CLI to show a line. */
@@ -18,9 +22,6 @@ const guardMs = () => readLimit("guard-ms");
 /** A gateway of another version may send more, and a timer with too long a delay fires at once. */
 const MAX_GATE_MS = addon.limits.find(({ name }) => name === "gate-ms")?.most ?? 0;
 
-/** @typedef {import("./hook-registration.mjs").ToolUse} ToolUse */
-/** @typedef {import("./hook-registration.mjs").Prompt} Prompt */
-/** @typedef {import("./system-message.mjs").SectionEdit} SectionEdit */
 /** @typedef {{deny?: string, context?: string}} Verdict */
 /**
  * @typedef {object} HooksEvent the gateway's `hooks` message (docs/session-link.md)

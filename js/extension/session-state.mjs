@@ -5,14 +5,14 @@ import { errorMessage } from "../lib/values.mjs";
 import { shortenText, visible } from "../lib/visible.mjs";
 import { awaitAnswer, AnswerUnavailable, READS } from "./copilot-rpc.mjs";
 
+/** @typedef {import("./copilot-rpc.mjs").Session} Session */
+
 const MAX_ITEMS = 20;
 const MAX_DEPENDENCIES = 4;
 const MAX_TEXT_LENGTH = 120;
 /** Of the whole as JSON: a tool of a feature can say a little more. */
 const MAX_STATE_LENGTH = 28_000;
 const MAX_PLAN_LENGTH = 4000;
-
-/** @typedef {import("./copilot-rpc.mjs").Session} Session */
 
 /** @param {unknown} value @param {number} [most] */
 const formatText = (value, most = MAX_TEXT_LENGTH) =>

@@ -8,6 +8,9 @@ import { STATUS_TOOL } from "../lib/status-tool.mjs";
 import { errorMessage } from "../lib/values.mjs";
 import { findToolNames, LiveSyncUnavailable } from "./copilot-session.mjs";
 
+/** @typedef {import("./copilot-session.mjs").SessionTool} SessionTool */
+/** @typedef {import("./copilot-session.mjs").CopilotSessionAdapter} CopilotSessionAdapter */
+
 /** @typedef {{digest: string, definitions: ToolDefinition[]}} ProviderTools */
 /** @typedef {{name: string, description: string, parameters: Record<string, unknown>, timeout?: number}} ToolDefinition */
 /**
@@ -89,7 +92,6 @@ export class ToolTable {
 
 // How a session joins the CLI: what it waits for before, and what it does where the CLI takes not all.
 
-/** @typedef {import("./copilot-session.mjs").SessionTool} SessionTool */
 /** @typedef {(config: {tools: SessionTool[], skillDirectories?: string[]}) => Promise<any>} JoinSession the SDK's */
 
 /** Without a gateway a session waits so long for its first tools; later ones are swapped in. */
@@ -162,8 +164,6 @@ export async function joinWithAcceptedTools(joinSession, wanted, { toTools, log 
 
 // The tools that one session has in force in the CLI, and how they change: one synchronisation after
 // another, each answered to the gateway.
-
-/** @typedef {import("./copilot-session.mjs").CopilotSessionAdapter} CopilotSessionAdapter */
 
 /**
  * The CLI may lose a swap that it takes while a turn begins: the whole turn then goes on with the tools of before.

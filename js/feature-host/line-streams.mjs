@@ -8,6 +8,11 @@ import { errorMessage } from "../lib/values.mjs";
 import { endGroup, guard } from "../process/group.mjs";
 import { programEnvironment } from "./programs.mjs";
 
+/** @typedef {import("../lib/addon.js").LineSource} LineSource */
+/** @typedef {import("../lib/addon.js").LineRule} LineRule */
+/** @typedef {import("../lib/addon.js").LineOutcome} LineOutcome */
+/** @typedef {import("../lib/addon.js").LineDelivery} LineDelivery */
+
 /** From SIGTERM to SIGKILL. */
 const TERM_MS = 5000;
 /** To read the last output, once nothing of the program's group is left: what has left the group may hold the pipes. */
@@ -15,10 +20,6 @@ const PIPES_MS = 250;
 /** Of one feature. */
 export const MAX_STREAMS = 600;
 
-/** @typedef {import("../lib/addon.js").LineSource} LineSource */
-/** @typedef {import("../lib/addon.js").LineRule} LineRule */
-/** @typedef {import("../lib/addon.js").LineOutcome} LineOutcome */
-/** @typedef {import("../lib/addon.js").LineDelivery} LineDelivery */
 /**
  * @typedef {object} LineProgram
  * @property {string} [command] for a shell

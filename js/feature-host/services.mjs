@@ -8,11 +8,11 @@ import { LineStreams } from "./line-streams.mjs";
 import { get, post } from "./network.mjs";
 import { Programs } from "./programs.mjs";
 
-/** Longer than the gateway host gives a session. */
-const SESSION_MS = 105_000;
-
 /** @typedef {import("./gateway-requests.mjs").GatewayRequests} GatewayRequests */
 /** @typedef {import("./service-access.mjs").Implementations} Implementations */
+
+/** Longer than the gateway host gives a session. */
+const SESSION_MS = 105_000;
 
 /** @param {GatewayRequests} requests */
 const listSessions = async (requests) => (await requests.request("gateway.inspect")).sessions;

@@ -4,6 +4,8 @@
 import { spawn } from "node:child_process";
 import { endGroup, guard, ownGroup } from "../process/group.mjs";
 
+/** @typedef {import("node:child_process").ChildProcess} ChildProcess */
+
 /** Between two phases nothing runs for a moment. */
 const LINGER_MS = 2000;
 const TERM_MS = 1000;
@@ -25,8 +27,6 @@ const PROGRAMS = {
   darwin: ["caffeinate", ["-i", "cat"]],
   win32: ["powershell", ["-NoProfile", "-NonInteractive", "-Command", WINDOWS]],
 };
-
-/** @typedef {import("node:child_process").ChildProcess} ChildProcess */
 
 export class SleepInhibitor {
   #note;

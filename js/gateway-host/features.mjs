@@ -17,6 +17,12 @@ import { checkBuiltins, isResident, ResidentFeatures } from "./resident-features
 
 /** @typedef {import("../features/list.mjs").Feature} Feature */
 /** @typedef {import("../config/user-config.mjs").UserConfig} UserConfig */
+/** @typedef {import("../lib/addon.js").Gateway} Gateway */
+/** @typedef {import("../lib/log.mjs").Log} Log */
+/** @typedef {import("../feature-host/report.mjs").Report} Report */
+/** @typedef {import("../feature-host/descriptor.mjs").Descriptor} Descriptor */
+/** @typedef {import("../feature-host/preflight.mjs").PreflightResult} Checked */
+/** @typedef {import("./feature-host-process.mjs").FeatureHostRun} FeatureHostRun */
 
 /** @param {readonly Feature[]} features */
 const listIds = (features) => features.map(({ descriptor }) => descriptor.id);
@@ -63,12 +69,6 @@ export function findUnknownSwitches({ features: enabled, ...config }, features) 
 // The features of this gateway: those that are resident, and those of the feature host, which is started with the first
 // need. Which features there are is the list's business.
 
-/** @typedef {import("../lib/addon.js").Gateway} Gateway */
-/** @typedef {import("../lib/log.mjs").Log} Log */
-/** @typedef {import("../feature-host/report.mjs").Report} Report */
-/** @typedef {import("../feature-host/descriptor.mjs").Descriptor} Descriptor */
-/** @typedef {import("../feature-host/preflight.mjs").PreflightResult} Checked */
-/** @typedef {import("./feature-host-process.mjs").FeatureHostRun} FeatureHostRun */
 /** @typedef {{name: string, description: string, tools: string[]}} ToolGroup */
 /** @typedef {(groups: ToolGroup[]) => void} GroupsListener */
 

@@ -9,6 +9,10 @@ import { SLASH } from "../lib/slash-commands.mjs";
 import { errorMessage } from "../lib/values.mjs";
 import { shortenText } from "../lib/visible.mjs";
 
+/** @typedef {import("./features.mjs").HostFeatures} HostFeatures */
+/** @typedef {import("./shutdown.mjs").Holds} Holds */
+/** @typedef {import("../config/edit.mjs").ConfigLocation} Where */
+
 /** A request that takes longer has failed for its client. */
 const DEFAULT_REQUEST_MS = 30_000;
 
@@ -115,9 +119,6 @@ export class HostRequests {
 
 // The requests of the link about features, holds and the end of this gateway. What the copilot-tap command may ask and
 // what a feature may ask are kept apart: a feature cannot switch features, nor end the gateway.
-
-/** @typedef {import("./features.mjs").HostFeatures} HostFeatures */
-/** @typedef {import("./shutdown.mjs").Holds} Holds */
 
 /** For the answer to reach the one who has asked for the end. */
 const ANSWER_MS = 50;
@@ -264,8 +265,6 @@ export function serveFeatureRequests(requests, { features, holds, files, gateway
 
 // The requests of the link about emitters of configs: the feature that runs them asks what configs name and what the
 // user allows, and saves one for the model. Nothing here gives consent.
-
-/** @typedef {import("../config/edit.mjs").ConfigLocation} Where */
 
 const MAX_EMITTER_LENGTH = 64 * 1024;
 

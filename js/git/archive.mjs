@@ -24,10 +24,12 @@ import { readRegular } from "./repository.mjs";
 import { readCopiedPaths, readHead, worktreeOptions } from "./worktree-admin.mjs";
 import { clearIndexFlags } from "./worktree-status.mjs";
 
+/** @typedef {import("./repository.mjs").Repository} Repository */
+/** @typedef {import("./worktrees.mjs").Worktree} Worktree */
+
 export const ARCHIVE_MS = 30 * 24 * 3600 * 1000;
 const TRIES = 5;
 
-/** @typedef {import("./repository.mjs").Repository} Repository */
 /** @typedef {{plan: string, node: string}} Of */
 
 /**
@@ -408,7 +410,6 @@ const COMMIT_ACTIONS =
 /** Git lists them in a command line. */
 const MAX_TIPS = 20;
 
-/** @typedef {import("./worktrees.mjs").Worktree} Worktree */
 /** @typedef {{commits: string[], branches: string[], ref: string}} UnreachableCommits the latest commit at the end; ref: has them */
 
 /** @param {ReflogEntry[]} log @param {string[]} others that are no news @returns {string[]} */

@@ -7,9 +7,9 @@ import { GitError } from "./errors.mjs";
 import { branchRef } from "./refs.mjs";
 import { exists, readRegular } from "./repository.mjs";
 
-const MAX_ENTRIES = 10_000;
-
 /** @typedef {import("./repository.mjs").Repository} Repository */
+
+const MAX_ENTRIES = 10_000;
 
 /**
  * @typedef {object} Entry

@@ -30,10 +30,10 @@ import {
 } from "./worktree-admin.mjs";
 import { defaultFolder, Worktrees } from "./worktrees.mjs";
 
+/** @typedef {import("./repository.mjs").Repository} Repository */
+
 /** The folder is put aside under such a name first. */
 const TRASH_PREFIX = ".removed-";
-
-/** @typedef {import("./repository.mjs").Repository} Repository */
 
 /**
  * What the caller has recorded of a worktree.

@@ -17,6 +17,10 @@ import { readRegular } from "./repository.mjs";
 import { detach, readCopiedPaths, readHead, worktreeOptions } from "./worktree-admin.mjs";
 import { loadIndex, MARKED_ONLY, toBytePath } from "./worktree-status.mjs";
 
+/** @typedef {import("./repository.mjs").Repository} Repository */
+/** @typedef {import("./worktrees.mjs").Worktree} Worktree */
+/** @typedef {import("./merge.mjs").Change} Change */
+
 // What a plan's `setup` has left in a worktree: it is no work of the node's. A file that is still as it was left is in
 // no commit; one that the node has changed further is the node's as a whole.
 
@@ -27,7 +31,6 @@ const SETUP_STAGE_MS = 600_000;
 /** Files beyond a sparse checkout are added, too; those that it leaves out are not deleted. */
 export const NOT_SPARSE = "core.sparseCheckout=false";
 
-/** @typedef {import("./repository.mjs").Repository} Repository */
 /** @typedef {{path: string, admin: string, commit: string}} Place commit: where the worktree started */
 /** @typedef {{mode: string, object: string}} Version mode 000000: the file is not there */
 /** @typedef {Map<string, {before: Version, after: Version}>} Raw by path, its bytes as Latin-1: it may be no UTF-8 */
@@ -235,9 +238,6 @@ export async function withWorkIndex(repository, place, how, use) {
 const COMMIT_MS = 600_000;
 const STAGE_MS = 600_000;
 const TRAILER = "Plan-Node";
-
-/** @typedef {import("./worktrees.mjs").Worktree} Worktree */
-/** @typedef {import("./merge.mjs").Change} Change */
 
 /**
  * @typedef {object} Committed

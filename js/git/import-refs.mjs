@@ -16,10 +16,11 @@ import {
   resultRef,
 } from "./refs.mjs";
 
+/** @typedef {import("./repository.mjs").Repository} Repository */
+
 /** With a number behind it, still an id. */
 const MAX_ID_PREFIX = 56;
 
-/** @typedef {import("./repository.mjs").Repository} Repository */
 /** @typedef {{node: string, attempt: number, commit: string}} AttemptCommit */
 
 /** @param {Repository} repository @param {string[]} commits @returns {Promise<string[]>} those that it does not have */

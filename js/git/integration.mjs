@@ -14,12 +14,13 @@ import { checkBranch, checkCommit, checkMessage } from "./git.mjs";
 import { commitTree, isAncestor, probe, readMergeDates, resolveTree } from "./merge.mjs";
 import { branchRef, integrationRef, moveRefs, resolveRefs, resultRef } from "./refs.mjs";
 
+/** @typedef {import("./repository.mjs").Repository} Repository */
+
 // What the refs of a plan hold: leaves, of which the last ones can be taken out again, so that nothing lands with them.
 
 /** Of the integration, for each leaf that is taken out: its merge, its squash commit, and a merge of the target. */
 const STEPS = 3;
 
-/** @typedef {import("./repository.mjs").Repository} Repository */
 /** @typedef {{integration: string | undefined, result: string | undefined}} PlanTips */
 /** @typedef {Map<string, string[]>} Parents by commit */
 

@@ -25,6 +25,9 @@ import { CLOCK_SKEW_MS, readRegular } from "./repository.mjs";
 import { readHead, readNonce } from "./worktree-admin.mjs";
 import { toBytePath } from "./worktree-status.mjs";
 
+/** @typedef {import("./repository.mjs").Repository} Repository */
+/** @typedef {import("./merge.mjs").Change} Change */
+
 // Files of a checkout that a landing which was cut off has written: each that has what the new commit has, or the
 // beginning of it, gets what the old commit has. A file with anything else is the user's. Names are their bytes, as
 // Latin-1: they may be no UTF-8.
@@ -35,9 +38,6 @@ const MAX_FILE_BYTES = 256 * 1024 * 1024;
 /** The line before an object. */
 const MAX_LINE = 128;
 const ROLL_BACK_MS = 1_800_000;
-
-/** @typedef {import("./repository.mjs").Repository} Repository */
-/** @typedef {import("./merge.mjs").Change} Change */
 
 /** @param {string} root @param {string} name @returns {Promise<import("node:fs").Stats | undefined | null>} null: a link or a file is in the place of one of its folders */
 async function statEntry(root, name) {

@@ -9,13 +9,13 @@ import { formatOutput, GitError, toGitError } from "./errors.mjs";
 import { checkCommit, checkMessage } from "./git.mjs";
 import { getAttributeView } from "./repository.mjs";
 
+/** @typedef {import("./repository.mjs").Repository} Repository */
+
 // Merges with a git that cannot merge without a checkout (older than 2.38): in a worktree made for one merge, in git's
 // own folder.
 
 const SCRATCH_MERGE_MS = 600_000;
 const PREFIX = "scratch-";
-
-/** @typedef {import("./repository.mjs").Repository} Repository */
 
 /** @param {Repository} repository @param {string} place */
 async function removeScratch(repository, place) {

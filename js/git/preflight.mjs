@@ -6,12 +6,12 @@ import { findOperation, readStatus } from "./checkouts.mjs";
 import { GitError } from "./errors.mjs";
 import { checkBranch } from "./git.mjs";
 
+/** @typedef {import("./repository.mjs").Repository} Repository */
+
 /** Stays free, besides the files themselves. */
 const SPARE_BYTES = 64 * 1024 * 1024;
 /** A file takes whole blocks. */
 const BLOCK_BYTES = 4096;
-
-/** @typedef {import("./repository.mjs").Repository} Repository */
 
 /** Whether the rest of a pattern matches the rest of a name; time is at most their lengths, multiplied. @param {string} pattern @param {string} name */
 function matches(pattern, name) {

@@ -11,6 +11,9 @@ import { checkBranch, checkInnerPath, Git, isCommit } from "./git.mjs";
 import { processesUsing } from "./processes.mjs";
 import { branchRef, readRefs, resolveRefs } from "./refs.mjs";
 
+/** @typedef {import("./git.mjs").RunOptions} RunOptions */
+/** @typedef {import("./git.mjs").RunOptions} Limits */
+
 // Files that somebody else may have made: an agent, in its worktree or in the repository.
 
 /** The clock of files may be behind by so much. */
@@ -113,8 +116,6 @@ export async function deleteOldFiles(folder, now = Date.now()) {
 /** Network. */
 const FETCH_MS = 600_000;
 const USUAL_BRANCHES = ["main", "master", "trunk"];
-
-/** @typedef {import("./git.mjs").RunOptions} RunOptions */
 
 /**
  * @typedef {object} Place
@@ -414,8 +415,6 @@ const ALL_REFS = "remote.origin.fetch=+refs/*:refs/remotes/checkout/*";
 const UPDATE = ["submodule", "--quiet", "update", "--force"];
 /** A path and no pattern. @param {string} place */
 const toLiteralPathspec = (place) => `:(literal)${place}`;
-
-/** @typedef {import("./git.mjs").RunOptions} Limits */
 
 /**
  * What .gitmodules says, which a commit may have brought. Of two with one name or one path, git takes one and tap might

@@ -30,10 +30,10 @@ import { archiveCommit } from "./archive.mjs";
 import { exists, readRegular, updateSubmodules } from "./repository.mjs";
 import { forgetSetup } from "./commit-work.mjs";
 
+/** @typedef {import("./repository.mjs").Repository} Repository */
+
 /** A checkout with filters may reach other machines. */
 const CHECKOUT_MS = 1_800_000;
-
-/** @typedef {import("./repository.mjs").Repository} Repository */
 
 /**
  * @typedef {object} WorktreeRequest

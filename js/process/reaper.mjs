@@ -6,13 +6,13 @@
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
+/** @typedef {import("node:child_process").ChildProcess} ChildProcess */
+
 /** From SIGTERM to SIGKILL. */
 export const TERM_MS = 3000;
 /** From the start of a shell that somebody has ended to the start of its successor, at least. */
 const RESTART_DELAY_MS = 1000;
 const SCRIPT = fileURLToPath(new URL("reaper.sh", import.meta.url));
-
-/** @typedef {import("node:child_process").ChildProcess} ChildProcess */
 
 /** Those of which something may be left. @type {Set<number>} */
 const groups = new Set();

@@ -12,6 +12,9 @@ import { guard, release, signalGroup } from "./group.mjs";
 import { OutputLog, providerLogFile } from "./log.mjs";
 import { wrapInQuotes, shortenText, visible } from "../lib/visible.mjs";
 
+/** @typedef {import("./run.mjs").End} End */
+/** @typedef {import("./run.mjs").System} System */
+
 /** @typedef {"on-failure" | "always" | "never"} RestartPolicy */
 /**
  * @typedef {object} ProviderConfig
@@ -22,8 +25,6 @@ import { wrapInQuotes, shortenText, visible } from "../lib/visible.mjs";
  * @property {string} [cwd] relative to the workspace and inside it
  * @property {{policy: RestartPolicy, maxRestarts?: number}} restart
  */
-/** @typedef {import("./run.mjs").End} End */
-/** @typedef {import("./run.mjs").System} System */
 /** @typedef {"info" | "warning" | "error"} Level */
 /**
  * @typedef {object} SupervisorOptions

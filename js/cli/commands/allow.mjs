@@ -18,7 +18,6 @@ import { inLine } from "../../lib/visible.mjs";
 import { Output, strong } from "../../views/output.mjs";
 
 /** @typedef {import("../../config/consent.mjs").Entry} Entry */
-
 /** @typedef {import("../../views/output.mjs").Part} Part */
 
 /** @param {Entry} entry @returns {Part[][]} */

@@ -8,11 +8,11 @@ import { getGatewayFiles } from "../options.mjs";
 import { Output } from "../../views/output.mjs";
 import { resolveSessionId, formatId } from "../reference.mjs";
 
+/** @typedef {import("../options.mjs").CommandOptions & {text?: string, rest: string[], level: string, stream: string, name: string, session?: string}} PushOptions */
+
 const LEVELS = ["keep", "surface", "inject"];
 /** To bind to a session, and then for its receipt. */
 const PATIENCE_MS = 5000;
-
-/** @typedef {import("../options.mjs").CommandOptions & {text?: string, rest: string[], level: string, stream: string, name: string, session?: string}} PushOptions */
 
 /** @param {PushOptions} given @returns {Promise<string>} */
 async function readEvent(given) {

@@ -22,12 +22,13 @@ import { Schedule } from "./schedule.mjs";
 /** @typedef {import("../../feature-host/line-streams.mjs").EndJudgement} EndJudgement */
 /** @typedef {import("./schedule.mjs").Decision} Decision */
 /** @typedef {import("./schedule.mjs").ScheduleState} ScheduleState */
-/** @typedef {ScheduleState & {running?: boolean}} FormerState */
 /** @typedef {import("./streams.mjs").Owner} Owner */
 /** @typedef {import("./streams.mjs").Parts} Parts */
 /** @typedef {import("./run.mjs").Run} Run */
 /** @typedef {import("./run.mjs").Outcome} Outcome */
 /** @typedef {import("./store.mjs").EmitterSnapshot} EmitterSnapshot */
+
+/** @typedef {ScheduleState & {running?: boolean}} FormerState */
 /**
  * @typedef {object} EmitterOptions
  * @property {string} [id] of one that goes on

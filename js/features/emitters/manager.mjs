@@ -8,10 +8,13 @@ import { NotificationLimiter } from "./notification-limiter.mjs";
 import { EmitterStore } from "./store.mjs";
 import { groupByStream, ownerKey, Streams } from "./streams.mjs";
 
-// The sessions that are there, and which of them has what.
-
 /** @typedef {import("../../link/control.mjs").InspectedSession} InspectedSession */
 /** @typedef {import("./streams.mjs").Owner} Owner */
+/** @typedef {import("../../config/emitter-spec.mjs").EmitterSpec} EmitterSpec */
+/** @typedef {import("../../feature-host/installation.mjs").Context} Context */
+/** @typedef {import("./store.mjs").EmitterSnapshot} EmitterSnapshot */
+
+// The sessions that are there, and which of them has what.
 
 /** A list of sessions as old is as good as a new one. */
 const FRESH_MS = 250;
@@ -73,10 +76,6 @@ export class SessionList {
     throw new Error("the session has ended");
   }
 }
-
-/** @typedef {import("../../config/emitter-spec.mjs").EmitterSpec} EmitterSpec */
-/** @typedef {import("../../feature-host/installation.mjs").Context} Context */
-/** @typedef {import("./store.mjs").EmitterSnapshot} EmitterSnapshot */
 
 export const MAX_EMITTERS = 500;
 /** How long what belonged to a session waits for the one that follows it. */

@@ -6,6 +6,8 @@ import { inLine } from "../../lib/visible.mjs";
 import { errorMessage } from "../../lib/values.mjs";
 import { createRandomHex, toTraceparent } from "./run.mjs";
 
+/** @typedef {import("../../feature-host/installation.mjs").Context} Context */
+
 /** Lines in the timeline: at once, and again after each second. */
 const BURST = 8;
 const PER_SECOND = 4;
@@ -19,7 +21,6 @@ const MARK_ROOM = 20;
 /** Emitters that are named in one count. */
 const MAX_NAMED = 3;
 
-/** @typedef {import("../../feature-host/installation.mjs").Context} Context */
 /** @typedef {"info" | "warning" | "error"} Level */
 /** @typedef {{number: number, run: number, line: number, text: string}} Line */
 

@@ -10,6 +10,8 @@ import { errorMessage } from "../../lib/values.mjs";
 /** @typedef {import("../../config/emitter-rules.mjs").Rule} LineRule */
 /** @typedef {import("../../lib/addon.js").LineOutcome} LineOutcome */
 /** @typedef {import("../../link/control.mjs").InspectedSession} InspectedSession */
+/** @typedef {import("../../config/emitter-spec.mjs").StreamSpec} StreamSpec */
+
 /**
  * @typedef {object} Owner whose it is
  * @property {string} [session] of what is temporary
@@ -223,8 +225,6 @@ export class Feed {
 }
 
 // Streams without an emitter: those that a session posts to, and those that the configs of a folder name.
-
-/** @typedef {import("../../config/emitter-spec.mjs").StreamSpec} StreamSpec */
 
 /** Of one owner. */
 export const MAX_STREAMS = 50;

@@ -5,6 +5,9 @@ import { redactLine, redactLines } from "../../lib/redact.mjs";
 import { inLine, quoteWord, shortenText, visible } from "../../lib/visible.mjs";
 import { formatVariables } from "../../lib/work-consent.mjs";
 
+/** @typedef {import("./emitter.mjs").Emitter} Emitter */
+/** @typedef {import("./streams.mjs").Feed} Feed */
+
 // When an emitter runs, in words.
 
 /** @param {import("../../config/emitter-spec.mjs").EmitterSpec} spec */
@@ -23,9 +26,6 @@ export function scheduleText({ kind, every, cron, timezone, onChange, idle, maxR
   const most = maxRuns === undefined || when === "once" ? "" : `, at most ${maxRuns} times`;
   return `${kind}, ${when}${most}`;
 }
-
-/** @typedef {import("./emitter.mjs").Emitter} Emitter */
-/** @typedef {import("./streams.mjs").Feed} Feed */
 
 /** Of a line in a result. */
 const MAX_TEXT = 1000;

@@ -6,6 +6,8 @@ import { shortenRedacted, redact, redactLine } from "../../lib/redact.mjs";
 import { shortenText } from "../../lib/visible.mjs";
 import { ToolError } from "../../../sdk/node/errors.mjs";
 
+/** @typedef {import("../../feature-host/service-access.mjs").Services} Services */
+
 /**
  * @typedef {{n: number, kind: "file", file: string, match?: string, sha256?: string, before: string}} FileEvidence
  *   `before`: the digest when the goal was set; "" where there was no file
@@ -37,7 +39,6 @@ const MAX_BODY_BYTES = 3800;
 /** Of one session, and of a folder, that are looked at. */
 const MAX_GOALS = 1000;
 const MAX_OTHERS = 50;
-/** @typedef {import("../../feature-host/service-access.mjs").Services} Services */
 
 /** @param {string} id of a goal */
 export const ledgerStream = (id) => `goal:${id}`;

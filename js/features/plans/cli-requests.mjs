@@ -18,6 +18,9 @@ import {
   viewNode,
 } from "./views.mjs";
 
+/** @typedef {import("./plan-manager.mjs").PlanManager} PlanManager */
+/** @typedef {import("./plan-manager.mjs").Asker} Asker */
+
 const MAX_DIFF = 2 * 1024 * 1024;
 const MAX_LOG = 1024 * 1024;
 const MAX_NODES = 10_000;
@@ -25,9 +28,6 @@ const MAX_WAIT_MS = 10_000;
 const TAIL = 2048;
 /** Failed nodes whose last line is looked up. */
 const MAX_FAILED = 10;
-
-/** @typedef {import("./plan-manager.mjs").PlanManager} PlanManager */
-/** @typedef {import("./plan-manager.mjs").Asker} Asker */
 
 /** @param {PlanManager} plans @param {string} planId */
 function viewPlan(plans, planId) {

@@ -6,6 +6,10 @@ import { addNodeIds, PlanError, problemText } from "./errors.mjs";
 import { elsewhereText } from "./landing.mjs";
 import { findRefusal, MistakeCollector, throwIfInvalid } from "./validation.mjs";
 
+/** @typedef {import("./plan-manager.mjs").PlanManager} PlanManager */
+/** @typedef {import("./plan-manager.mjs").Asker} Asker */
+/** @typedef {import("./validation.mjs").Mistake} Mistake */
+
 const VERSION = 1;
 const MAX_ENTRIES = 1_000_000;
 const MAX_FINDINGS = 32 * 1024;
@@ -166,10 +170,6 @@ export function createExport(plan, graph, [created, ...journal]) {
 // A plan that ran elsewhere becomes one of this user: nothing of it runs before somebody resumes it.
 
 const MAX_SHOWN = 3;
-
-/** @typedef {import("./plan-manager.mjs").PlanManager} PlanManager */
-/** @typedef {import("./plan-manager.mjs").Asker} Asker */
-/** @typedef {import("./validation.mjs").Mistake} Mistake */
 
 /** @param {PlanManager} plans @param {string} planId */
 export async function exportPlan(plans, planId) {

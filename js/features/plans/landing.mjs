@@ -2,9 +2,10 @@
 
 import { PlanError } from "./errors.mjs";
 
-// Results that wait for a target which has moved since: their checks have not seen what they would land on.
-
 /** @typedef {import("./plan-manager.mjs").PlanManager} PlanManager */
+/** @typedef {import("./plan-context.mjs").PlanContext} PlanContext */
+
+// Results that wait for a target which has moved since: their checks have not seen what they would land on.
 
 /** @param {PlanManager} plans @param {string} planId @returns {boolean} whether any of its leaves is checked before it lands */
 export function hasLeafChecks(plans, planId) {
@@ -30,8 +31,6 @@ export const formatRecheckFailure = (planId, target, message) =>
 export const landCommand = (planId) => `copilot-tap plan land ${planId}`;
 
 const MAX_TRIES = 5;
-
-/** @typedef {import("./plan-context.mjs").PlanContext} PlanContext */
 
 /** As where a node lands. */
 const CODES = /** @type {Record<string, string>} */ ({ taken: "NAME_TAKEN", gone: "TARGET_GONE" });

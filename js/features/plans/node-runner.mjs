@@ -7,6 +7,8 @@ import { RetryLater, formatLastLines, toStartError, PhaseFailed } from "./errors
 import { formatPhaseResult, eventText } from "./views.mjs";
 import * as phases from "./phases.mjs";
 
+/** @typedef {import("./plan-context.mjs").PlanContext} PlanContext */
+
 /** @type {Record<string, (run: NodeRun) => Promise<object>>} */
 const PHASES = {
   "merge-fi": phases.prepareBase,
@@ -28,7 +30,6 @@ const MAX_DIFF = 6000;
 const GATEWAY_GONE = new Set(["DISCONNECTED", "NO_GATEWAY", "TIMEOUT"]);
 const RETRY_MS = 1000;
 
-/** @typedef {import("./plan-context.mjs").PlanContext} PlanContext */
 /** The effect `run` of native/plan/view.h. @typedef {Record<string, any>} RunEffect */
 
 export class NodeRun {

@@ -6,12 +6,12 @@ import { visible } from "../../lib/visible.mjs";
 import { TOOLS } from "./tool-schemas.mjs";
 import { formatLastLines, PhaseFailed } from "./errors.mjs";
 
+/** @typedef {import("./node-runner.mjs").NodeRun} NodeRun */
+/** @typedef {import("../../feature-host/provider-tools.mjs").ProviderTool} ProviderTool */
+
 /** In a text of `args`: the worktree of the node. */
 const WORKTREE = "${worktree}"; // eslint-disable-line no-template-curly-in-string
 const MAX_SUMMARY = 4000;
-
-/** @typedef {import("./node-runner.mjs").NodeRun} NodeRun */
-/** @typedef {import("../../feature-host/provider-tools.mjs").ProviderTool} ProviderTool */
 
 /** @param {any} value of JSON @param {string} worktree @returns {any} */
 function substituteWorktree(value, worktree) {

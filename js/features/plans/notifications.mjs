@@ -4,10 +4,14 @@ import { bySessionUse } from "../../lib/inspection.mjs";
 import { inLine, shortenText, visible } from "../../lib/visible.mjs";
 import { formatVariables } from "../../lib/work-consent.mjs";
 
+/** @typedef {import("../../feature-host/service-access.mjs").Services} Services */
+/** @typedef {import("../../feature-host/installation.mjs").Context} Context */
+/** @typedef {import("../../link/control.mjs").InspectedSession} InspectedSession */
+/** @typedef {import("./plan-manager.mjs").PlanSummary} PlanSummary */
+
 // Spans of plans: a trace for each plan, in it the plan, each attempt of a node and each phase. The ids of plan and
 // attempts follow from the plan's id: what goes on after a crash is in the same trace.
 
-/** @typedef {import("../../feature-host/service-access.mjs").Services} Services */
 /** @typedef {{id: string, facts: Record<string, any>}} PlanIdentity */
 
 const TRACE_DIGITS = 32;
@@ -95,10 +99,6 @@ export class Spans {
     });
   }
 }
-
-/** @typedef {import("../../feature-host/installation.mjs").Context} Context */
-/** @typedef {import("../../link/control.mjs").InspectedSession} InspectedSession */
-/** @typedef {import("./plan-manager.mjs").PlanSummary} PlanSummary */
 
 /** @param {Record<string, any>} seen view of a plan */
 export function outcomeText({ status, counts, canceling, landed, notLanded, unlanded }) {

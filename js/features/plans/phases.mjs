@@ -8,9 +8,10 @@ import { inLine, visible } from "../../lib/visible.mjs";
 import { PhaseFailed, RetryLater } from "./errors.mjs";
 import { formatRecheckFailure, landCommand, requireUnprotected, untestedText } from "./landing.mjs";
 
-// The worktree of a node before its prechecks: at its commit, with what the plan brings along, and set up.
-
 /** @typedef {import("./node-runner.mjs").NodeRun} NodeRun */
+/** @typedef {import("../../git/archive.mjs").UnreachableCommits} UnreachableCommits */
+
+// The worktree of a node before its prechecks: at its commit, with what the plan brings along, and set up.
 
 /** @param {NodeRun} run @param {{base: string, at?: string}} wanted */
 export async function prepareWorktree(run, wanted) {
@@ -105,7 +106,6 @@ const MAX_SUMMARY = 4000;
 const MAX_NAMED = 5;
 const MAX_DEPTH = 32;
 
-/** @typedef {import("../../git/archive.mjs").UnreachableCommits} UnreachableCommits */
 /** @typedef {{summary: string, findings: unknown[]}} Evidence */
 /** problem: why the file cannot be used; "": there is no file @typedef {{evidence?: Evidence, problem?: string}} EvidenceResult */
 

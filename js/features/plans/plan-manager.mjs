@@ -15,6 +15,10 @@ import { checkNodes, PlanPreflight, preparePlan, probeOverlaps } from "./validat
 import { sortPlans } from "./views.mjs";
 import { Leftovers, WorktreeLifecycle } from "./worktree-lifecycle.mjs";
 
+/** @typedef {import("../../feature-host/installation.mjs").Context} Context */
+/** @typedef {import("../../link/control.mjs").InspectedSession} InspectedSession */
+/** @typedef {import("./validation.mjs").Mistake} Mistake */
+
 // Which plans are in memory: those that go on, and the ended ones looked at last. The journal has all of them.
 
 /** Ended plans that stay, however long ago somebody looked at them. */
@@ -273,11 +277,8 @@ const MAX_LINE = 200;
 /** Each may have 10,000 nodes. */
 const MAX_LIVE_PLANS = 32;
 
-/** @typedef {import("../../feature-host/installation.mjs").Context} Context */
-/** @typedef {import("../../link/control.mjs").InspectedSession} InspectedSession */
 /** @typedef {{ended: boolean, changedAt: number, about: any, isNew?: boolean}} PlanSummary ended: nothing of it is left to be done; isNew: nothing is known of it yet */
 /** @typedef {{cli: string, sdk: string}} Cli */
-/** @typedef {import("./validation.mjs").Mistake} Mistake */
 /**
  * A session; without an id: a person at a terminal, its PATH, and the CLI on it.
  * @typedef {{id: string, cwd: string, path?: string, cli?: Cli}} Asker

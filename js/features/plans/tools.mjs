@@ -27,13 +27,13 @@ import { PlanError, problemText, ignoreMissingRepository } from "./errors.mjs";
 import { findUnknownFields } from "./validation.mjs";
 import { JOB_KEYS, NODE_KEYS, PLAN_KEYS } from "./tool-schemas.mjs";
 
+/** @typedef {import("./plan-manager.mjs").PlanManager} PlanManager */
+/** @typedef {import("./plan-manager.mjs").Asker} Asker */
+
 const MAX_WAIT_S = 60;
 const MAX_DIFF = 12_000;
 const MAX_LOG = 16_000;
 const MAX_OVERLAP_BYTES = 8000;
-
-/** @typedef {import("./plan-manager.mjs").PlanManager} PlanManager */
-/** @typedef {import("./plan-manager.mjs").Asker} Asker */
 
 /** @param {object} answer */
 const toJson = (answer) => JSON.stringify(answer);

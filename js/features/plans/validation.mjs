@@ -10,13 +10,16 @@ import { requireUnprotected } from "./landing.mjs";
 import { formatMissingTools, formatOwnTools } from "./node-tools.mjs";
 import { budgetQuestion, formatPlanQuestion } from "./notifications.mjs";
 
+/** @typedef {import("../../feature-host/provider-tools.mjs").ProviderTool} ProviderTool */
+/** @typedef {import("./plan-manager.mjs").PlanManager} PlanManager */
+/** @typedef {import("./plan-manager.mjs").Asker} Asker */
+/** @typedef {import("../../feature-host/service-access.mjs").Services} Services */
+/** @typedef {import("../../link/control.mjs").InspectedSession} InspectedSession */
+
 const MAX_PROBLEMS = 50;
 const MAX_NAME = 64;
 const PHASES = /** @type {const} */ (["prechecks", "work", "postchecks"]);
 
-/** @typedef {import("../../feature-host/provider-tools.mjs").ProviderTool} ProviderTool */
-/** @typedef {import("./plan-manager.mjs").PlanManager} PlanManager */
-/** @typedef {import("./plan-manager.mjs").Asker} Asker */
 /**
  * error: it says all of it already; node: the id of the one that it is in
  * @typedef {{path: string, code: string, message: string, error?: Error, node?: string}} Mistake
@@ -324,8 +327,6 @@ export function findSamePathNotes(nodes) {
 
 // What a plan needs before it is made: its repository, its base, and the rules' yes to its commands.
 
-/** @typedef {import("../../feature-host/service-access.mjs").Services} Services */
-/** @typedef {import("../../link/control.mjs").InspectedSession} InspectedSession */
 /** @typedef {typeof import("../../git/index.mjs")} Git */
 
 /** The command line of a work specification that nobody has checked yet; "": it has none. @param {any} work */

@@ -6,6 +6,8 @@ import { visible } from "../../lib/visible.mjs";
 import { ignoreMissingRepository, PlanError } from "./errors.mjs";
 
 /** @typedef {import("./plan-manager.mjs").PlanManager} PlanManager */
+/** @typedef {import("./plan-manager.mjs").Asker} Asker */
+/** @typedef {import("../../git/cleanup.mjs").SizedOrphan} SizedOrphan */
 
 /** The plan cannot be deleted again. @param {number} count of worktrees that stay @param {string} root of the checkout */
 const cleanText = (count, root) => {
@@ -171,9 +173,6 @@ const MAX_REPOSITORIES = 20;
 const MAX_SHOWN = 3;
 /** What is nobody's is still so after this. */
 const CONFIRM_MS = 2000;
-
-/** @typedef {import("./plan-manager.mjs").Asker} Asker */
-/** @typedef {import("../../git/cleanup.mjs").SizedOrphan} SizedOrphan */
 
 export class Leftovers {
   #plans;

@@ -3,6 +3,8 @@
 import { shortenText, visible } from "../../lib/visible.mjs";
 import { listOpenReviews } from "./findings.mjs";
 
+/** @typedef {import("../../feature-host/installation.mjs").Context} Context */
+
 // What a companion asks of the model. Plain texts, whoever brings them to a session: a command now, a schedule later.
 
 /**
@@ -47,7 +49,6 @@ export function orchestratePrompt(task) {
   ].join("\n");
 }
 
-/** @typedef {import("../../feature-host/installation.mjs").Context} Context */
 /** @typedef {{args: string, session: {id: string, cwd: string}}} CommandInput */
 
 const MAX_STREAM_NAME = 256;
