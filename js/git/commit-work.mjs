@@ -3,6 +3,7 @@
 import crypto from "node:crypto";
 import fs from "node:fs/promises";
 import path from "node:path";
+import { dropReservedForGit } from "../lib/refused-variables.mjs";
 import {
   formatPathspecs,
   getAddArguments,
@@ -379,7 +380,11 @@ async function commitStaged(repository, worktree, { message, hooks, timeoutMs, e
   const folders = hooks ? getCeilingEnvironment(worktree.path) : worktreeOptions(worktree).env;
   const limits = { hooks, timeoutMs, signal, lasting: true, network: true };
   const settings = ["commit.gpgSign=false"]; // it would ask for a passphrase
-  const where = { cwd: worktree.path, env: { ...env, ...folders }, input, settings };
+  const where = {
+    cwd: worktree.path,
+    env: { ...dropReservedForGit(env), ...folders },
+    ...{ input, settings },
+  };
   await repository.change(args, { ...limits, ...where }).catch((error) => {
     throw toCommitRefusal(error, timeoutMs);
   });

@@ -63,3 +63,15 @@ const PATTERNS = REFUSED_VARIABLES.map(([why, names]) => {
 
 /** @param {string} name of a variable @returns {string} what it says to a program; empty: it may be given */
 export const refusalReason = (name) => PATTERNS.find(([pattern]) => pattern.test(name))?.[1] ?? "";
+
+/**
+ * Whether a plan may not set it: tap's own git works for the plan, and has such variables of its own. Author and
+ * committer are the plan's.
+ * @param {string} name of a variable
+ */
+export const isReservedForGit = (name) =>
+  /^GIT_(?!(?:AUTHOR|COMMITTER)_(?:NAME|EMAIL|DATE)$)/i.test(name);
+
+/** @param {Record<string, string>} [env] of a plan @returns {Record<string, string>} what git may have of it */
+export const dropReservedForGit = (env = {}) =>
+  Object.fromEntries(Object.entries(env).filter(([name]) => !isReservedForGit(name)));

@@ -1,7 +1,7 @@
 // What is wrong with a plan, or with nodes for one, all at once: what the engine finds, and what it does not know of.
 
 import { bySessionUse } from "../../lib/inspection.mjs";
-import { refusalReason } from "../../lib/refused-variables.mjs";
+import { isReservedForGit, refusalReason } from "../../lib/refused-variables.mjs";
 import { formatSuggestion } from "../../lib/suggestion.mjs";
 import { inLine, visible } from "../../lib/visible.mjs";
 import { WorkConsent } from "../../lib/work-consent.mjs";
@@ -40,7 +40,7 @@ export function listWorks(nodes) {
 function findVariableMistakes(env, path) {
   if (typeof env !== "object" || env === null) return [];
   return Object.keys(env).flatMap((name) => {
-    const why = refusalReason(name);
+    const why = refusalReason(name) || (isReservedForGit(name) && "where and how Git works");
     const message = `says ${why}; put what it is for into the command, or into the project's own files`;
     return why
       ? [{ path: `${path}.${truncateName(name)}`, code: "REFUSED_VARIABLE", message }]

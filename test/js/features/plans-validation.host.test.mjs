@@ -18,7 +18,7 @@ test("all mistakes of a plan are told at once: the engine's, and those of the re
   const agent = { type: "agent", instructions: "x" };
   const wrong = await ask("create_copilot_plan", {
     ...{ name: 5, maxParalell: 3, maxParallel: "3", baseBranch: "nope", targetBranch: "a..b" },
-    env: { LD_PRELOAD: "/x.so" },
+    env: { LD_PRELOAD: "/x.so", GIT_INDEX_FILE: "/x" },
     nodes: [
       { id: "a", work: { type: "tool", tool: "nothing" }, timeout: "soon" },
       { id: "b", wrok: "true", dependencies: ["c"] },
@@ -32,7 +32,15 @@ test("all mistakes of a plan are told at once: the engine's, and those of the re
     ],
   });
   const paths = [
-    ...["name", "maxParalell", "maxParallel", "baseBranch", "targetBranch", "env.LD_PRELOAD"],
+    ...[
+      "name",
+      "maxParalell",
+      "maxParallel",
+      "baseBranch",
+      "targetBranch",
+      "env.LD_PRELOAD",
+      "env.GIT_INDEX_FILE",
+    ],
     ...["nodes[0].work.tool", "nodes[0].timeout", "nodes[1].wrok", "nodes[2].work.tools[0]"],
     ...["nodes[2].work.allowedFolders[0]", "nodes[2].work.allowedFolders[1]"],
     "nodes[2].work.allowedFolders[2]",

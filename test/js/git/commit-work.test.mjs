@@ -9,6 +9,7 @@ import { copyUntrackedFiles } from "../../../js/git/copy-untracked.mjs";
 import { changesBetween, diffBetween, linesBetween } from "../../../js/git/merge.mjs";
 import { commitWork, withTrailer, diffWorktree } from "../../../js/git/commit-work.mjs";
 import { WorktreePool } from "../../../js/git/worktree-pool.mjs";
+import { temporaryFolder } from "../../support/temporary.mjs";
 import { commit, commitOn, filesOf, git, gitWorks, makeRepository, write } from "./rig.mjs";
 
 const posix = { skip: process.platform === "win32" && "needs a shell script" };
@@ -51,6 +52,26 @@ test("a second call finds the commit, whatever happened after it", async (t) => 
   git(root, "update-ref", "-d", REF); // killed before the commit had its ref
   assert.deepEqual(await commitWork(repository, made, { message: "m" }), same);
   assert.equal(git(root, "rev-parse", REF), at);
+});
+
+test("variables of a plan that say where git works reach no git of tap, but author and committer do", async (t) => {
+  const { root, repository, worktrees, wanted } = await makeRepository(t);
+  const index = path.join(temporaryFolder(t), "index");
+  fs.copyFileSync(path.join(root, ".git", "index"), index);
+  const before = fs.readFileSync(index);
+  const made = await worktrees.add(wanted());
+  write(made.path, { "new.txt": "x\n" });
+  const env = {
+    ...{ GIT_INDEX_FILE: index, git_dir: "/nonexistent", GIT_WORK_TREE: root, GIT_NAMESPACE: "x" },
+    ...{ GIT_AUTHOR_NAME: "Ada", GIT_COMMITTER_EMAIL: "ada@example.com" },
+  };
+  const { changes } = await commitWork(repository, made, { message: "m", env });
+  assert.deepEqual(
+    changes.map(({ path: one }) => one),
+    ["new.txt"],
+  );
+  assert.equal(git(root, "log", "-1", "--format=%an %ce", REF).trim(), "Ada ada@example.com");
+  assert.deepEqual(fs.readFileSync(index), before);
 });
 
 test("where nothing was changed there is no commit and no ref", async (t) => {

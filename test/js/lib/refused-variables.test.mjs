@@ -5,7 +5,11 @@ import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { programFolder } from "../../../js/lib/paths.mjs";
-import { REFUSED_VARIABLES, refusalReason } from "../../../js/lib/refused-variables.mjs";
+import {
+  isReservedForGit,
+  REFUSED_VARIABLES,
+  refusalReason,
+} from "../../../js/lib/refused-variables.mjs";
 
 test("what makes a program run more than its command says is refused, in any case", () => {
   for (const name of [
@@ -32,6 +36,15 @@ test("other variables are given", () => {
     ...["LDFLAGS", "XPATH", "PATHS", "CARGO_TERM_COLOR", "TZ", "LC_ALL", ""],
   ]) {
     assert.equal(refusalReason(name), "", name);
+  }
+});
+
+test("of Git's variables a plan may set author and committer, in any case", () => {
+  for (const name of ["GIT_INDEX_FILE", "git_dir", "GIT_WORK_TREE", "GIT_AUTHOR_X", "GIT_"]) {
+    assert.ok(isReservedForGit(name), name);
+  }
+  for (const name of ["GIT_AUTHOR_NAME", "GIT_COMMITTER_DATE", "MY_GIT_DIR", "GITHUB_TOKEN"]) {
+    assert.ok(!isReservedForGit(name), name);
   }
 });
 
