@@ -1,5 +1,6 @@
 // What of a plan waits to land, lands; and what its result holds is what its state says.
 
+import { inLine } from "../../lib/visible.mjs";
 import { PlanError } from "./errors.mjs";
 
 /** @typedef {import("./plan-manager.mjs").PlanManager} PlanManager */
@@ -69,10 +70,42 @@ export function landPlan(plans, planId) {
   });
 }
 
+const MAX_NAMED = 5;
+
+/** @param {string[]} ids */
+const formatNodes = (ids) =>
+  ids.slice(0, MAX_NAMED).map(inLine).join(", ") +
+  (ids.length > MAX_NAMED ? ` and ${ids.length - MAX_NAMED} more` : "");
+
+/**
+ * Why nothing of it can be landed: of a plan that has ended, what has landed and what has not.
+ * @param {PlanManager} plans @param {string} planId
+ */
+function explainNothingPending(plans, planId) {
+  const text = "nothing of the plan waits to be landed";
+  const { landed, missing } = sortLeaves(plans, planId);
+  const { endedAt } = plans.view({ view: "plan", planId });
+  if (endedAt === undefined || missing.length === 0) return text;
+  const [{ id, status }] = missing;
+  const before = landed.length > 0 ? ` Landed: ${formatNodes(landed)}.` : "";
+  const others = formatNodes(missing.map((one) => one.id));
+  return `${text}.${before} Not landed: ${others}. Node ${inLine(id)} is ${status}: copilot-tap plan retry ${planId}/${inLine(id)}`;
+}
+
+/** The nodes whose work lands, by whether it has. @param {PlanManager} plans @param {string} planId */
+function sortLeaves(plans, planId) {
+  const { nodes } = plans.view({ view: "graph", planId });
+  /** @type {{id: string, status: string, dependents: string[]}[]} */
+  const leaves = nodes.filter((/** @type {any} */ { dependents }) => dependents.length === 0);
+  const landed = leaves.filter(({ status }) => status === "succeeded").map(({ id }) => id);
+  return { landed, missing: leaves.filter(({ status }) => status !== "succeeded") };
+}
+
 /** Somebody else may have landed it at the same moment. @param {PlanManager} plans @param {string} planId @returns {Promise<string | undefined>} */
 async function findLandedResult(plans, planId) {
   const { endedAt, leftToLand, landing } = plans.view({ view: "plan", planId });
   if (endedAt === undefined || leftToLand || landing) return undefined;
+  if (sortLeaves(plans, planId).missing.length > 0) return undefined;
   const { git, repository, head } = await plans.openPlan(planId);
   if (!head.targetBranch) return undefined;
   return git.findLandedResult(repository, { plan: planId, target: head.targetBranch });
@@ -85,7 +118,7 @@ async function landPendingResult(plans, planId) {
   const target = head.targetBranch;
   const seen = plans.view({ view: "plan", planId });
   if (!seen.leftToLand && !seen.landing)
-    throw new PlanError("WRONG_STATE", "nothing of the plan waits to be landed");
+    throw new PlanError("WRONG_STATE", explainNothingPending(plans, planId));
   await plans.preflight.requireUnprotected(git, repository, target);
   // What went wrong when the plan ended is not known any more.
   if (plan.unsettled || seen.endedAt !== undefined) await plan.settleResult();

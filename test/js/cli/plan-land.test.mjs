@@ -30,6 +30,31 @@ async function makeWaiting(t, more = {}, others = []) {
   return { ...made, id, commitAlso };
 }
 
+test("a plan whose node could not land says what has landed and what has not, and what to do", async (t) => {
+  const { git, repo, plan, file, at } = await setUp(t);
+  git("checkout", "--quiet", "-b", "feature/x");
+  const tip = git("rev-parse", "HEAD");
+  const lock = path.join(repo, ".git", "index.lock");
+  const work = `echo two > two.txt; touch ${lock}`;
+  const nodes = [
+    { id: "one", work: "echo one > one.txt" },
+    { id: "two", work, dependencies: ["one"] },
+  ];
+  const ran = await plan("run", file({ name: "x", targetBranch: "feature/x", nodes }));
+  assert.notEqual(ran.code, 0, ran.out);
+  const [, id] = /\b(p[a-z0-9]{8})\b/.exec(ran.out) ?? assert.fail(ran.out);
+  const { code, value } = await tapJson(["plan", "land", id], at);
+  assert.notEqual(code, 0);
+  assert.equal(value.error?.code ?? value.code, "WRONG_STATE", JSON.stringify(value));
+  assert.match(JSON.stringify(value), new RegExp(`two.*plan retry ${id}/two`));
+  assert.equal(git("rev-parse", "feature/x"), tip);
+  fs.rmSync(lock);
+  assert.equal((await plan("retry", `${id}/two`)).code, 0);
+  await waitFor(async () => (await tapJson(["plan", "show", id], at)).value.status === "succeeded");
+  assert.match((await plan("land", id)).out, /has landed/);
+  assert.equal(git("show", "feature/x:two.txt"), "two");
+});
+
 describe("a result that waits", { concurrency: 2 }, () => {
   test("its checks run on what the target has got meanwhile, and it lands once they pass", async (t) => {
     const postchecks = "ls; test ! -f bad";
