@@ -27,7 +27,13 @@ export { recoverLanding } from "./landing.mjs";
 export { land } from "./landing.mjs";
 export { mergeCommits, probeAll } from "./merge.mjs";
 export { openRepository } from "./repository.mjs";
-export { branchTip, readInside, resolveFolders, resolveInside } from "./repository.mjs";
+export {
+  branchTip,
+  readInside,
+  resolveFolders,
+  resolveInside,
+  resolveTarget,
+} from "./repository.mjs";
 export { WorktreePool } from "./worktree-pool.mjs";
 export { hasTrackedSetupChanges, noteSetup, restoreSetup } from "./commit-work.mjs";
 export { findLeftovers, removeWorktree } from "./cleanup.mjs";

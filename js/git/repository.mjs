@@ -406,6 +406,21 @@ export async function branchTip(repository, branch) {
   return commit;
 }
 
+/**
+ * The branch to which a name of one leads: a symbolic ref is followed, or a landing would make a branch of it.
+ * @param {Repository} repository @param {string} branch @returns {Promise<string>} the same, where it is none
+ */
+export async function resolveTarget(repository, branch) {
+  const ref = branchRef(checkBranch(branch, "targetBranch"));
+  const { stdout } = await repository.query(["symbolic-ref", "--quiet", ref], { codes: [0, 1] });
+  const found = stdout.trim();
+  if (found === "") return branch;
+  const name = found.replace(/^refs\/heads\//, "");
+  if (name !== found) return checkBranch(name, "targetBranch");
+  const text = `"${branch}" is a symbolic ref to "${found}", which is no branch. Choose another targetBranch.`;
+  throw new GitError("INVALID", text);
+}
+
 // The submodules of a worktree: from their URLs, and where these cannot be reached, from the user's checkout.
 
 /** The settings with which a submodule needs no entry in the user's config. */

@@ -63,14 +63,22 @@ function checkRequest({ plan, node, attempt, nonce, commit }) {
   checkCommit(commit);
 }
 
-/** @param {string} file @param {string} line is added, if it is not in it */
+/** A commit can bring a link, and where it leads is not the repository's. @param {string} file @param {string} line is added, if it is not in it */
 async function addLine(file, line) {
+  const stat = await fs.lstat(file).catch(() => undefined);
+  if (stat && !stat.isFile()) {
+    const text = `"${file}" is a link, or no file: tap lists its folder for worktrees in a file. Replace it, or leave "gitignore" out.`;
+    throw new GitError("INVALID", text, { path: file });
+  }
   const text = await readRegular(file).catch(() => "");
   if (text.split(/\r?\n/).includes(line)) return;
   await fs.mkdir(path.dirname(file), { recursive: true });
   const gap = text === "" || text.endsWith("\n") ? "" : "\n";
   await fs.appendFile(file, `${gap}${line}\n`);
 }
+
+/** What is git's own may be a link of the user's. @param {string} file that may not be there */
+const resolveLinks = (file) => fs.realpath(file).catch(() => file);
 
 const FOLDER = ".worktrees";
 
@@ -127,7 +135,7 @@ export class Worktrees {
     if (inner.split("/")[0] === ".." || path.isAbsolute(inner)) return real;
     const file = gitignore
       ? path.join(root, ".gitignore")
-      : path.join(this.repository.commonDir, "info", "exclude");
+      : await resolveLinks(path.join(this.repository.commonDir, "info", "exclude"));
     await addLine(file, `/${checkInnerPath(inner, "folder")}/`);
     return real;
   }

@@ -1,6 +1,7 @@
 // What `copilot-tap plan export` writes, and what is taken of it by an import: anybody may have written the file. Each
 // value is of its kind and bounded; what is not known, and what belongs to another machine, is left out.
 
+import { inLine } from "../../lib/visible.mjs";
 import { isDeeperThan, MAX_JSON_LEVELS } from "../../lib/values.mjs";
 import { addNodeIds, PlanError, problemText } from "./errors.mjs";
 import { elsewhereText } from "./landing.mjs";
@@ -285,8 +286,15 @@ export async function importPlan(plans, given, asker) {
   await collected.run("", () => git.checkUntrackedPaths(source));
   const { targetBranch: target } = source;
   await collected.run("source.targetBranch", async () => {
-    await plans.preflight.requireUnprotected(git, repository, target);
-    if (typeof target === "string") await git.requireFreeName(repository, target);
+    if (typeof target !== "string") return;
+    const branch = await plans.preflight.resolveTarget(git, repository, target);
+    if (branch !== target) {
+      throw new PlanError(
+        "INVALID",
+        `"${inLine(target)}" is a symbolic ref to "${branch}" here: name that in the file`,
+      );
+    }
+    await git.requireFreeName(repository, target);
   });
   const tip = await findTip(git, repository, target);
   const made = listNodeCommits(entries);

@@ -563,10 +563,11 @@ export class PlanManager {
    * @returns {Promise<{planId: string, notes: string[]}>}
    */
   async create(given, asker, { planId = createPlanId(), found } = {}) {
-    const { facts, notes } = await preparePlan(this, given, asker, found);
+    const { facts, notes, target } = await preparePlan(this, given, asker, found);
+    const plan = target === undefined ? given : { ...given, targetBranch: target };
     this.#requireRoom();
-    await this.preflight.requireApproval(given, asker);
-    await this.adopt(planId, { input: "create", plan: given, facts });
+    await this.preflight.requireApproval(plan, asker);
+    await this.adopt(planId, { input: "create", plan, facts });
     this.leftovers.queueScan(facts.repo);
     return { planId, notes };
   }

@@ -171,13 +171,13 @@ export const findRefusal = (plans, input) =>
 
 /**
  * @param {PlanManager} plans @param {Record<string, any>} given @param {Asker} asker @param {Mistake[]} [known]
- * @returns {Promise<{facts: any, notes: string[]}>}
+ * @returns {Promise<{facts: any, notes: string[], target?: string}>}
  */
 export async function preparePlan(plans, given, asker, known = []) {
   const refused = await findRefusal(plans, { input: "check", plan: given });
   const { found, ...prepared } = await plans.preflight.prepare(given, asker, { valid: !refused });
   throwIfInvalid(refused, [...known, ...found], given.nodes);
-  return /** @type {{facts: any, notes: string[]}} */ (prepared);
+  return /** @type {{facts: any, notes: string[], target?: string}} */ (prepared);
 }
 
 /** @param {PlanManager} plans @param {{planId: string, nodes: unknown[]}} given @param {Asker} asker @param {Mistake[]} [known] */
@@ -196,6 +196,14 @@ const MAX_NAMED_FILES = 5;
 const formatNames = (names) =>
   visible(names.slice(0, MAX_NAMED_FILES).map(inLine).join(", ")) +
   (names.length > MAX_NAMED_FILES ? ", …" : "");
+
+/** @param {string | undefined} given @param {string | undefined} target @returns {string[]} */
+const formatTargetNotes = (given, target) =>
+  given === target || target === undefined
+    ? []
+    : [
+        `targetBranch: "${inLine(String(given))}" is a symbolic ref; the plan lands on "${inLine(target)}"`,
+      ];
 
 /** @param {string[]} changed files of the user's checkout @returns {string[]} */
 export function formatUncommittedNotes(changed) {
@@ -388,7 +396,8 @@ export class PlanPreflight {
    * What is to be known before anything is made, and all that is wrong.
    * @param {Record<string, any>} given @param {Asker} asker
    * @param {{valid: boolean}} how valid: the engine has found nothing wrong; else only mistakes are looked for
-   * @returns {Promise<{found: Mistake[], facts?: any, notes?: string[]}>} facts and notes: where nothing is wrong
+   * @returns {Promise<{found: Mistake[], facts?: any, notes?: string[], target?: string}>} facts, notes and the branch
+   *   on which it lands: where nothing is wrong
    */
   async prepare(given, asker, { valid }) {
     const git = await this.#services.worktree.use();
@@ -402,6 +411,7 @@ export class PlanPreflight {
     const { base, target, tip } = seen;
     const { changed } = seen.usable;
     const notes = [
+      ...formatTargetNotes(given.targetBranch, target),
       ...formatUncommittedNotes(changed),
       ...formatMissingNotes(await git.findMissingPaths(repository.root, given)),
       ...findSamePathNotes(given.nodes),
@@ -415,7 +425,7 @@ export class PlanPreflight {
       defaults: { copy, link, setup, gitignore },
       ...(await this.findPrograms(asker)),
     };
-    return { found, facts, notes };
+    return { found, facts, notes, target };
   }
 
   /** @param {Git} git @param {Record<string, any>} given @param {Asker} asker @param {MistakeCollector} collected */
@@ -435,14 +445,14 @@ export class PlanPreflight {
     const { baseBranch, targetBranch, maxParallel = 4, fetch } = given;
     const target = typeof targetBranch === "string" ? targetBranch : undefined;
     const named = typeof baseBranch === "string" ? baseBranch : undefined;
-    const tip = await collected.run("targetBranch", async () => {
-      await this.requireUnprotected(git, repository, target);
-      if (target === undefined) return undefined;
-      await git.requireFreeName(repository, target);
-      return git.branchTip(repository, target);
+    const onto = await collected.run("targetBranch", async () => {
+      const branch = await this.resolveTarget(git, repository, target);
+      if (branch === undefined) return undefined;
+      await git.requireFreeName(repository, branch);
+      return { branch, tip: await git.branchTip(repository, branch) };
     });
     const usable = await collected.run("", () => git.checkRepositoryReady(repository));
-    if (!valid && fetch === true) return { usable, target, tip }; // nothing is fetched in vain
+    if (!valid && fetch === true) return { usable }; // nothing is fetched in vain
     const base = await collected.run("baseBranch", () =>
       repository.resolveBase(named, { fetch: fetch === true }),
     );
@@ -451,7 +461,7 @@ export class PlanPreflight {
       const wanted = { commit: base.commit, folder: repository.root, count };
       await collected.run("", () => git.checkSpace(repository, wanted));
     }
-    return { usable, base, target, tip };
+    return { usable, base, target: onto?.branch, tip: onto?.tip };
   }
 
   /**
@@ -474,6 +484,14 @@ export class PlanPreflight {
   /** @param {typeof import("../../git/index.mjs")} git @param {{root: string}} repository @param {string} [target] */
   requireUnprotected(git, { root }, target) {
     return requireUnprotected(this.#services, git, root, target);
+  }
+
+  /** @param {typeof import("../../git/index.mjs")} git @param {any} repository @param {string} [target] @returns {Promise<string | undefined>} the branch, which is not protected */
+  async resolveTarget(git, repository, target) {
+    if (target === undefined) return undefined;
+    const branch = await git.resolveTarget(repository, target);
+    await this.requireUnprotected(git, repository, branch);
+    return branch;
   }
 
   /** Where programs and the CLI are found. @param {Asker} asker */

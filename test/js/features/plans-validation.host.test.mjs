@@ -222,3 +222,29 @@ test("checks that did not run are skipped, and work on another history is told t
   assert.match(why.error.message, /retry that node from the start, or make a new plan\.$/);
   assert.match(why.next, /Do what the error says/);
 });
+
+test("a target that is a symbolic ref is the branch to which it leads, and stays one", async (t) => {
+  const { ask, create, ended, git } = await plansRig(t, {
+    config: { protectedBranches: ["release"] },
+  });
+  git("branch", "out");
+  git("branch", "release");
+  git("tag", "v1");
+  for (const [name, ref] of [
+    ["alias", "refs/heads/out"],
+    ["stable", "refs/heads/release"],
+    ["odd", "refs/tags/v1"],
+  ]) {
+    git("symbolic-ref", `refs/heads/${name}`, ref);
+  }
+  const nodes = [{ id: "a", work: "echo a > new.txt" }];
+  const refuse = async (/** @type {string} */ targetBranch) =>
+    (await ask("create_copilot_plan", { name: "x", targetBranch, nodes })).text;
+  assert.match(await refuse("stable"), /PROTECTED: .*"release"/);
+  assert.match(await refuse("odd"), /INVALID: .*"refs\/tags\/v1", which is no branch/);
+  const planId = await create({ targetBranch: "alias", nodes });
+  const { status } = await ended(planId);
+  assert.equal(status, "succeeded");
+  assert.equal(git("symbolic-ref", "refs/heads/alias"), "refs/heads/out");
+  assert.equal(git("show", "out:new.txt"), "a");
+});

@@ -47,6 +47,22 @@ test("the folder can be elsewhere, and can be listed in .gitignore", async (t) =
   await assert.rejects(own.folder(), { code: "INVALID" });
 });
 
+test("a line of .gitignore is not written where a link leads that a commit has brought", async (t) => {
+  const { root, repository, wanted } = await makeRepository(t, { untouched: false });
+  const file = path.join(temporaryFolder(t), "mine");
+  fs.writeFileSync(file, "mine\n");
+  fs.symlinkSync(file, path.join(root, ".gitignore"));
+  const worktrees = new Worktrees(repository, { gitignore: true });
+  await assert.rejects(worktrees.add(wanted()), { code: "INVALID", message: /is a link/ });
+  assert.equal(fs.readFileSync(file, "utf8"), "mine\n");
+
+  const exclude = path.join(root, ".git", "info", "exclude");
+  fs.rmSync(exclude, { force: true });
+  fs.symlinkSync(file, exclude);
+  await new Worktrees(repository).add(wanted());
+  assert.match(fs.readFileSync(file, "utf8"), /^\/\.worktrees\/$/m, "a link of the user's");
+});
+
 test("where a link leads that a commit has brought there are no worktrees", async (t) => {
   const { root, repository, wanted } = await makeRepository(t, { untouched: false });
   const elsewhere = temporaryFolder(t);
