@@ -270,6 +270,16 @@ async function findTip(git, repository, target) {
   });
 }
 
+/** @param {PlanManager} plans @param {typeof import("../../git/index.mjs")} git @param {any} repository @param {string} target @throws where nothing may land there */
+async function requireTarget(plans, git, repository, target) {
+  const branch = await plans.preflight.resolveTarget(git, repository, target);
+  if (branch !== target) {
+    const message = `"${inLine(target)}" is a symbolic ref to "${branch}" here: name that in the file`;
+    throw new PlanError("INVALID", message);
+  }
+  await git.requireFreeName(repository, target);
+}
+
 /**
  * Into the repository of the asker's folder.
  * @param {PlanManager} plans @param {unknown} given what exportPlan gave, as anybody may have written it @param {Asker} asker
@@ -286,15 +296,7 @@ export async function importPlan(plans, given, asker) {
   await collected.run("", () => git.checkUntrackedPaths(source));
   const { targetBranch: target } = source;
   await collected.run("source.targetBranch", async () => {
-    if (typeof target !== "string") return;
-    const branch = await plans.preflight.resolveTarget(git, repository, target);
-    if (branch !== target) {
-      throw new PlanError(
-        "INVALID",
-        `"${inLine(target)}" is a symbolic ref to "${branch}" here: name that in the file`,
-      );
-    }
-    await git.requireFreeName(repository, target);
+    if (typeof target === "string") await requireTarget(plans, git, repository, target);
   });
   const tip = await findTip(git, repository, target);
   const made = listNodeCommits(entries);

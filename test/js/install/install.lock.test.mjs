@@ -62,8 +62,8 @@ describe("the lock of an install", () => {
 
   test("of a killed one is ignored, also where its pid is another's now", async (t) => {
     const { folder, lock } = somewhere(t);
-    const script = `import { locked } from ${JSON.stringify(module)};
-      locked(process.argv[1], () => process.kill(process.pid, "SIGKILL"));`;
+    const script = `import { withLock } from ${JSON.stringify(module)};
+      withLock(process.argv[1], () => process.kill(process.pid, "SIGKILL"));`;
     const killed = spawn(process.execPath, ["--input-type=module", "-e", script, folder]);
     await once(killed, "exit");
     const [pid, started] = fs.readFileSync(lock, "utf8").split(" ");
@@ -128,11 +128,11 @@ describe("the lock of an install", () => {
     fs.writeFileSync(lock, "99999999");
     fs.writeFileSync(`${lock}.takeover`, "99999998"); // of one that was killed in the middle
     // Whoever has it keeps it until all have tried.
-    const script = `import { locked } from ${JSON.stringify(module)};
+    const script = `import { withLock } from ${JSON.stringify(module)};
       import fs from "node:fs";
       process.stdin.once("data", () => {
         try {
-          locked(process.argv[1], () => {
+          withLock(process.argv[1], () => {
             fs.writeSync(1, "have");
             Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
           });

@@ -51,7 +51,7 @@ test("the command's first file links nothing that an old Node.js could lack", ()
     [...text.matchAll(/^import (?:.* from )?"([^"]+)";$/gm)].map(([, name]) => name),
   );
   assert.deepEqual(imported.sort(), [
-    "../base/require-node.mjs",
+    "../lib/require-node.mjs",
     "./node-version.mjs",
     "node:process",
   ]);
