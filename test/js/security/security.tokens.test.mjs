@@ -210,7 +210,7 @@ test("the host's secrets are in no argument and no environment", async (t) => {
   const ps = spawn("ps", ["-wwe", "-o", "args"], { stdio: ["ignore", "pipe", "ignore"] });
   let listed = "";
   for await (const piece of ps.stdout) listed += piece;
-  assert.match(listed, /js.host.host\.mjs/);
+  assert.match(listed, /js.gateway-host.main\.mjs/);
   const environment = fs.readFileSync(`/proc/${host.process.pid}/environ`, "utf8");
   for (const text of [listed, environment, host.log]) {
     assert.ok(!text.includes(secret));
