@@ -38,7 +38,8 @@ export async function buildNative(folder, options, targets, { niceness = 0 } = {
   await run("cmake", ["-S", ".", "-B", folder, ...unity, ...options], { quiet: true });
   const chosen = targets.flatMap((target) => ["--target", target]);
   const build = ["cmake", "--build", folder, "-j2", ...chosen];
-  const prefix = niceness === 0 || process.platform === "win32" ? [] : ["nice", "-n", `${niceness}`];
+  const prefix =
+    niceness === 0 || process.platform === "win32" ? [] : ["nice", "-n", `${niceness}`];
   const [command, ...args] = [...prefix, ...build];
   await step(`building ${path.basename(folder)}: ${targets.join(", ")}`, () => run(command, args));
 }

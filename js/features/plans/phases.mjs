@@ -70,27 +70,67 @@ async function waitUntilUnused({ git, worktree, signal }) {
   }
 }
 
-/** Where that cannot be, the worktree stays as it is. @param {NodeRun} run */
-async function archiveInterruptedWork(run) {
+/**
+ * Archives what is in the worktree, and removes it. Where that cannot be, the worktree stays as it is.
+ * @param {NodeRun} run
+ * @param {{why: string, known: string[], failure: (message: string) => string}} how known: commits that have refs
+ * @returns {Promise<string>} where it is; "": there was nothing
+ */
+async function archiveWorktree(run, { why, known, failure }) {
   const { git, plan, signal, worktree } = run;
-  const record = { ...worktree, known: [worktree.commit] };
-  const why = "its work was interrupted";
+  await waitUntilUnused(run);
+  const record = { ...worktree, known: [worktree.commit, ...known] };
   const { removed, ...rest } = await git.removeWorktree(plan.worktrees, record, { signal, why });
-  if (!removed) {
-    const text = `The work was interrupted, and what it had done cannot be kept aside. ${rest.message} Then retry the node: the work begins again.`;
-    throw new PhaseFailed(rest.code ?? "FAILED", text);
-  }
+  if (!removed) throw new PhaseFailed(rest.code ?? "FAILED", failure(rest.message ?? ""));
   const { kept, omitted = [] } = rest;
-  const where = kept ? `; what it had done is in ${kept.ref} (${kept.commit})` : "";
   const without = omitted.length > 0 ? `, without ${omitted.join(", ")}` : "";
-  run.log(`tap: the work was interrupted, and begins again${where}${without}`);
+  return kept ? `${kept.ref} (${kept.commit})${without}` : "";
+}
+
+/** @param {NodeRun} run */
+async function archiveInterruptedWork(run) {
+  const place = await archiveWorktree(run, {
+    why: "its work was interrupted",
+    known: [],
+    failure: (message) =>
+      `The work was interrupted, and what it had done cannot be kept aside. ${message} Then retry the node: the work begins again.`,
+  });
+  const where = place && `; what it had done is in ${place}`;
+  run.log(`tap: the work was interrupted, and begins again${where}`);
+}
+
+/**
+ * A retry continues with the node's commit. What was changed in its worktree since, by a person or by the checks
+ * themselves, is archived: the checks would pass on it, and a checkout would destroy it.
+ * @param {NodeRun} run
+ */
+async function archiveLaterChanges(run) {
+  const { git, repository, signal, effect, node, plan } = run;
+  if (!effect.before || node.landsAgain) return;
+  await git.checkWorktreeLink(run.worktree);
+  const commit = run.commit();
+  const merge = run.fact("shows");
+  const expected = { ...run.worktree, commit: merge || commit };
+  const { text } = await git.diffWorktree(repository, expected, { mostBytes: 1, signal });
+  if (text === "") return;
+  const what = "Its worktree has changes that are not in its commit";
+  const place = await archiveWorktree(run, {
+    why: "it was changed after its commit",
+    known: [commit, merge].filter(Boolean),
+    failure: (message) => `${what}, and they cannot be archived. ${message} Then retry the node.`,
+  });
+  await prepareWorktree(run, { base: run.base(), at: commit });
+  await run.recordStep({ shows: "" });
+  const restore = `copilot-tap plan restore ${plan.id}/${node.id}`;
+  run.log(
+    `tap: ${what}: they are in ${place}, and the retry is without them. ${restore} shows them.`,
+  );
 }
 
 /** Until it has come to its end, each run and each retry begins with it. @param {NodeRun} run @param {() => Promise<unknown>} check runs the prechecks */
 export async function restartInNewWorktree(run, check) {
   const { attempt, effect } = run;
   await run.recordStep({ cutOff: true });
-  await waitUntilUnused(run);
   await archiveInterruptedWork(run);
   const { lacking } = await prepareWorktree(run, { base: run.base() });
   if (lacking.length > 0) run.log(`tap: not brought: ${lacking.join(", ")}`);
@@ -266,6 +306,7 @@ export const runPrechecks = (run) => executeWork(run, run.node.prechecks, "prech
 
 /** @param {NodeRun} run */
 export async function runWork(run) {
+  if (run.fact("shows")) await archiveLaterChanges(run);
   await run.checkOutWork();
   if (wasInterrupted(run)) {
     await restartInNewWorktree(run, async () => {
@@ -319,6 +360,7 @@ async function runLeafChecks(run) {
  */
 export async function runPostchecks(run) {
   const { git, repository, effect, node } = run;
+  await archiveLaterChanges(run);
   if (!effect.lands) return executeWork(run, node.postchecks, "postchecks");
   if (node.landsAgain) await prepareRelanding(run);
   const asked = { ...run.landingOptions(), leaf: run.commit() };
