@@ -246,10 +246,30 @@ const NOTHING_TESTED = { tree: "", tip: "" };
 const formatConflictAdvice = (commits) =>
   `Let a new node do this one's work, too, in this plan, or in a new one if this one has ended. Its work is first to merge what this one depends on, and to resolve the conflict: ${commits.map((one) => `git merge ${one.slice(0, 10)}`).join(", ")}.`;
 
+/**
+ * A node that lands, and is retried from the start, begins with what its target has got meanwhile: from the old base it
+ * would make the same conflict again. What waits to land is not in it, as it may never land.
+ * @param {NodeRun} run @returns {Promise<string | undefined>} the target's commit
+ */
+async function findLandedBase(run) {
+  const { git, repository, effect, plan, attempt } = run;
+  if (!effect.lands || !effect.before || effect.from !== "merge-fi") return undefined;
+  const before = run.fact("landedBase");
+  if (before?.attempt === attempt) return before.tip; // also after a crash
+  const tip = await git.branchTip(repository, plan.head.targetBranch);
+  if (tip) await run.recordStep({ landedBase: { attempt, tip } });
+  return tip;
+}
+
 /** The commit with which the node begins. @param {NodeRun} run */
-async function mergeDependencies({ git, repository, effect, plan, signal }) {
+async function mergeDependencies(run) {
+  const { git, repository, effect, plan, signal } = run;
   const { commits, node } = effect;
-  const found = commits.filter((/** @type {{commit: string}} */ { commit }) => commit !== "");
+  const landed = await findLandedBase(run);
+  const found = [
+    ...commits.filter((/** @type {{commit: string}} */ { commit }) => commit !== ""),
+    ...(landed ? [{ node: `the branch ${plan.head.targetBranch}`, commit: landed }] : []),
+  ];
   if (found.length === 0) return plan.facts.baseCommit;
   const all = found.map((/** @type {{commit: string}} */ { commit }) => commit);
   const message = `Merge what ${inLine(node.id)} depends on`;
@@ -269,7 +289,7 @@ async function mergeDependencies({ git, repository, effect, plan, signal }) {
 /** A merge that no commit of the node has in it would be lost to garbage collection. @param {NodeRun} run @param {string} commit */
 async function keepMerge({ git, repository, effect, plan, node, attempt }, commit) {
   const isOther = (/** @type {{commit: string}} */ one) => one.commit !== commit;
-  if (effect.commits.length < 2 || !effect.commits.every(isOther)) return;
+  if (effect.commits.length === 0 || !effect.commits.every(isOther)) return;
   await git.setAttemptRef(repository, { plan: plan.id, node: node.id, attempt }, commit);
 }
 
@@ -411,7 +431,7 @@ function createConflictError(run, found) {
   const other = `${side} (${found.other.slice(0, 10)})`;
   return new PhaseFailed(
     "MERGE_CONFLICT",
-    `Its commit ${run.commit().slice(0, 10)} conflicts with ${other} in ${found.conflicts.join(", ")}. The commit keeps its ref. Retry the node once the target can take it, or from the start.`,
+    `Its commit ${run.commit().slice(0, 10)} conflicts with ${other} in ${found.conflicts.join(", ")}. The commit keeps its ref. Retry the node from the start, with what ${inLine(targetBranch)} has now: copilot-tap plan retry ${run.plan.id}/${run.node.id} --from-start. Or, once the target can take the commit, without that option.`,
     { files: found.conflicts, ours: found.ours, theirs: found.theirs },
   );
 }

@@ -65,3 +65,23 @@ test("what the checks themselves leave is not there when they run again", async 
   const { exitCode } = await rig.ask("get_copilot_node_failure_context", { planId, nodeId: "a" });
   assert.equal(exitCode, 4);
 });
+
+test("a node that conflicts with what has landed begins with that when it is retried from the start", async (t) => {
+  const { ask, create, ended, git } = await plansRig(t);
+  git("branch", "out");
+  // Both write the same line; the second adds to what it finds once the first is there.
+  const nodes = ["one", "two"].map((id) => ({
+    id,
+    work: `if grep -q by a.txt; then echo "and by ${id}" >> a.txt; else echo "by ${id}" > a.txt; fi`,
+  }));
+  const planId = await create({ targetBranch: "out", nodes });
+  const { nodes: seen } = await ended(planId);
+  const failed = seen.find((/** @type {any} */ { status }) => status === "failed").id;
+  const why = await ask("get_copilot_node_failure_context", { planId, nodeId: failed });
+  assert.equal(why.error.code, "MERGE_CONFLICT");
+  await ask("retry_copilot_node", { planId, nodeId: failed, from: "start" });
+  assert.equal((await ended(planId)).status, "succeeded");
+  const other = failed === "one" ? "two" : "one";
+  assert.equal(git("show", "out:a.txt"), `by ${other}\nand by ${failed}`);
+  assert.equal(git("rev-list", "--count", "main..out"), "2");
+});
