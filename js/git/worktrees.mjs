@@ -67,7 +67,7 @@ function checkRequest({ plan, node, attempt, nonce, commit }) {
 async function addLine(file, line) {
   const stat = await fs.lstat(file).catch(() => undefined);
   if (stat && !stat.isFile()) {
-    const text = `"${file}" is a link, or no file: tap lists its folder for worktrees in a file. Replace it, or leave "gitignore" out.`;
+    const text = `"${file}" is a link, or no file, and tap lists its folder for worktrees there. Put a file in its place.`;
     throw new GitError("INVALID", text, { path: file });
   }
   const text = await readRegular(file).catch(() => "");

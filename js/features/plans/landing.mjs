@@ -83,22 +83,26 @@ const formatNodes = (ids) =>
  */
 function explainNothingPending(plans, planId) {
   const text = "nothing of the plan waits to be landed";
-  const { landed, missing } = sortLeaves(plans, planId);
-  const { endedAt } = plans.view({ view: "plan", planId });
-  if (endedAt === undefined || missing.length === 0) return text;
-  const [{ id, status }] = missing;
+  const { landed, missing, failed } = sortLeaves(plans, planId);
+  const { endedAt, targetBranch } = plans.view({ view: "plan", planId });
+  if (endedAt === undefined || !targetBranch || missing.length === 0) return text;
+  // One that is blocked waits for another's retry.
+  const { id, status } = failed ?? missing[0];
   const before = landed.length > 0 ? ` Landed: ${formatNodes(landed)}.` : "";
   const others = formatNodes(missing.map((one) => one.id));
   return `${text}.${before} Not landed: ${others}. Node ${inLine(id)} is ${status}: copilot-tap plan retry ${planId}/${inLine(id)}`;
 }
 
-/** The nodes whose work lands, by whether it has. @param {PlanManager} plans @param {string} planId */
+/** The nodes whose work lands, by whether it has; and a node that a retry would run again. @param {PlanManager} plans @param {string} planId */
 function sortLeaves(plans, planId) {
   const { nodes } = plans.view({ view: "graph", planId });
   /** @type {{id: string, status: string, dependents: string[]}[]} */
   const leaves = nodes.filter((/** @type {any} */ { dependents }) => dependents.length === 0);
   const landed = leaves.filter(({ status }) => status === "succeeded").map(({ id }) => id);
-  return { landed, missing: leaves.filter(({ status }) => status !== "succeeded") };
+  const failed = nodes.find((/** @type {any} */ { status }) =>
+    /^(?:failed|canceled)$/.test(status),
+  );
+  return { landed, missing: leaves.filter(({ status }) => status !== "succeeded"), failed };
 }
 
 /** Somebody else may have landed it at the same moment. @param {PlanManager} plans @param {string} planId @returns {Promise<string | undefined>} */

@@ -70,67 +70,27 @@ async function waitUntilUnused({ git, worktree, signal }) {
   }
 }
 
-/**
- * Archives what is in the worktree, and removes it. Where that cannot be, the worktree stays as it is.
- * @param {NodeRun} run
- * @param {{why: string, known: string[], failure: (message: string) => string}} how known: commits that have refs
- * @returns {Promise<string>} where it is; "": there was nothing
- */
-async function archiveWorktree(run, { why, known, failure }) {
-  const { git, plan, signal, worktree } = run;
-  await waitUntilUnused(run);
-  const record = { ...worktree, known: [worktree.commit, ...known] };
-  const { removed, ...rest } = await git.removeWorktree(plan.worktrees, record, { signal, why });
-  if (!removed) throw new PhaseFailed(rest.code ?? "FAILED", failure(rest.message ?? ""));
-  const { kept, omitted = [] } = rest;
-  const without = omitted.length > 0 ? `, without ${omitted.join(", ")}` : "";
-  return kept ? `${kept.ref} (${kept.commit})${without}` : "";
-}
-
-/** @param {NodeRun} run */
+/** Where that cannot be, the worktree stays as it is. @param {NodeRun} run */
 async function archiveInterruptedWork(run) {
-  const place = await archiveWorktree(run, {
-    why: "its work was interrupted",
-    known: [],
-    failure: (message) =>
-      `The work was interrupted, and what it had done cannot be kept aside. ${message} Then retry the node: the work begins again.`,
-  });
-  const where = place && `; what it had done is in ${place}`;
-  run.log(`tap: the work was interrupted, and begins again${where}`);
-}
-
-/**
- * A retry continues with the node's commit. What was changed in its worktree since, by a person or by the checks
- * themselves, is archived: the checks would pass on it, and a checkout would destroy it.
- * @param {NodeRun} run
- */
-async function archiveLaterChanges(run) {
-  const { git, repository, signal, effect, node, plan } = run;
-  if (!effect.before || node.landsAgain) return;
-  await git.checkWorktreeLink(run.worktree);
-  const commit = run.commit();
-  const merge = run.fact("shows");
-  const expected = { ...run.worktree, commit: merge || commit };
-  const { text } = await git.diffWorktree(repository, expected, { mostBytes: 1, signal });
-  if (text === "") return;
-  const what = "Its worktree has changes that are not in its commit";
-  const place = await archiveWorktree(run, {
-    why: "it was changed after its commit",
-    known: [commit, merge].filter(Boolean),
-    failure: (message) => `${what}, and they cannot be archived. ${message} Then retry the node.`,
-  });
-  await prepareWorktree(run, { base: run.base(), at: commit });
-  await run.recordStep({ shows: "" });
-  const restore = `copilot-tap plan restore ${plan.id}/${node.id}`;
-  run.log(
-    `tap: ${what}: they are in ${place}, and the retry is without them. ${restore} shows them.`,
-  );
+  const { git, plan, signal, worktree } = run;
+  const record = { ...worktree, known: [worktree.commit] };
+  const why = "its work was interrupted";
+  const { removed, ...rest } = await git.removeWorktree(plan.worktrees, record, { signal, why });
+  if (!removed) {
+    const text = `The work was interrupted, and what it had done cannot be kept aside. ${rest.message} Then retry the node: the work begins again.`;
+    throw new PhaseFailed(rest.code ?? "FAILED", text);
+  }
+  const { kept, omitted = [] } = rest;
+  const where = kept ? `; what it had done is in ${kept.ref} (${kept.commit})` : "";
+  const without = omitted.length > 0 ? `, without ${omitted.join(", ")}` : "";
+  run.log(`tap: the work was interrupted, and begins again${where}${without}`);
 }
 
 /** Until it has come to its end, each run and each retry begins with it. @param {NodeRun} run @param {() => Promise<unknown>} check runs the prechecks */
 export async function restartInNewWorktree(run, check) {
   const { attempt, effect } = run;
   await run.recordStep({ cutOff: true });
+  await waitUntilUnused(run);
   await archiveInterruptedWork(run);
   const { lacking } = await prepareWorktree(run, { base: run.base() });
   if (lacking.length > 0) run.log(`tap: not brought: ${lacking.join(", ")}`);
@@ -261,18 +221,33 @@ async function findLandedBase(run) {
   return tip;
 }
 
+/**
+ * With what the target has got; nothing where both conflict: then the landing says so.
+ * @param {NodeRun} run @param {string[]} commits with which the node begins @param {string} message
+ * @returns {Promise<string | undefined>}
+ */
+async function mergeLanded(run, commits, message) {
+  const { git, repository, signal, plan } = run;
+  const landed = await findLandedBase(run);
+  if (landed === undefined) return undefined;
+  const merged = await git.mergeCommits(repository, [...commits, landed], message, { signal });
+  if (merged.status === "merged") return merged.commit;
+  const target = inLine(String(plan.head.targetBranch));
+  run.log(`tap: begins without what "${target}" has got: ${merged.conflicts.join(", ")} conflict`);
+  return undefined;
+}
+
 /** The commit with which the node begins. @param {NodeRun} run */
 async function mergeDependencies(run) {
   const { git, repository, effect, plan, signal } = run;
   const { commits, node } = effect;
-  const landed = await findLandedBase(run);
-  const found = [
-    ...commits.filter((/** @type {{commit: string}} */ { commit }) => commit !== ""),
-    ...(landed ? [{ node: `the branch ${plan.head.targetBranch}`, commit: landed }] : []),
-  ];
-  if (found.length === 0) return plan.facts.baseCommit;
+  const found = commits.filter((/** @type {{commit: string}} */ { commit }) => commit !== "");
   const all = found.map((/** @type {{commit: string}} */ { commit }) => commit);
   const message = `Merge what ${inLine(node.id)} depends on`;
+  const own = all.length > 0 ? all : [plan.facts.baseCommit];
+  const withLanded = await mergeLanded(run, own, message);
+  if (withLanded) return withLanded;
+  if (found.length === 0) return plan.facts.baseCommit;
   const merged = await git.mergeCommits(repository, all, message, { signal });
   if (merged.status === "merged") return merged.commit;
   const sides = [...merged.ours, merged.theirs];
@@ -289,7 +264,7 @@ async function mergeDependencies(run) {
 /** A merge that no commit of the node has in it would be lost to garbage collection. @param {NodeRun} run @param {string} commit */
 async function keepMerge({ git, repository, effect, plan, node, attempt }, commit) {
   const isOther = (/** @type {{commit: string}} */ one) => one.commit !== commit;
-  if (effect.commits.length === 0 || !effect.commits.every(isOther)) return;
+  if (commit === plan.facts.baseCommit || !effect.commits.every(isOther)) return;
   await git.setAttemptRef(repository, { plan: plan.id, node: node.id, attempt }, commit);
 }
 
@@ -326,7 +301,6 @@ export const runPrechecks = (run) => executeWork(run, run.node.prechecks, "prech
 
 /** @param {NodeRun} run */
 export async function runWork(run) {
-  if (run.fact("shows")) await archiveLaterChanges(run);
   await run.checkOutWork();
   if (wasInterrupted(run)) {
     await restartInNewWorktree(run, async () => {
@@ -380,7 +354,6 @@ async function runLeafChecks(run) {
  */
 export async function runPostchecks(run) {
   const { git, repository, effect, node } = run;
-  await archiveLaterChanges(run);
   if (!effect.lands) return executeWork(run, node.postchecks, "postchecks");
   if (node.landsAgain) await prepareRelanding(run);
   const asked = { ...run.landingOptions(), leaf: run.commit() };

@@ -36,11 +36,15 @@ export function listWorks(nodes) {
   );
 }
 
-/** With such variables a command would run more than the rules see. @param {unknown} env @param {string} path @returns {Mistake[]} */
-function findVariableMistakes(env, path) {
+/**
+ * With such variables a command would run more than the rules see.
+ * @param {unknown} env @param {string} path @param {(name: string) => string} [more] why else one is refused
+ * @returns {Mistake[]}
+ */
+function findVariableMistakes(env, path, more = () => "") {
   if (typeof env !== "object" || env === null) return [];
   return Object.keys(env).flatMap((name) => {
-    const why = refusalReason(name) || (isReservedForGit(name) && "where and how Git works");
+    const why = refusalReason(name) || more(name);
     const message = `says ${why}; put what it is for into the command, or into the project's own files`;
     return why
       ? [{ path: `${path}.${truncateName(name)}`, code: "REFUSED_VARIABLE", message }]
@@ -50,7 +54,10 @@ function findVariableMistakes(env, path) {
 
 /** @param {{env?: unknown, nodes?: unknown}} given @returns {Mistake[]} */
 export const findRefusedVariables = ({ env, nodes }) => [
-  ...findVariableMistakes(env, "env"),
+  // Tap's own git gets these, too.
+  ...findVariableMistakes(env, "env", (name) =>
+    isReservedForGit(name) ? "where and how Git works" : "",
+  ),
   ...listWorks(nodes).flatMap(({ path, work }) => findVariableMistakes(work?.env, `${path}.env`)),
 ];
 
