@@ -20,7 +20,7 @@ import {
   readRefs,
   resolveRefs,
 } from "./refs.mjs";
-import { readRegular } from "./repository.mjs";
+import { entryExists, readRegular } from "./repository.mjs";
 import { readCopiedPaths, readHead, worktreeOptions } from "./worktree-admin.mjs";
 import { clearIndexFlags } from "./worktree-status.mjs";
 
@@ -244,15 +244,36 @@ async function checkSubmodules(repository, place) {
   if (stdout.trim() !== "") throw submoduleError("A submodule has commits");
 }
 
-/** @param {string} root @param {string} entry @param {{bytes: number, files: string[]}} room what is left, and what is taken */
+/** Folders that a command makes again. Others say so themselves: with a tag, or a file of the tool. */
+const REBUILT_NAMES = new Set(
+  "node_modules __pycache__ .venv .tox .gradle .next target build dist coverage".split(" "),
+);
+const REBUILT_TAGS = ["CACHEDIR.TAG", "pyvenv.cfg", "CMakeCache.txt"];
+
+/** @param {string} folder */
+async function isRebuilt(folder) {
+  if (REBUILT_NAMES.has(path.basename(folder))) return true;
+  const tags = REBUILT_TAGS.map((name) => entryExists(path.join(folder, name)));
+  return (await Promise.all(tags)).includes(true);
+}
+
+/**
+ * What of an ignored entry is kept. Git takes back none of it, once it is gone.
+ * @typedef {object} Room
+ * @property {number} bytes that are left; below 0: it does not fit
+ * @property {string[]} files that are taken
+ * @property {string} nested a repository in it; "": none
+ */
+
+/** @param {string} root @param {string} entry @param {Room} room */
 async function collectIgnored(root, entry, room) {
   const place = path.join(root, entry);
   const stat = await fs.lstat(place).catch(() => undefined);
   if (stat?.isDirectory()) {
     for (const name of await fs.readdir(place)) {
-      if (name === ".git") throw nestedRepositoryError(entry);
-      await collectIgnored(root, path.posix.join(entry, name), room);
-      if (room.bytes < 0) return;
+      if (name === ".git") room.nested = entry;
+      else await collectIgnored(root, path.posix.join(entry, name), room);
+      if (room.bytes < 0 || room.nested) return;
     }
   } else if (stat?.isFile() || stat?.isSymbolicLink()) {
     room.bytes -= stat.size;
@@ -264,22 +285,37 @@ async function collectIgnored(root, entry, room) {
 /**
  * Those for which there is room, in the order in which git lists them.
  * @param {string} root @param {string[]} entries
- * @returns {Promise<{files: string[], omitted: string[]}>}
+ * @param {{isAsked?: boolean}} [options] isAsked: a person has asked for the removal
+ * @returns {Promise<{files: string[], omitted: string[]}>} omitted: too large, and made again by a command
+ * @throws {GitError} NESTED_REPOSITORY, TOO_LARGE: nobody could make it again
  */
-export async function chooseIgnored(root, entries) {
+export async function chooseIgnored(root, entries, { isAsked = false } = {}) {
   const chosen = { files: /** @type {string[]} */ ([]), omitted: /** @type {string[]} */ ([]) };
   let bytes = MAX_IGNORED_BYTES;
   for (const entry of entries) {
-    const room = { bytes, files: [...chosen.files] };
-    const fits = await collectIgnored(root, entry.replace(/\/$/, ""), room).then(
-      () => room.bytes >= 0,
-      () => false,
-    );
-    if (fits) [bytes, chosen.files] = [room.bytes, room.files];
-    else chosen.omitted.push(entry);
+    const name = entry.replace(/\/$/, "");
+    const room = { bytes, files: [...chosen.files], nested: "" };
+    await collectIgnored(root, name, room);
+    if (room.bytes >= 0 && !room.nested) {
+      [bytes, chosen.files] = [room.bytes, room.files];
+      continue;
+    }
+    if (!(await isRebuilt(path.join(root, name)))) {
+      if (room.nested) throw nestedRepositoryError(room.nested);
+      if (!isAsked) throw tooLargeError(entry);
+    }
+    chosen.omitted.push(entry);
   }
   return chosen;
 }
+
+/** @param {string} entry */
+const tooLargeError = (entry) =>
+  new GitError(
+    "TOO_LARGE",
+    `"${entry}", which git ignores, does not fit into the ${MAX_IGNORED_BYTES >> 20} MB of ignored files that a snapshot keeps. Move it elsewhere, or delete it.`,
+    { path: entry },
+  );
 
 /** @param {string} where */
 const nestedRepositoryError = (where) =>
@@ -317,16 +353,17 @@ export async function checkLinks(repository, tree, head) {
 /**
  * @typedef {{ref: string, commit: string}} Archive
  * @typedef {{kept?: Archive, omitted: string[]}} Snapshot omitted: ignored things that are too large
+ * @typedef {{why: string, signal?: AbortSignal, isAsked?: boolean}} SnapshotOptions isAsked: as of chooseIgnored
  */
 
 /**
  * @param {Repository} repository @param {Place} place @param {Contents} contents
- * @param {{why: string, signal?: AbortSignal}} options
+ * @param {SnapshotOptions} options
  * @returns {Promise<Snapshot>} without `kept`: there was nothing that refs do not have
  */
-export async function createSnapshot(repository, place, contents, { why, signal }) {
+async function createSnapshot(repository, place, contents, { why, signal, isAsked }) {
   const { head, changed, ignored, lost, brought } = contents;
-  const { files, omitted } = await chooseIgnored(place.path, ignored);
+  const { files, omitted } = await chooseIgnored(place.path, ignored, { isAsked });
   if (!changed && files.length === 0 && lost.length === 0) return { omitted };
   const index = path.join(place.admin, "tap-index");
   await fs.rm(`${index}.lock`, { force: true });
@@ -343,6 +380,28 @@ export async function createSnapshot(repository, place, contents, { why, signal 
   } finally {
     await fs.rm(index, { force: true });
   }
+}
+
+/** Nothing was checked out yet. @param {Place} place */
+async function isEmpty(place) {
+  if (await entryExists(path.join(place.admin, "index"))) return false;
+  const names = await fs.readdir(place.path);
+  return names.every((name) => name === ".git");
+}
+
+/**
+ * Keeps what is in a worktree, before it is removed or reset.
+ * @param {Repository} repository @param {Place & {known?: string[]}} place known: commits that have refs
+ * @param {SnapshotOptions} options
+ * @returns {Promise<Snapshot & {dirty: boolean}>} dirty: it is not as its commit
+ * @throws {GitError} something in it cannot be kept: it must stay
+ */
+export async function snapshotContents(repository, place, options) {
+  if (await isEmpty(place)) return { omitted: [], dirty: true };
+  const contents = await inspectWorktree(repository, place, place.known ?? [], options.signal);
+  const dirty = contents.dirty || contents.ignored.length > 0;
+  if (!dirty && contents.lost.length === 0) return { omitted: [], dirty };
+  return { ...(await createSnapshot(repository, place, contents, options)), dirty };
 }
 
 // Snapshots of worktrees that were removed, brought back: each as a branch of its own, never in a checkout.

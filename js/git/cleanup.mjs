@@ -9,8 +9,7 @@ import {
   archiveCommit,
   archiveTree,
   chooseIgnored,
-  createSnapshot,
-  inspectWorktree,
+  snapshotContents,
   writeTree,
 } from "./archive.mjs";
 import { resolveGitDir } from "./checkouts.mjs";
@@ -44,6 +43,7 @@ const TRASH_PREFIX = ".removed-";
  * @property {string} nonce
  * @property {string} [commit] where it started
  * @property {string[]} [known] commits that have refs: git need not be asked about them
+ * @property {boolean} [isForChecks] nothing in it is kept
  *
  * @typedef {import("./archive.mjs").Archive} Archive
  *
@@ -128,10 +128,10 @@ export async function findLeftovers(worktrees, { plan, nonce }, records) {
 
 /**
  * @param {Worktrees} worktrees @param {WorktreeRecord} record
- * @param {{signal?: AbortSignal, why?: string}} [options]
+ * @param {{signal?: AbortSignal, why?: string, isAsked?: boolean}} [options] isAsked: as of chooseIgnored
  * @returns {Promise<Removal>} a second time: removed
  */
-export async function removeWorktree(worktrees, record, { signal, why = "removed" } = {}) {
+export async function removeWorktree(worktrees, record, { why = "removed", ...options } = {}) {
   checkId(record.plan, "plan");
   checkId(record.node, "node");
   checkNonce(record.nonce);
@@ -152,7 +152,7 @@ export async function removeWorktree(worktrees, record, { signal, why = "removed
     }
     const place = { ...record, admin };
     return await (there
-      ? snapshotAndRemove(worktrees, place, aside, { signal, why })
+      ? snapshotAndRemove(worktrees, place, aside, { ...options, why })
       : removeMissing(worktrees, place, aside));
   } catch (error) {
     return toNotRemoved(error, record.path);
@@ -161,15 +161,18 @@ export async function removeWorktree(worktrees, record, { signal, why = "removed
 
 /** @typedef {WorktreeRecord & {admin: string}} Placed */
 
-/** @param {Worktrees} worktrees @param {Placed} place @param {string} aside @param {{signal?: AbortSignal, why: string}} options */
-async function snapshotAndRemove(worktrees, place, aside, { signal, why }) {
+/** @param {Worktrees} worktrees @param {Placed} place @param {string} aside @param {import("./archive.mjs").SnapshotOptions} options */
+async function snapshotAndRemove(worktrees, place, aside, options) {
   const { repository } = worktrees;
   if ((await fs.lstat(place.path)).isSymbolicLink()) {
     return notRemoved("NOT_OURS", `"${place.path}" stays: it is a link.`);
   }
   const holders = (await processesUsing(place.path)) ?? [];
   if (holders.length > 0) return inUseBy(place.path, holders);
-  const { kept, omitted } = await snapshotContents(repository, place, { signal, why });
+  const isOwn = !place.isForChecks;
+  const { kept, omitted } = isOwn
+    ? await snapshotContents(repository, place, options)
+    : { omitted: [] };
   await fs.rename(place.path, aside);
   const late = (await processesUsing(aside)) ?? [];
   if (late.length > 0) {
@@ -179,25 +182,6 @@ async function snapshotAndRemove(worktrees, place, aside, { signal, why }) {
   await unregister(repository, place.path);
   await deleteFolder(aside);
   return { removed: true, ...(kept && { kept }), ...(omitted.length > 0 && { omitted }) };
-}
-
-/**
- * @param {Repository} repository @param {Placed} place @param {{signal?: AbortSignal, why: string}} options
- * @returns {Promise<import("./archive.mjs").Snapshot & {dirty: boolean}>} dirty: it is not as its commit
- */
-export async function snapshotContents(repository, place, { signal, why }) {
-  if (await isEmpty(place)) return { omitted: [], dirty: true };
-  const contents = await inspectWorktree(repository, place, place.known ?? [], signal);
-  const dirty = contents.dirty || contents.ignored.length > 0;
-  if (!dirty && contents.lost.length === 0) return { omitted: [], dirty };
-  return { ...(await createSnapshot(repository, place, contents, { why, signal })), dirty };
-}
-
-/** Nothing was checked out yet. @param {Placed} place */
-async function isEmpty(place) {
-  if (await entryExists(path.join(place.admin, "index"))) return false;
-  const names = await fs.readdir(place.path);
-  return names.every((name) => name === ".git");
 }
 
 /** @param {Repository} repository @param {string} worktree whose folder is gone */
@@ -306,7 +290,7 @@ async function removeForgotten(worktrees, place) {
   const admin = await findAdmin(worktrees.repository, place);
   const nonce = admin ? await readNonce(admin) : "";
   const record = { plan: ORPHANS, node: toNodeId(place), path: place, nonce };
-  return removeWorktree(worktrees, record, { why: "no plan knows it" });
+  return removeWorktree(worktrees, record, { why: "no plan knows it", isAsked: true });
 }
 
 /** Of a folder that git does not know: all of it, ignored files too. @param {Worktrees} worktrees @param {string} place */
@@ -327,7 +311,8 @@ async function snapshotFolder({ repository }, place) {
   try {
     const flags = ["--others", "--ignored", "--exclude-standard", "--directory", "-z"];
     const { stdout } = await repository.query(["ls-files", ...flags], where);
-    const { files, omitted } = await chooseIgnored(place, stdout.split("\0").filter(Boolean));
+    const ignored = stdout.split("\0").filter(Boolean);
+    const { files, omitted } = await chooseIgnored(place, ignored, { isAsked: true });
     const tree = await writeTree(repository, where, { without: [], files });
     const links = await repository.query(["ls-tree", "-r", "-z", tree]);
     const [, nested] = /(?:^|\0)160000 [^\t]*\t([^\0]*)/.exec(links.stdout) ?? [];

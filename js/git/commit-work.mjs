@@ -16,7 +16,7 @@ import { changesBetween, MAX_DIFF_BYTES, readRaw } from "./merge.mjs";
 import { attemptRef, resolveRefs, setRefOnce } from "./refs.mjs";
 import { readRegular } from "./repository.mjs";
 import { detach, readCopiedPaths, readHead, worktreeOptions } from "./worktree-admin.mjs";
-import { loadIndex, MARKED_ONLY, toBytePath } from "./worktree-status.mjs";
+import { loadIndex, MARKED_ONLY } from "./worktree-status.mjs";
 
 /** @typedef {import("./repository.mjs").Repository} Repository */
 /** @typedef {import("./worktrees.mjs").Worktree} Worktree */
@@ -68,38 +68,26 @@ async function readSetupChanges(admin) {
 export const forgetSetup = (admin) => fs.rm(path.join(admin, NOTE), { force: true });
 
 /**
- * Runs with an index of its own, which begins as that of the worktree.
- * @template T
- * @param {Place} place @param {AbortSignal | undefined} signal @param {Record<string, string>} more variables
- * @param {(where: Where) => Promise<T>} use
- */
-async function withTemporaryIndex(place, signal, more, use) {
-  const index = path.join(place.admin, `tap-setup-${crypto.randomUUID()}`);
-  const { cwd, env } = worktreeOptions(place);
-  try {
-    await fs.copyFile(path.join(place.admin, "index"), index);
-    return await use({ cwd, env: { ...env, ...more, GIT_INDEX_FILE: index }, signal });
-  } finally {
-    await Promise.all([index, `${index}.lock`].map((file) => fs.rm(file, { force: true })));
-  }
-}
-
-/**
- * Stages the worktree in an index of its own.
+ * Stages the worktree in an index of its own, which begins as that of the worktree.
  * @template T
  * @param {Repository} repository @param {Place} place
  * @param {{signal?: AbortSignal, without: string[], more?: Record<string, string>}} how without: paths besides those that
  *   were brought; more: variables
  * @param {(where: Where) => Promise<T>} use
  */
-function withStagedIndex(repository, place, { signal, without, more = {} }, use) {
-  return withTemporaryIndex(place, signal, more, async (where) => {
+async function withStagedIndex(repository, place, { signal, without, more = {} }, use) {
+  const index = path.join(place.admin, `tap-setup-${crypto.randomUUID()}`);
+  const { cwd, env } = worktreeOptions(place);
+  const where = { cwd, env: { ...env, ...more, GIT_INDEX_FILE: index }, signal };
+  try {
+    await fs.copyFile(path.join(place.admin, "index"), index);
     const limits = { ...where, lasting: true, network: true, timeoutMs: SETUP_STAGE_MS };
     const rest = formatPathspecs([...without, ...(await readCopiedPaths(place.admin))]);
-    const settings = [NOT_SPARSE];
-    await repository.change(["add", "--all", ...rest], { ...limits, settings });
-    return use(where);
-  });
+    await repository.change(["add", "--all", ...rest], { ...limits, settings: [NOT_SPARSE] });
+    return await use(where);
+  } finally {
+    await Promise.all([index, `${index}.lock`].map((file) => fs.rm(file, { force: true })));
+  }
 }
 
 /** @param {unknown} error */
@@ -130,42 +118,6 @@ export async function noteSetup(repository, place, { signal } = {}) {
     await file.close();
   }
   await fs.rename(next, path.join(place.admin, NOTE));
-}
-
-/**
- * What the setup has changed of the commit's files, once more: a checkout has undone it. Files that the node has
- * committed stay as they are.
- * @param {Repository} repository @param {Place} place @param {{signal?: AbortSignal}} [options]
- */
-export async function restoreSetup(repository, place, { signal } = {}) {
-  const left = [...(await readSetupChanges(place.admin))].filter(
-    ([, { before }]) => Number(before.mode) !== 0,
-  );
-  if (left.length === 0) return;
-  await withTemporaryIndex(place, signal, {}, async (where) => {
-    const own = parseVersions(await readStagedDiff(repository, place, where));
-    const mine = left.filter(([name]) => !own.has(name));
-    const there = mine.filter(([, { after }]) => Number(after.mode) !== 0);
-    const lines = there.map(([name, { after }]) => `${after.mode} ${after.object}\t${name}\0`);
-    const files = there.map(([name]) => `${name}\0`);
-    await repository.change(["update-index", "-z", "--index-info"], {
-      ...where,
-      input: Buffer.from(lines.join(""), "latin1"),
-    });
-    const write = ["checkout-index", "--force", "--quiet", "-z", "--stdin"];
-    const limits = { ...where, lasting: true, network: true, timeoutMs: SETUP_STAGE_MS };
-    await repository.change(write, { ...limits, input: Buffer.from(files.join(""), "latin1") });
-    for (const [name, { after }] of mine) {
-      if (Number(after.mode) === 0) await fs.rm(toBytePath(place.path, name), { force: true });
-    }
-  });
-}
-
-/** Whether the setup has changed files of the commit. @param {{admin: string}} place */
-export async function hasTrackedSetupChanges({ admin }) {
-  return [...(await readSetupChanges(admin)).values()].some(
-    ({ before }) => Number(before.mode) !== 0,
-  );
 }
 
 /** @param {Version} one @param {Version} other */
@@ -281,8 +233,8 @@ async function isOwnCommit(repository, worktree, head) {
   return stdout.split("\n").includes(formatTrailer(worktree));
 }
 
-/** `git add` would take conflict markers as they are. @param {Repository} repository @param {Worktree} worktree */
-async function checkMerged(repository, worktree) {
+/** `git add` would take conflict markers as they are. @param {Repository} repository @param {{path: string, admin: string}} worktree */
+export async function checkMerged(repository, worktree) {
   const index = await loadIndex(worktree, repository.hexDigits, MARKED_ONLY);
   if (index?.hasConflicts === false) return;
   const { stdout } = await repository.query(

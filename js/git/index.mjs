@@ -12,21 +12,21 @@ export {
 } from "./integration.mjs";
 export { compareFingerprints, fingerprintCheckout } from "./checkouts.mjs";
 export { checkSpace, checkRepositoryReady, requireUnprotected } from "./preflight.mjs";
-export { checkWorktreeLink, commitWork } from "./commit-work.mjs";
+export { checkMerged, checkWorktreeLink, commitWork } from "./commit-work.mjs";
 export { expireDeletions, markDeleted } from "./archive.mjs";
 export { diffBetween, linesBetween } from "./merge.mjs";
 export { cleanOrphan, searchOrphans, worktreeUse } from "./cleanup.mjs";
 export { checkResult, removePendingLeaves } from "./integration.mjs";
 export { processesUsing } from "./processes.mjs";
 export { diffWorktree } from "./commit-work.mjs";
-export { archiveUnreachableCommits } from "./archive.mjs";
+export { archiveUnreachableCommits, inspectWorktree, snapshotContents } from "./archive.mjs";
 export { expireArchives, listArchives } from "./archive.mjs";
 export { importRefs, missingOnTarget, missingCommits } from "./import-refs.mjs";
 export { requireFreeName } from "./landing.mjs";
 export { recoverLanding } from "./landing.mjs";
 export { land } from "./landing.mjs";
 export { mergeCommits, probeAll } from "./merge.mjs";
-export { openRepository } from "./repository.mjs";
+export { exists, openRepository } from "./repository.mjs";
 export {
   branchTip,
   readInside,
@@ -35,6 +35,6 @@ export {
   resolveTarget,
 } from "./repository.mjs";
 export { WorktreePool } from "./worktree-pool.mjs";
-export { hasTrackedSetupChanges, noteSetup, restoreSetup } from "./commit-work.mjs";
+export { noteSetup } from "./commit-work.mjs";
 export { findLeftovers, removeWorktree } from "./cleanup.mjs";
 export { Worktrees } from "./worktrees.mjs";

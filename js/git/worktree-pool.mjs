@@ -1,29 +1,37 @@
 // The worktrees of a plan, used again by one attempt after another: moving one and changing some files is much faster
-// than writing and deleting all of them.
+// than writing and deleting all of them. What is in one that waits is kept when it gets its next use, or is removed:
+// until then somebody may still change it.
 
 import { processesUsing } from "./processes.mjs";
-import { isGitError } from "./errors.mjs";
-import { hasStrays } from "./worktree-status.mjs";
+import { GitError, isGitError } from "./errors.mjs";
+import { clearIndexFlags, hasStrays } from "./worktree-status.mjs";
 import { detach } from "./worktree-admin.mjs";
 import { CLOCK_SKEW_MS, entryExists } from "./repository.mjs";
-import { inUseBy, snapshotContents, toNotRemoved, removeWorktree } from "./cleanup.mjs";
+import { snapshotContents } from "./archive.mjs";
+import { inUseBy, toNotRemoved, removeWorktree } from "./cleanup.mjs";
 
 /** @typedef {import("./worktrees.mjs").Worktree} Worktree */
 /** @typedef {import("./worktrees.mjs").WorktreeRequest} WorktreeRequest */
 /** @typedef {import("./cleanup.mjs").Removal} Removal */
 
 /** @typedef {Removal & {pooled: boolean}} Release pooled: it is in the pool; neither: it stays, see code and message */
+/** @typedef {{worktree: Worktree & {isForChecks?: boolean}, known: string[], since?: number}} Idle since: ms since 1970, when it got its last use */
 
 export class WorktreePool {
   /** When an attempt got its worktree, by git's folder of it: ms since 1970. @type {Map<string, number>} */
   #since = new Map();
-  /** @type {{worktree: Worktree, dirty: boolean, known: string[]}[]} */
+  /** @type {Idle[]} */
   #idle = [];
 
-  /** @param {import("./worktrees.mjs").Worktrees} worktrees @param {{most: number}} options most: that wait for their next use */
-  constructor(worktrees, { most }) {
+  /**
+   * @param {import("./worktrees.mjs").Worktrees} worktrees
+   * @param {{most: number, onStay?: (removal: Removal) => void}} options most: that wait for their next use; onStay: one
+   *   that waited has something that cannot be kept
+   */
+  constructor(worktrees, { most, onStay = () => {} }) {
     this.worktrees = worktrees;
     this.maxIdle = most;
+    this.onStay = onStay;
   }
 
   get size() {
@@ -41,29 +49,43 @@ export class WorktreePool {
   async #acquire(wanted) {
     // What an attempt has begun before a crash is its own; git would move another worktree into it.
     const isBegun = await entryExists(await this.worktrees.worktreePath(wanted));
-    const one = isBegun ? undefined : this.#idle.pop();
-    if (one) {
+    for (let one; !isBegun && (one = this.#idle.pop());) {
       try {
-        return await this.worktrees.reuse(one.worktree, wanted, one);
+        const dirty = await this.#keep(one, wanted.signal);
+        return await this.worktrees.reuse(one.worktree, wanted, { dirty });
       } catch (error) {
         if (isGitError(error, "CANCELLED", "INVALID", "DISK_FULL")) {
           this.#idle.push(one);
           throw error;
         }
-        await this.#remove(one); // it was changed by hand; another one is made
+        const removal = await this.#remove(one); // it was changed by hand
+        if (!removal.removed) this.onStay(removal);
       }
     }
     return this.worktrees.add(wanted);
   }
 
+  /** @param {Idle} one @param {AbortSignal} [signal] @returns {Promise<boolean>} whether it is not as its commit */
+  async #keep({ worktree, known, since }, signal) {
+    const { repository } = this.worktrees;
+    if (!(await this.worktrees.isReusable(worktree)))
+      throw new GitError("NOT_REUSABLE", `"${worktree.path}" was changed since it was given back.`);
+    if (worktree.isForChecks) {
+      await clearIndexFlags(repository, worktree);
+      return true;
+    }
+    const why = "its worktree is used again";
+    const { dirty } = await snapshotContents(repository, { ...worktree, known }, { signal, why });
+    return dirty || hasStrays(worktree, repository.hexDigits, since);
+  }
+
   /**
-   * Keeps what is in a worktree and takes it back; one that cannot be used again is removed.
-   * @param {Worktree} worktree @param {{known?: string[], signal?: AbortSignal, why?: string}} [options] known: commits
-   *   that have refs
+   * Takes a worktree back; one that cannot be used again is removed, after what is in it is kept.
+   * @param {Worktree & {isForChecks?: boolean}} worktree
+   * @param {{known?: string[], signal?: AbortSignal, why?: string}} [options] known: commits that have refs
    * @returns {Promise<Release>}
    */
   async release(worktree, { known = [], signal, why = "given back" } = {}) {
-    const { repository } = this.worktrees;
     const place = { ...worktree, known: [worktree.commit, ...known] };
     const since = this.#since.get(worktree.admin);
     this.#since.delete(worktree.admin);
@@ -74,18 +96,15 @@ export class WorktreePool {
       if (!fits || !(await this.worktrees.isReusable(worktree))) {
         return { ...(await removeWorktree(this.worktrees, place, { signal, why })), pooled: false };
       }
-      const { dirty, kept, omitted } = await snapshotContents(repository, place, { signal, why });
-      await detach(repository, worktree);
-      const isLike = !dirty && !(await hasStrays(worktree, repository.hexDigits, since));
-      this.#idle.push({ worktree, dirty: !isLike, known: place.known });
-      const rest = { ...(kept && { kept }), ...(omitted.length > 0 && { omitted }) };
-      return { removed: false, pooled: true, ...rest };
+      await detach(this.worktrees.repository, worktree);
+      this.#idle.push({ worktree, known: place.known, since });
+      return { removed: false, pooled: true };
     } catch (error) {
       return { ...toNotRemoved(error, worktree.path), pooled: false };
     }
   }
 
-  /** @param {{worktree: Worktree, known: string[]}} one */
+  /** @param {Idle} one */
   #remove({ worktree, known }) {
     const record = { ...worktree, known };
     return removeWorktree(this.worktrees, record, { why: "the pool is closed" });

@@ -26,7 +26,7 @@ import {
   readNonce,
   writeCopiedPaths,
 } from "./worktree-admin.mjs";
-import { archiveCommit } from "./archive.mjs";
+import { archiveCommit, snapshotContents } from "./archive.mjs";
 import { exists, readRegular, updateSubmodules } from "./repository.mjs";
 import { forgetSetup } from "./commit-work.mjs";
 
@@ -42,6 +42,7 @@ const CHECKOUT_MS = 1_800_000;
  * @property {number} attempt
  * @property {string} nonce of the plan: newNonce()
  * @property {string} commit
+ * @property {boolean} [isForChecks] one beside the node's own, for its checks: what is left in it is nobody's work
  * @property {AbortSignal} [signal]
  *
  * @typedef {object} Worktree
@@ -140,10 +141,10 @@ export class Worktrees {
     return real;
   }
 
-  /** @param {{plan: string, node: string, attempt: number}} of */
-  async worktreePath({ plan, node, attempt }) {
+  /** @param {{plan: string, node: string, attempt: number, isForChecks?: boolean}} of */
+  async worktreePath({ plan, node, attempt, isForChecks }) {
     const name = `${checkId(plan, "plan")}-${checkId(node, "node")}-${checkAttempt(attempt)}`;
-    return path.join(await this.folder(), name);
+    return path.join(await this.folder(), isForChecks ? `${name}-checks` : name);
   }
 
   /**
@@ -155,6 +156,12 @@ export class Worktrees {
     const { plan, node, attempt, nonce, commit, signal } = wanted;
     const place = await this.worktreePath(wanted);
     const begun = await withLock(this.repository.commonDir, () => this.#resume(place, wanted));
+    if (begun) {
+      const record = { ...wanted, path: place, admin: begun, known: [commit] };
+      const options = { signal, why: "its worktree is made again" };
+      if (!wanted.isForChecks) await snapshotContents(this.repository, record, options);
+      await forgetSetup(begun);
+    }
     const admin =
       begun ?? (await withLock(this.repository.commonDir, () => this.#register(place, wanted)));
     const worktree = { path: place, admin, nonce, plan, node, attempt, commit };
@@ -192,7 +199,6 @@ export class Worktrees {
     const admin = await this.#findRegistered(place, wanted.nonce);
     if (admin && names?.includes(".git") && (await isWhole(admin))) {
       await writeOwner(admin, wanted.nonce, this.repository.owner);
-      await forgetSetup(admin);
       return admin;
     }
     if (names?.some((name) => name !== ".git") || (names?.length && !admin)) {

@@ -174,6 +174,7 @@ const REQUESTS = {
   diff,
   health: (plans) => readHealth(plans),
   progress: (plans) => plans.worktrees.progress,
+  take: (plans, { planId, nodeId }) => plans.worktrees.take(planId, nodeId),
   land: (plans, { planId }) => landPlan(plans, planId),
   export: (plans, { planId }) => exportPlan(plans, planId),
   import: (plans, { exported }, asker) => importPlan(plans, exported, asker),

@@ -191,52 +191,42 @@ export class NodeRun {
     return { ...worktree, plan: this.plan.id, node: this.node.id, attempt: this.attempt };
   }
 
-  /** @param {{base: string, at?: string}} wanted at: what is in it first, if not that with which the node begins */
-  async makeWorktree({ base: commit, at = commit }) {
+  /** @param {string} commit with which the node begins */
+  async makeWorktree(commit) {
     const nonce = this.#steps.worktree?.nonce ?? this.plan.facts.nonce;
     const { plan, signal } = this;
     const of = { plan: plan.id, node: this.node.id, attempt: this.attempt, nonce };
     if (!this.#steps.worktree) await this.recordStep({ worktree: { nonce, commit } });
-    const made = await plan.pool.acquire({ ...of, commit: at, signal });
+    const made = await plan.pool.acquire({ ...of, commit, signal });
     const { path, admin } = made;
     await this.recordStep({ worktree: { nonce, commit, path, admin } });
     return made;
   }
 
-  /** Of one that only lands again: that of an attempt that has succeeded was given back. @returns {Promise<boolean>} */
-  async hasPrepared() {
-    const { prepared } = this.#steps;
-    if (prepared === this.attempt) return true;
-    const { attempt, status } = this.effect.before ?? {};
-    if (!prepared || prepared !== attempt || status === "succeeded") return false;
-    return this.git.checkWorktreeLink(this.worktree).then(
-      () => true,
-      () => false,
-    );
+  /**
+   * A checkout of exactly one commit, beside the worktree: what is left in it is nobody's work.
+   * @template T @param {string} commit @param {(checkout: import("../../git/worktrees.mjs").Worktree) => Promise<T>} use
+   */
+  async withCheckout(commit, use) {
+    const { plan, signal } = this;
+    const nonce = this.#steps.worktree?.nonce ?? plan.facts.nonce;
+    const of = { plan: plan.id, node: this.node.id, attempt: this.attempt, nonce, commit };
+    const checkout = await plan.pool.acquire({ ...of, isForChecks: true, signal });
+    try {
+      return await use(checkout);
+    } finally {
+      const { removed, pooled, message } = await plan.pool.release({
+        ...checkout,
+        isForChecks: true,
+      });
+      if (!removed && !pooled) this.log(`tap: ${message}`);
+    }
   }
 
   /** What it leaves is no work of the node. @param {string} command @param {any} worktree */
   async runSetup(command, worktree) {
-    await this.runProgram({ type: "shell", command }, this.effect.phase, this.effect.timeoutMs);
+    await this.runProgram({ type: "shell", command }, worktree.path);
     await this.git.checkWorktreeLink(worktree);
-    await this.git.noteSetup(this.repository, worktree, { signal: this.signal });
-  }
-
-  /** For the checks: the worktree has what would land. @param {string} merge a commit */
-  async checkOutMerge(merge) {
-    const { shows } = this.#steps; // it may have the merge of an earlier check
-    const isThere = !shows && merge === this.commit();
-    if (isThere && !(await this.git.hasTrackedSetupChanges(this.worktree))) return;
-    await this.recordStep({ shows: merge });
-    await this.plan.worktrees.checkOut({ ...this.worktree, commit: merge }, this.signal);
-  }
-
-  /** The worktree has what the node has made, as it was before its checks. */
-  async checkOutWork() {
-    if (!this.#steps.shows) return;
-    await this.plan.worktrees.checkOut({ ...this.worktree, commit: this.commit() }, this.signal);
-    await this.git.restoreSetup(this.repository, this.worktree, { signal: this.signal });
-    await this.recordStep({ shows: "" });
   }
 
   landingOptions() {
@@ -260,8 +250,9 @@ export class NodeRun {
     return `${this.node.id}-${this.attempt}-${phase}`;
   }
 
-  /** @param {Record<string, any>} work @param {string} phase @param {number} timeoutMs */
-  async runProgram(work, phase, timeoutMs) {
+  /** @param {Record<string, any>} work @param {string} cwd */
+  async runProgram(work, cwd) {
+    const { phase, timeoutMs } = this.effect;
     const line = this.formatWork(work);
     await this.requirePermission({
       tool: "bash",
@@ -273,7 +264,7 @@ export class NodeRun {
     const log = { plan: this.plan.id, name: this.logName(phase) };
     const ended = await this.services.plans
       .run({
-        ...{ command, args, cwd: this.worktree.path, env: this.environment(work.env) },
+        ...{ command, args, cwd, env: this.environment(work.env) },
         ...{ ...log, timeoutMs, signal: this.signal, traceparent: this.traceparent },
       })
       .catch((error) => {
@@ -321,13 +312,15 @@ export class NodeRun {
       .slice(0, MAX_CONTEXT);
   }
 
-  /** @param {Record<string, any>} work */
-  async runAgent(work) {
+  /** Who checks has a session of its own, each time. @param {Record<string, any>} work @param {string} cwd */
+  async runAgent(work, cwd) {
     const workers = await this.services.workers.use();
     const cli = await this.plan.cli();
-    const resume = this.#steps.sessionId !== undefined;
-    const sessionId = this.#steps.sessionId ?? crypto.randomUUID();
-    if (!resume) await this.recordStep({ sessionId }, { sync: true });
+    const isCheck = this.effect.phase === "postchecks";
+    const resume = !isCheck && this.#steps.sessionId !== undefined;
+    const sessionId = resume ? this.#steps.sessionId : crypto.randomUUID();
+    const step = isCheck ? { checkSessionId: sessionId } : { sessionId };
+    if (!resume) await this.recordStep(step, { sync: true });
     const context = resume ? await this.#formatFailure() : "";
     const tools = await provideTools(this, work.tools ?? []);
     const before = await this.plan.readCheckout();
@@ -336,7 +329,7 @@ export class NodeRun {
       {
         ...{
           sessionId,
-          cwd: this.worktree.path,
+          cwd,
           checkout: this.repository.root,
           name: this.node.name,
         },

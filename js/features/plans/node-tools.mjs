@@ -35,12 +35,13 @@ async function requireSession(run) {
 
 /**
  * A tool does the work of a phase: what it answers is the phase's log.
- * @param {NodeRun} run @param {{tool: string, args?: object}} work @param {string} phase @param {number} timeoutMs
+ * @param {NodeRun} run @param {{tool: string, args?: object}} work @param {string} folder in which it is to work
  */
-export async function runTool(run, { tool, args = {} }, phase, timeoutMs) {
+export async function runTool(run, { tool, args = {} }, folder) {
+  const { phase, timeoutMs } = run.effect;
   const own = formatOwnTools([tool]);
   if (own) throw new PhaseFailed("UNKNOWN_TOOL", own);
-  const given = substituteWorktree(args, run.worktree.path);
+  const given = substituteWorktree(args, folder);
   await run.requirePermission({ tool, args: given });
   const session = await requireSession(run);
   const late = AbortSignal.timeout(timeoutMs);

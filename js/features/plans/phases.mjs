@@ -13,22 +13,25 @@ import { formatRecheckFailure, landCommand, requireUnprotected, untestedText } f
 
 // The worktree of a node before its prechecks: at its commit, with what the plan brings along, and set up.
 
-/** @param {NodeRun} run @param {{base: string, at?: string}} wanted */
-export async function prepareWorktree(run, wanted) {
-  const worktree = await run.makeWorktree(wanted);
-  const { copy, link, setup } = run.plan.head;
-  /** @type {string[]} */
-  const lacking = [];
-  if (copy || link) {
-    const { skipped } = await run.git.copyUntrackedFiles(run.repository.root, worktree, {
-      copy,
-      link,
-    });
-    lacking.push(...skipped.map(({ path, why }) => `${path} (${why})`));
-  }
+/** @param {NodeRun} run @param {string} base */
+export async function prepareWorktree(run, base) {
+  const worktree = await run.makeWorktree(base);
+  const lacking = await bringAlong(run, worktree);
   // Also in one that another node has had: that was cleaned of what the setup had left.
-  if (setup) await run.runSetup(setup, { ...worktree, commit: wanted.at ?? wanted.base });
+  const { setup } = run.plan.head;
+  if (setup) {
+    await run.runSetup(setup, worktree);
+    await run.git.noteSetup(run.repository, worktree, { signal: run.signal });
+  }
   return { path: worktree.path, lacking };
+}
+
+/** @param {NodeRun} run @param {import("../../git/worktrees.mjs").Worktree} worktree @returns {Promise<string[]>} what was not there */
+async function bringAlong({ git, plan, repository }, worktree) {
+  const { copy, link } = plan.head;
+  if (!copy && !link) return [];
+  const { skipped } = await git.copyUntrackedFiles(repository.root, worktree, { copy, link });
+  return skipped.map(({ path, why }) => `${path} (${why})`);
 }
 
 // A program or a tool of `work` that was ended in the middle of what it did: nothing runs on top of its half. What it
@@ -92,7 +95,7 @@ export async function restartInNewWorktree(run, check) {
   await run.recordStep({ cutOff: true });
   await waitUntilUnused(run);
   await archiveInterruptedWork(run);
-  const { lacking } = await prepareWorktree(run, { base: run.base() });
+  const { lacking } = await prepareWorktree(run, run.base());
   if (lacking.length > 0) run.log(`tap: not brought: ${lacking.join(", ")}`);
   await check();
   const afresh = { attempt, interruptions: countInterruptions(effect.current) };
@@ -272,11 +275,11 @@ async function keepMerge({ git, repository, effect, plan, node, attempt }, commi
 export async function prepareBase(run) {
   const { node } = run;
   const baseCommit = await mergeDependencies(run);
-  if (!node.prechecks && !node.work && !node.postchecks) {
+  if (!node.prechecks && !node.work) {
     await keepMerge(run, baseCommit);
     return { commit: baseCommit };
   }
-  const { path, lacking } = await prepareWorktree(run, { base: baseCommit });
+  const { path, lacking } = await prepareWorktree(run, baseCommit);
   return {
     ...{ baseCommit, worktreePath: path },
     ...(lacking.length > 0 && { lacking }),
@@ -285,29 +288,28 @@ export async function prepareBase(run) {
 
 // ---- prechecks, work, postchecks -------------------------------------------------------------------
 
-/** @param {NodeRun} run @param {Record<string, any>} work @param {string} phase */
-async function executeWork(run, work, phase) {
-  await run.git.checkWorktreeLink(run.worktree);
-  if (work.type === "agent") return run.runAgent(work);
+/** @param {NodeRun} run @param {Record<string, any>} work @param {{path: string, admin: string}} worktree */
+async function executeWork(run, work, worktree) {
+  await run.git.checkWorktreeLink(worktree);
+  if (work.type === "agent") return run.runAgent(work, worktree.path);
   if (work.type === "tool") {
     const { runTool } = await import("./node-tools.mjs");
-    return runTool(run, /** @type {any} */ (work), phase, run.effect.timeoutMs);
+    return runTool(run, /** @type {any} */ (work), worktree.path);
   }
-  return run.runProgram(work, phase, run.effect.timeoutMs);
+  return run.runProgram(work, worktree.path);
 }
 
 /** @param {NodeRun} run */
-export const runPrechecks = (run) => executeWork(run, run.node.prechecks, "prechecks");
+export const runPrechecks = (run) => executeWork(run, run.node.prechecks, run.worktree);
 
 /** @param {NodeRun} run */
 export async function runWork(run) {
-  await run.checkOutWork();
   if (wasInterrupted(run)) {
     await restartInNewWorktree(run, async () => {
       if (run.node.prechecks) await runPrechecks(run);
     });
   }
-  return executeWork(run, run.node.work, "work");
+  return executeWork(run, run.node.work, run.worktree);
 }
 
 /**
@@ -328,22 +330,45 @@ async function createTestRecord(run, { tree, tip }) {
   };
 }
 
-/** One that has waited to land: what waits with it comes after it, and its worktree is gone. @param {NodeRun} run */
-async function prepareRelanding(run) {
-  await run.plan.settleResult(run.signal);
-  if (!(await run.hasPrepared()))
-    await prepareWorktree(run, { base: run.base(), at: run.commit() });
-  await run.recordStep({ prepared: run.attempt });
+const MAX_IGNORED_NAMES = 5;
+
+/** Of what a check has not seen, though the worktree has it. @param {NodeRun} run @returns {Promise<string>} "": nothing */
+async function formatUnseen({ git, repository, plan, node, worktree }) {
+  const { ignored, changed } = await git.inspectWorktree(repository, worktree, [worktree.commit]);
+  const some = ignored.slice(0, MAX_IGNORED_NAMES).map((one) => visible(one));
+  const more = ignored.length > some.length ? ` and ${ignored.length - some.length} more` : "";
+  const left = `in the worktree, ignored by git and so not in the checkout: ${some.join(", ")}${more}`;
+  const take = `copilot-tap plan retry ${plan.id}/${node.id} --take`;
+  return [
+    ...(some.length > 0 ? [left] : []),
+    ...(changed
+      ? [`changes in the worktree are not in the commit; to make them its work: ${take}`]
+      : []),
+  ].join("; ");
 }
 
-/** @param {NodeRun} run */
-async function runLeafChecks(run) {
-  const { node, plan } = run;
+/** Checks run on exactly one tree: nothing that is only in the worktree counts. @param {NodeRun} run @param {string} commit */
+async function checkTree(run, commit) {
+  const { node, plan, effect } = run;
   try {
-    return await executeWork(run, node.postchecks, "postchecks");
+    return await run.withCheckout(commit, async (checkout) => {
+      const lacking = await bringAlong(run, checkout);
+      const isNew = run.fact("worktree") === undefined; // else it was told before
+      if (isNew && lacking.length > 0) run.log(`tap: not brought: ${lacking.join(", ")}`);
+      if (plan.head.setup) {
+        await run.runSetup(plan.head.setup, checkout);
+        await plan.worktrees.checkOut(checkout, run.signal); // what it has changed is in no commit
+      }
+      return executeWork(run, node.postchecks, checkout);
+    });
   } catch (error) {
-    if (!node.landsAgain || !(error instanceof PhaseFailed)) throw error;
-    const text = formatRecheckFailure(plan.id, plan.head.targetBranch, error.message);
+    if (!(error instanceof PhaseFailed)) throw error;
+    const unseen = run.fact("worktree")?.path ? await formatUnseen(run).catch(() => "") : "";
+    const message = unseen ? `${error.message} (${unseen})` : error.message;
+    const text =
+      effect.lands && node.landsAgain
+        ? formatRecheckFailure(plan.id, plan.head.targetBranch, message)
+        : message;
     throw new PhaseFailed(error.code, text, error.detail);
   }
 }
@@ -354,14 +379,13 @@ async function runLeafChecks(run) {
  */
 export async function runPostchecks(run) {
   const { git, repository, effect, node } = run;
-  if (!effect.lands) return executeWork(run, node.postchecks, "postchecks");
-  if (node.landsAgain) await prepareRelanding(run);
+  if (!effect.lands) return checkTree(run, run.commit());
+  if (node.landsAgain) await run.plan.settleResult(run.signal);
   const asked = { ...run.landingOptions(), leaf: run.commit() };
   const found = await git.previewIntegration(repository, asked);
   // merge-ri says so: it is where a conflict is mended and tried again.
   if (found.status === "conflict") return { conflict: found.conflicts };
-  await run.checkOutMerge(found.merge);
-  const ended = await runLeafChecks(run);
+  const ended = await checkTree(run, found.merge);
   return { ...ended, tested: await createTestRecord(run, found) };
 }
 
@@ -374,7 +398,10 @@ export async function commitWork(run) {
   await run.recordStep({ committing: true }, { sync: true });
   const { evidence, problem } = await readEvidenceFile(run);
   const message = `${node.name}\n\nPlan: ${plan.name}`;
-  const env = run.environment();
+  const env = /** @type {Record<string, string>} */ (run.environment());
+  // Who has changed its worktree by hand is the author.
+  if (run.effect.before?.request?.take)
+    for (const name of ["NAME", "EMAIL", "DATE"]) delete env[`GIT_AUTHOR_${name}`];
   const made = await git.commitWork(repository, run.worktree, { message, env, timeoutMs, signal });
   const left = await git
     .archiveUnreachableCommits(repository, run.worktree, made.commit)

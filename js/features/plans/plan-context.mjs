@@ -3,7 +3,8 @@
 import { PlanError } from "./errors.mjs";
 import { settleResult, listPendingCommits, hasLeafChecks } from "./landing.mjs";
 
-const MAX_IDLE_WORKTREES = 8;
+/** Each node that runs may have one, and a checkout for its checks. */
+const MAX_IDLE_WORKTREES = 16;
 
 /** @typedef {typeof import("../../git/index.mjs")} Git */
 
@@ -21,6 +22,7 @@ export class PlanContext {
    * @param {() => boolean} parts.checks whether any of its leaves is checked before it lands
    * @param {() => string[]} parts.waiting commits of leaves that wait to land
    * @param {(signal?: AbortSignal) => Promise<void>} parts.settleResult its result holds what its state says
+   * @param {(text: string) => void} parts.note a diagnostic
    */
   constructor(parts) {
     const { id, name, head, facts, git, repository, shell, findCli, workers } = parts;
@@ -41,7 +43,8 @@ export class PlanContext {
     const gitignore = this.head.gitignore === true;
     this.worktrees = new git.Worktrees(repository, { gitignore, beside: facts.beside === true });
     this.pool = new git.WorktreePool(this.worktrees, {
-      most: Math.min(head.maxParallel ?? 4, MAX_IDLE_WORKTREES),
+      most: Math.min(2 * (head.maxParallel ?? 4), MAX_IDLE_WORKTREES),
+      onStay: ({ message }) => parts.note(`plan ${id}: ${message}`),
     });
   }
 
@@ -120,5 +123,6 @@ export async function openPlan(plans, services, planId) {
     checks: () => hasLeafChecks(plans, planId),
     waiting: () => listPendingCommits(plans, planId),
     settleResult: (signal) => settleResult(plans, planId, signal),
+    note: plans.note,
   });
 }

@@ -60,11 +60,10 @@ export async function diffSince(git, repository, from, to, options) {
  * @returns {Promise<Diff | undefined>} undefined: it has not begun
  */
 export async function diffSoFar(git, repository, node, options) {
-  const { worktree, shows } = Object.assign({}, ...(node.attempts.at(-1)?.steps ?? []));
+  const { worktree } = Object.assign({}, ...(node.attempts.at(-1)?.steps ?? []));
   const from = worktree?.commit;
   if (!from) return undefined;
-  // What is shown to the checks is not the node's alone.
-  const made = findDetail(node, "commit").commit ?? (shows ? node.commit : undefined);
+  const made = findDetail(node, "commit").commit;
   if (made === undefined && worktree.path) {
     const work = await git.diffWorktree(repository, worktree, options).catch(() => undefined);
     if (work) return { from, to: "", ...work };

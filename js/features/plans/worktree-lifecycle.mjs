@@ -7,6 +7,7 @@ import { ignoreMissingRepository, PlanError } from "./errors.mjs";
 
 /** @typedef {import("./plan-manager.mjs").PlanManager} PlanManager */
 /** @typedef {import("./plan-manager.mjs").Asker} Asker */
+/** @typedef {import("./plan-context.mjs").PlanContext} PlanContext */
 /** @typedef {import("../../git/cleanup.mjs").SizedOrphan} SizedOrphan */
 
 /** The plan cannot be deleted again. @param {number} count of worktrees that stay @param {string} root of the checkout */
@@ -14,6 +15,9 @@ const cleanText = (count, root) => {
   const them = count === 1 ? "it" : "them";
   return `Then copilot-tap plan clean, in ${visible(root)}, keeps what is in ${them}, and removes ${them}.`;
 };
+
+/** States of an attempt that does not run again. */
+const OVER = new Set(["succeeded", "failed", "canceled"]);
 
 export class WorktreeLifecycle {
   #plans;
@@ -45,7 +49,7 @@ export class WorktreeLifecycle {
     return this.#withLock(planId, async () => {
       const plan = await this.#plans.openPlan(planId);
       if (plan.head.cleanUpSuccessfulWork === false) return;
-      if (worktree.sessionId) await plan.forgetSessions([worktree.sessionId]);
+      await plan.forgetSessions(worktree.sessions);
       const { removed, pooled, message } = await plan.releaseWorktree(worktree);
       if (!removed && !pooled) this.#note(`plan ${planId}/${worktree.node}: ${message}`);
     });
@@ -83,14 +87,14 @@ export class WorktreeLifecycle {
     /** @type {Map<string, any>} */
     const byPath = new Map();
     for (const { attempt, status, steps } of seen.attempts) {
-      const { worktree, sessionId } = Object.assign({}, ...steps);
+      const { worktree, sessionId, checkSessionId } = Object.assign({}, ...steps);
       if (!worktree?.path) continue;
-      // A merge that was shown to its checks is made again when it lands.
-      const shown = steps.map((/** @type {any} */ { shows }) => shows);
-      const known = [seen.commit, ...shown].filter(Boolean);
-      const succeeded = status === "succeeded" || byPath.get(worktree.path)?.succeeded === true;
-      const of = { plan: planId, node, attempt, succeeded };
-      byPath.set(worktree.path, { ...worktree, sessionId, ...of, known });
+      const known = seen.commit ? [seen.commit] : [];
+      const before = byPath.get(worktree.path);
+      const succeeded = status === "succeeded" || before?.succeeded === true;
+      const ids = [...(before?.sessions ?? []), sessionId, checkSessionId].filter(Boolean);
+      const of = { plan: planId, node, attempt, succeeded, sessions: [...new Set(ids)] };
+      byPath.set(worktree.path, { ...worktree, ...of, known });
     }
     return [...byPath.values()];
   }
@@ -107,6 +111,46 @@ export class WorktreeLifecycle {
     return worktree && !worktree.path ? { ...input, from: "start" } : input;
   }
 
+  /**
+   * A person's changes in the worktree of a node that has failed become its work: what follows is the commit.
+   * @param {string} planId @param {string} nodeId
+   * @returns {Promise<{kept?: import("../../git/archive.mjs").Archive}>} what was in the worktree before
+   */
+  async take(planId, nodeId) {
+    const { status, commit, attempts } = this.#plans.view({ view: "node", planId, nodeId });
+    const name = `${planId}/${nodeId}`;
+    if (status !== "failed") {
+      const text = `only the worktree of a node that has failed can be taken; this one is ${status}`;
+      throw new PlanError("WRONG_STATE", text);
+    }
+    const { git, repository } = await this.#plans.openPlan(planId);
+    const { worktree } = Object.assign({}, ...attempts.at(-1).steps);
+    if (!worktree?.path || !(await git.exists(worktree.path))) {
+      const text = `the node has no worktree any more; to do its work again: copilot-tap plan retry ${name} --from-start`;
+      throw new PlanError("WORKTREE_GONE", text);
+    }
+    const place = { ...worktree, plan: planId, node: nodeId };
+    await git.checkWorktreeLink(place);
+    const holders = (await git.processesUsing(worktree.path)) ?? [];
+    if (holders.length > 0) {
+      const who = holders.map((one) => `${one.pid} (${visible(one.name)})`).join(", ");
+      const text = `process ${who} works in "${visible(worktree.path)}". End it first`;
+      throw new PlanError("WORKTREE_IN_USE", text, { holders });
+    }
+    await git.checkMerged(repository, place);
+    const known = [worktree.commit, ...(commit ? [commit] : [])];
+    const { head, changed } = await git.inspectWorktree(repository, place, known);
+    if (!changed && known.includes(head)) {
+      const text = `"${visible(worktree.path)}" has nothing that the node's commit does not have. Change it there first`;
+      throw new PlanError("NOTHING_TO_TAKE", text);
+    }
+    const why = "it becomes the node's work";
+    const { kept } = await git.snapshotContents(repository, { ...place, known }, { why });
+    const input = { input: "retry", planId, nodeId, from: "commit", detail: { take: true } };
+    await this.#plans.submitOrThrow(input);
+    return kept ? { kept } : {};
+  }
+
   /** Nothing of the plan runs any more. @param {string} planId @param {number} endedAt since then */
   close(planId, endedAt) {
     return this.#withLock(planId, async () => {
@@ -118,10 +162,34 @@ export class WorktreeLifecycle {
   /** @param {string} planId */
   async #drain(planId) {
     const plan = await this.#plans.openPlan(planId);
-    for (const { removed, message } of await plan.pool.drain()) {
+    const gone = await plan.pool.drain();
+    // A host that was killed has left them.
+    for (const record of await this.#listCheckouts(plan)) {
+      gone.push({ path: record.path, ...(await plan.git.removeWorktree(plan.worktrees, record)) });
+    }
+    for (const { removed, message } of gone) {
       if (!removed) this.#note(`plan ${planId}: ${message}`);
     }
     await plan.git.expireArchives(plan.repository, { now: Date.now() });
+  }
+
+  /** Of the checks of attempts that are over. @param {PlanContext} plan */
+  async #listCheckouts({ id, git, worktrees, facts: { nonce } }) {
+    const records = [];
+    const { nodes } = this.#plans.view({ view: "graph", planId: id });
+    for (const { id: node, postchecks } of nodes) {
+      if (!postchecks) continue;
+      const { attempts } = this.#plans.view({ view: "node", planId: id, nodeId: node });
+      for (const { attempt, status, phases, steps } of attempts) {
+        const isChecked = (/** @type {any} */ { phase }) => phase === "postchecks";
+        if (!OVER.has(status) || !phases.some(isChecked)) continue;
+        const of = { plan: id, node, attempt, isForChecks: true };
+        const { worktree } = Object.assign({}, ...steps);
+        const path = await worktrees.worktreePath(of);
+        records.push({ ...of, path, nonce: worktree?.nonce ?? nonce });
+      }
+    }
+    return git.findLeftovers(worktrees, { plan: id, nonce }, records);
   }
 
   /** @param {string} planId */
@@ -138,13 +206,13 @@ export class WorktreeLifecycle {
     try {
       for (const [done, { id }] of nodes.entries()) {
         this.progress = { done, total: nodes.length };
-        for (const { sessionId, ...record } of this.#listWorktrees(planId, id)) {
+        for (const { sessions: ids, ...record } of this.#listWorktrees(planId, id)) {
           const why = "the plan was deleted";
           const { removed, message } = await plan.git.removeWorktree(plan.worktrees, record, {
             why,
           });
           if (!removed) stay.push(message);
-          if (sessionId) sessions.push(sessionId);
+          sessions.push(...ids);
         }
       }
     } finally {

@@ -97,20 +97,6 @@ test("a leaf without changes that fails takes none out that has the same commit"
   assert.equal(isHeld(), false);
 });
 
-test("a node that lands again has only the worktree of its last attempt, and none that was given back", async () => {
-  const has = (/** @type {number} */ prepared, /** @type {object} */ before) => {
-    const rooms = { checkWorktreeLink: async () => {} };
-    const plan = { id: "p", git: rooms };
-    const steps = [{ prepared, worktree: { path: "/w" } }];
-    const effect = { node: { id: "a" }, current: { attempt: 4, steps }, before };
-    return new NodeRun(/** @type {any} */ ({ plan, effect })).hasPrepared();
-  };
-  assert.equal(await has(4, { attempt: 3, status: "failed" }), true);
-  assert.equal(await has(3, { attempt: 3, status: "failed" }), true);
-  assert.equal(await has(3, { attempt: 3, status: "succeeded" }), false);
-  assert.equal(await has(2, { attempt: 3, status: "canceled" }), false, "it may be another node's");
-});
-
 test("a leaf that does not land for another reason is not landed with the next one", async (t) => {
   const before = () => {
     throw new PhaseFailed("LOCKED", "a lock");

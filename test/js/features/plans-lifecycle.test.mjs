@@ -70,6 +70,7 @@ async function makeSucceeded(t) {
   const plan = {
     ...{ git, repository, worktrees, pool, head: {}, facts: { nonce: NONCE } },
     settleResult: async () => {},
+    forgetSessions: async () => {},
     releaseWorktree: (/** @type {any} */ worktree) => pool.release(worktree),
   };
   const attempts = [{ attempt: 1, status: "succeeded", steps: [{ worktree: first }] }];

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
+import { waitFor } from "../../support/wait.mjs";
 import { plansRig } from "./plans-rig.mjs";
 
 test("a node that conflicts with what has landed begins with that when it is retried from the start", async (t) => {
@@ -64,4 +65,89 @@ test("where the target conflicts with what a node depends on, a retry from the s
   await ended(planId);
   const why = await ask("get_copilot_node_failure_context", { planId, nodeId: "last" });
   assert.deepEqual([why.phase, why.exitCode], ["work", 4]);
+});
+
+/** What a person types. @param {any} rig @param {object} what */
+async function type({ control, repo }, what) {
+  const asked = { name: "tap-plan", arguments: JSON.stringify(what), cwd: repo };
+  const { text } = await control.request("features.command", asked);
+  const { answer, error } = JSON.parse(text);
+  if (error) throw Object.assign(new Error(error.message), error);
+  return answer;
+}
+
+/** @param {any} rig @param {string} planId @param {string} nodeId */
+const show = (rig, planId, nodeId) => type(rig, { do: "node", planId, nodeId });
+
+test("checks run on the node's commit, in every attempt: an edit of the worktree is no way to pass them", async (t) => {
+  for (const targetBranch of [undefined, "out"]) {
+    const rig = await plansRig(t);
+    const { ask, create, ended, git } = rig;
+    const nodes = [{ id: "a", work: "echo bad > a.txt", postchecks: "grep -q good a.txt" }];
+    const planId = await create({ ...(targetBranch && { targetBranch }), nodes });
+    await ended(planId);
+    const { worktreePath } = await show(rig, planId, "a");
+    const file = path.join(worktreePath, "a.txt");
+    for (const [name, text] of Object.entries({ "a.txt": "good\n", "mine.txt": "mine\n" }))
+      fs.writeFileSync(path.join(worktreePath, name), text);
+    await ask("retry_copilot_node", { planId, nodeId: "a" });
+    assert.equal((await ended(planId)).status, "failed");
+    const why = await ask("get_copilot_node_failure_context", { planId, nodeId: "a" });
+    assert.deepEqual([why.phase, why.exitCode], ["postchecks", 1], JSON.stringify(why));
+    assert.ok(why.error.message.includes(`plan retry ${planId}/a --take`), why.error.message);
+    assert.equal(fs.readFileSync(file, "utf8"), "good\n");
+    assert.equal(fs.readFileSync(path.join(worktreePath, "mine.txt"), "utf8"), "mine\n");
+    assert.equal(git("show", `refs/tap/${planId}/a/1:a.txt`), "bad");
+    assert.equal(git("for-each-ref", "refs/heads/out"), "");
+  }
+});
+
+test("checks see nothing that the commit does not have: overlooked, ignored and filtered files", async (t) => {
+  const rig = await plansRig(t);
+  const { create, ended, git, repo, ask } = rig;
+  fs.writeFileSync(path.join(repo, ".gitignore"), "*.gen\n");
+  fs.writeFileSync(path.join(repo, ".gitattributes"), "c.txt filter=blank\n");
+  git("config", "filter.blank.clean", "sed s/good/bad/");
+  git("add", "--all");
+  git("commit", "--quiet", "--message=ignore");
+  const good = (/** @type {string} */ file) => `grep -q good ${file}`;
+  const planId = await create({
+    targetBranch: "out",
+    nodes: [
+      {
+        id: "overlooked",
+        work: "git update-index --skip-worktree a.txt; echo good > a.txt; echo x > x.txt",
+        postchecks: good("a.txt"),
+      },
+      { id: "ignored", work: "echo good > y.gen; echo y > y.txt", postchecks: good("y.gen") },
+      {
+        id: "excluded",
+        work: `echo '*.no' >> "$(git rev-parse --git-common-dir)/info/exclude"; echo good > z.no; echo z > z.txt`,
+        postchecks: good("z.no"),
+      },
+      { id: "filtered", work: "echo good > c.txt", postchecks: good("c.txt") },
+    ],
+  });
+  const { nodes } = await ended(planId);
+  for (const { id, status, phase } of nodes)
+    assert.deepEqual([id, status, phase], [id, "failed", "postchecks"]);
+  const { error } = await ask("get_copilot_node_failure_context", { planId, nodeId: "ignored" });
+  assert.ok(error.message.includes("y.gen"), error.message);
+  assert.equal(git("for-each-ref", "refs/heads/out"), "");
+});
+
+test("a node that only checks has a checkout of its own, and leaves nothing", async (t) => {
+  const { create, ended, git, repo } = await plansRig(t);
+  const planId = await create({
+    targetBranch: "out",
+    nodes: [
+      { id: "a", work: "echo a > new.txt" },
+      { id: "b", dependencies: ["a"], postchecks: "test -f new.txt && echo r > report.txt" },
+    ],
+  });
+  const seen = await ended(planId);
+  assert.equal(seen.status, "succeeded", JSON.stringify(seen.nodes));
+  assert.equal(git("ls-tree", "--name-only", "out"), "a.txt\nb.txt\nc.txt\nnew.txt");
+  assert.equal(git("for-each-ref", "refs/tap/kept"), "");
+  await waitFor(() => fs.readdirSync(path.join(repo, ".worktrees")).length === 0);
 });

@@ -59,15 +59,77 @@ test("changed, staged, new and ignored files, and odd names, are in the snapshot
   await assert.rejects(again, { code: "EXISTS" });
 });
 
-test("ignored things that are too large are named, not kept", async (t) => {
+test("a worktree with ignored files that are too large stays, unless a command makes them again", async (t) => {
   const { root, worktrees, wanted } = await makeRepository(t, {
-    files: { ".gitignore": "big/\nx.log\n" },
+    files: { ".gitignore": "*.bin\nmade/\nx.log\n" },
   });
   const made = await worktrees.add(wanted());
-  write(made.path, { "big/file": "x".repeat(17 * 1024 * 1024), "x.log": "small\n" });
-  const removal = await removeWorktree(worktrees, { ...made, known: [made.commit] });
-  assert.deepEqual(removal.omitted, ["big/"]);
+  const large = "x".repeat(17 * 1024 * 1024);
+  write(made.path, { "made/CACHEDIR.TAG": "", "made/file": large, "x.log": "small\n" });
+  write(made.path, { "own.bin": large });
+  const record = { ...made, known: [made.commit] };
+  const stays = await removeWorktree(worktrees, record);
+  assert.deepEqual([stays.removed, stays.code], [false, "TOO_LARGE"]);
+  assert.ok(stays.message?.includes("own.bin"));
+  assert.equal(gitWorks(root, "rev-parse", KEPT), false);
+  const pool = new WorktreePool(worktrees, { most: 1, onStay: ({ code }) => codes.push(code) });
+  /** @type {(string | undefined)[]} */
+  const codes = [];
+  assert.equal((await pool.release(made)).pooled, true);
+  const other = await pool.acquire(wanted("other"));
+  assert.deepEqual([codes, other.path === made.path], [["TOO_LARGE"], false]);
+  assert.ok(fs.existsSync(path.join(made.path, "own.bin")));
+  const asked = await removeWorktree(worktrees, record, { isAsked: true });
+  assert.deepEqual([asked.removed, asked.omitted], [true, ["made/", "own.bin"]]);
   assert.deepEqual(Object.keys(filesOf(root, KEPT)), [".gitignore", "x.log"]);
+});
+
+test("an ignored repository with a commit is not removed", async (t) => {
+  const { worktrees, wanted } = await makeRepository(t, { files: { ".gitignore": "inner/\n" } });
+  const made = await worktrees.add(wanted());
+  const inner = path.join(made.path, "inner", "deep");
+  fs.mkdirSync(inner, { recursive: true });
+  git(inner, "init", "--quiet");
+  const own = commit(inner, { "x.txt": "x\n" });
+  for (const isAsked of [false, true]) {
+    const removal = await removeWorktree(worktrees, made, { isAsked });
+    assert.deepEqual([removal.removed, removal.code], [false, "NESTED_REPOSITORY"]);
+  }
+  assert.equal(git(inner, "rev-parse", "HEAD"), own);
+});
+
+test("what somebody changes in a worktree that waits in the pool is kept before its next use", async (t) => {
+  const { root, worktrees, wanted } = await makeRepository(t);
+  const pool = new WorktreePool(worktrees, { most: 2 });
+  const one = await pool.acquire(wanted("one"));
+  await pool.release(one);
+  write(one.path, { "a.txt": "by hand\n" });
+  const two = await pool.acquire(wanted("two"));
+  assert.equal(two.admin, one.admin);
+  assert.equal(git(root, "show", "refs/tap/kept/p/one:a.txt"), "by hand");
+  assert.equal(git(two.path, "status", "--porcelain"), "");
+  await pool.release(two);
+  write(two.path, { "new.txt": "by hand\n" });
+  await pool.drain();
+  assert.equal(git(root, "show", "refs/tap/kept/p/two:new.txt"), "by hand");
+});
+
+test("what checks leave is nobody's work, and is in no next worktree", async (t) => {
+  const { root, worktrees, wanted } = await makeRepository(t, {
+    files: { ".gitignore": "*.log\n", "a.txt": "a\n" },
+  });
+  const pool = new WorktreePool(worktrees, { most: 2 });
+  const isForChecks = true;
+  const one = await pool.acquire({ ...wanted("one"), isForChecks });
+  assert.equal(path.basename(one.path), "p-one-1-checks");
+  write(one.path, { "a.txt": "checked\n", "x.log": "x\n", "report.xml": "r\n" });
+  git(one.path, "update-index", "--skip-worktree", "a.txt");
+  await pool.release({ ...one, isForChecks });
+  const two = await pool.acquire(wanted("two"));
+  assert.equal(two.admin, one.admin);
+  assert.deepEqual(fs.readdirSync(two.path).sort(), [".git", ".gitignore", "a.txt"]);
+  assert.equal(fs.readFileSync(path.join(two.path, "a.txt"), "utf8"), "a\n");
+  assert.equal(git(root, "for-each-ref", "refs/tap/kept"), "");
 });
 
 test("commits of the agent are kept: at HEAD, on the way, and those that it has left", async (t) => {
@@ -238,9 +300,9 @@ test("a pool gives a worktree to one attempt after another, clean each time", as
   write(one.path, { ".env": "KEY=2\n", "data/new.txt": "x" });
   fs.unlinkSync(path.join(one.path, "modules"));
   write(one.path, { "modules/one.txt": "its own" });
-  const released = await pool.release(one);
-  assert.deepEqual([released.pooled, released.kept.ref], [true, "refs/tap/kept/p/one"]);
+  assert.equal((await pool.release(one)).pooled, true);
   const two = await pool.acquire(wanted("two", 1, first));
+  assert.ok(gitWorks(root, "rev-parse", "refs/tap/kept/p/one"));
   assert.equal(two.admin, one.admin);
   assert.equal(path.basename(two.path), "p-two-1");
   assert.equal(fs.existsSync(one.path), false);
@@ -252,7 +314,7 @@ test("a pool gives a worktree to one attempt after another, clean each time", as
   assert.equal(fs.readFileSync(path.join(root, "modules", "one.txt"), "utf8"), "x");
   assert.equal(git(two.path, "rev-parse", "HEAD"), first);
   assert.equal(git(root, "rev-parse", "agents-own"), second, "its branch did not move");
-  assert.equal((await pool.release(two)).kept, undefined);
+  await pool.release(two);
   assert.deepEqual(await pool.drain(), [{ path: two.path, removed: true }]);
   assert.deepEqual(fs.readdirSync(path.join(root, ".worktrees")), []);
 });

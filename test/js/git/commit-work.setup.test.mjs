@@ -4,13 +4,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
-import {
-  commitWork,
-  hasTrackedSetupChanges,
-  noteSetup,
-  restoreSetup,
-  diffWorktree,
-} from "../../../js/git/commit-work.mjs";
+import { commitWork, noteSetup, diffWorktree } from "../../../js/git/commit-work.mjs";
 import { GitError } from "../../../js/git/errors.mjs";
 import { listArchives } from "../../../js/git/archive.mjs";
 import { WorktreePool } from "../../../js/git/worktree-pool.mjs";
@@ -101,21 +95,6 @@ test("nor is it committed where the agent itself has committed it, or put a file
   assert.deepEqual(filesOf(root, REF), { ...FILES, "mine.txt": "mine\n" });
 });
 
-test("after a checkout, what the setup has changed is there once more, but for what was committed", async (t) => {
-  const { made, work, at, worktrees, repository } = await setUpPlace(t);
-  write(made.path, { "a.txt": "mine\n" });
-  const { commit: own } = await work();
-  await worktrees.checkOut({ ...made, commit: own });
-  assert.equal(fs.existsSync(at("b.txt")), true);
-  await restoreSetup(repository, made);
-  assert.deepEqual([fs.existsSync(at("b.txt")), fs.existsSync(at("set.txt"))], [false, true]);
-  assert.equal(fs.readFileSync(at("a.txt"), "utf8"), "mine\n");
-  await worktrees.checkOut({ ...made, commit: made.commit });
-  await restoreSetup(repository, made);
-  assert.equal(fs.readFileSync(at("a.txt"), "utf8"), "a\nsetup\n");
-  assert.equal((await diffWorktree(repository, made)).text, "");
-});
-
 test("folders in the place of files, and files in the place of folders", async (t) => {
   const { repository, worktrees, wanted } = await makeRepository(t, { files: FILES });
   const change = (/** @type {string} */ folder) => {
@@ -140,7 +119,6 @@ test("a note that nobody can read counts for nothing, and the next one takes its
   const note = path.join(made.admin, "tap-setup");
   const text = fs.readFileSync(note);
   fs.writeFileSync(note, text.subarray(0, 20));
-  assert.equal(await hasTrackedSetupChanges(made), false);
   await noteSetup(repository, made);
   assert.deepEqual(fs.readFileSync(note), text);
   assert.deepEqual(changesOf(await work()), []);
@@ -148,17 +126,20 @@ test("a note that nobody can read counts for nothing, and the next one takes its
 
 test("a worktree that begins again has nothing of a setup, nor has the next node's", async (t) => {
   const { made, repository, worktrees, wanted, root } = await setUpPlace(t);
-  assert.equal(await hasTrackedSetupChanges(made), true);
+  const hasNote = (/** @type {{admin: string}} */ { admin }) =>
+    fs.existsSync(path.join(admin, "tap-setup"));
+  assert.equal(hasNote(made), true);
   const again = await worktrees.add(wanted());
-  assert.equal(await hasTrackedSetupChanges(again), false);
+  assert.equal(hasNote(again), false);
   assert.equal(git(again.path, "status", "--porcelain", "--ignored"), "");
   write(again.path, { "a.txt": "setup\n" });
   await noteSetup(repository, again);
   const pool = new WorktreePool(worktrees, { most: 1 });
-  const released = await pool.release(again);
-  assert.deepEqual([released.pooled, released.kept], [true, undefined], "nothing of it is kept");
+  const kept = await listArchives(repository); // ignored files of the first
+  assert.equal((await pool.release(again)).pooled, true);
   const worktree = await pool.acquire(wanted("two"));
-  assert.equal(await hasTrackedSetupChanges(worktree), false);
+  assert.deepEqual(await listArchives(repository), kept);
+  assert.equal(hasNote(worktree), false);
   assert.equal(git(worktree.path, "status", "--porcelain", "--ignored"), "");
   await pool.release(worktree);
   await pool.drain();
