@@ -33,27 +33,62 @@ export const landCommand = (planId) => `copilot-tap plan land ${planId}`;
 
 const MAX_TRIES = 5;
 
-/** As where a node lands. */
-const CODES = /** @type {Record<string, string>} */ ({ taken: "NAME_TAKEN", gone: "TARGET_GONE" });
+/** Why the target cannot have it. */
+const CODES = { taken: "NAME_TAKEN", gone: "TARGET_GONE" };
 
-/** @param {PlanContext} plan @param {string} result that the engine has said may land */
-async function landResult(plan, result) {
+/**
+ * @typedef {{commit: string, again: boolean, tip: string}} Taken commit: of the result that has the leaf
+ *
+ * What has become of what was to land:
+ *   landed    the target has it
+ *   waiting   it is in the result, and the target cannot be moved to that now: its checkout has changes (DIRTY), or it
+ *             has commits with which others that wait were not checked (MOVED)
+ *   stale     what would land is not what was checked, or somebody moves the target again and again
+ *   conflict  it does not merge with the target, or with what waits
+ *   refused   the target was deleted, or cannot be made
+ * @typedef {{state: "waiting", code: string, message: string, files: string[], taken: Taken}} Waiting
+ * @typedef {{state: "stale", message: string} | {state: "conflict", found: any}} NotLanded
+ * @typedef {{state: "refused", code: string, message: string}} Refused
+ * @typedef {{state: "landed", taken: Taken} | Waiting | NotLanded | Refused} Landing
+ */
+
+/**
+ * The one way to the target.
+ * @param {PlanContext} plan
+ * @param {object} what
+ * @param {string} [what.result] that is to land as it is: nothing is merged
+ * @param {string} [what.leaf] a commit, put on the result first
+ * @param {string} [what.message] of the leaf's squash commit
+ * @param {{tree: string, tip: string}} [what.expect] what the leaf's checks have seen
+ * @param {AbortSignal} [what.signal]
+ * @returns {Promise<Landing>}
+ */
+export async function landNow(plan, { result, signal, ...leaf }) {
   const { id, git, repository, facts, head } = plan;
   const target = head.targetBranch;
   const create = facts.createsTarget === true;
-  if (plan.checks()) return git.land(repository, { plan: id, target, create, expect: result });
-  const taken = await git.integrate(repository, plan.landingOptions());
-  if (taken.status === "integrated" && taken.waits)
-    return {
-      status: /** @type {const} */ ("moved"),
-      message: untestedText(id, target),
-      commit: "",
-    };
-  if (taken.status !== "conflict") return git.land(repository, { plan: id, target, create });
-  throw new PlanError(
-    "MERGE_CONFLICT",
-    `the branch ${target} has changed the same in ${taken.conflicts.join(", ")}: merge refs/tap/${id}/result by hand`,
-  );
+  for (let left = MAX_TRIES; ; --left) {
+    const found = result
+      ? { status: /** @type {const} */ ("integrated"), commit: result, again: true, tip: result }
+      : await git.integrate(repository, { ...plan.landingOptions(), ...leaf, signal });
+    if (found.status === "conflict") return { state: "conflict", found };
+    if (found.status === "moved")
+      return { state: "stale", message: "the target has moved since the checks" };
+    const taken = { commit: found.commit, again: found.again, tip: found.tip };
+    if ("waits" in found && found.waits) {
+      const message = untestedText(id, target);
+      return { state: "waiting", code: "MOVED", message, files: [], taken };
+    }
+    const expect = taken.commit;
+    const landed = await git.land(repository, { plan: id, target, create, expect, signal });
+    const { status, message = "", changed = [] } = landed;
+    if (status === "landed") return { state: "landed", taken };
+    if (status === "dirty")
+      return { state: "waiting", code: "DIRTY", message, files: changed, taken };
+    if (status === "gone" || status === "taken")
+      return { state: "refused", code: CODES[status], message };
+    if (result || left === 1) return { state: "stale", message };
+  }
 }
 
 /**
@@ -129,21 +164,29 @@ async function landPendingResult(plans, planId) {
   for (let left = MAX_TRIES; ; --left) {
     const { result, follows } = await git.checkResult(repository, plan.landingOptions());
     await plans.submitOrThrow({ input: "land", planId, ...(result && { result }), follows });
-    const { landing } = plans.view({ view: "plan", planId });
-    if (landing) return { checks: landing };
-    const landed = await landResult(plan, String(result));
-    if (landed.status === "landed") {
-      await plans.submitOrThrow({ input: "landed", planId, detail: { commit: landed.commit } });
+    const { landing: checks } = plans.view({ view: "plan", planId });
+    if (checks) return { checks };
+    const landing = await landNow(plan, plan.checks() ? { result } : {});
+    if (landing.state === "landed") {
+      const { commit } = landing.taken;
+      await plans.submitOrThrow({ input: "landed", planId, detail: { commit } });
       await plans.lifecycle.describe(planId);
-      return landed;
+      return { commit };
     }
-    const isRace = landed.status === "moved" || landed.status === "lost";
-    if (!isRace || left === 1) {
-      const { status, message } = landed;
-      const then = status === "gone" ? `, then: ${landCommand(planId)}` : "";
-      throw new PlanError(CODES[status] ?? status.toUpperCase(), `${message}${then}`);
-    }
+    const isRace = landing.state === "stale" || /** @type {any} */ (landing).code === "MOVED";
+    if (!isRace || left === 1) throw toLandingError(plan, landing);
   }
+}
+
+/** @param {PlanContext} plan @param {Exclude<Landing, {state: "landed"}>} landing */
+function toLandingError({ id, head }, landing) {
+  if (landing.state === "conflict") {
+    const text = `the branch ${head.targetBranch} has changed the same in ${landing.found.conflicts.join(", ")}: merge refs/tap/${id}/result by hand`;
+    return new PlanError("MERGE_CONFLICT", text);
+  }
+  const { code, message } = { code: "MOVED", ...landing };
+  const then = code === "TARGET_GONE" ? `, then: ${landCommand(id)}` : "";
+  return new PlanError(code, `${message}${then}`);
 }
 
 /** Where its landing could not be stopped any more, that is said. @param {PlanManager} plans @param {PlanContext} plan @param {string} nodeId @returns {Promise<boolean>} */

@@ -229,10 +229,6 @@ export class NodeRun {
     await this.git.checkWorktreeLink(worktree);
   }
 
-  landingOptions() {
-    return this.plan.landingOptions();
-  }
-
   // ---- programs ------------------------------------------------------------------------------------
 
   environment(env = {}) {

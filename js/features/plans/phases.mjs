@@ -6,7 +6,7 @@ import { sleep } from "../../lib/timers.mjs";
 import { errorMessage } from "../../lib/values.mjs";
 import { inLine, visible } from "../../lib/visible.mjs";
 import { PhaseFailed, RetryLater } from "./errors.mjs";
-import { formatRecheckFailure, landCommand, requireUnprotected, untestedText } from "./landing.mjs";
+import { formatRecheckFailure, landCommand, landNow, requireUnprotected } from "./landing.mjs";
 
 /** @typedef {import("./node-runner.mjs").NodeRun} NodeRun */
 /** @typedef {import("../../git/archive.mjs").UnreachableCommits} UnreachableCommits */
@@ -197,7 +197,6 @@ export const formatIgnoredWork = (node, problem, left) =>
     ...(left ? [`not in its commit: ${formatUnreachableCommits(left)}`] : []),
   ].join("\n");
 
-const MAX_TRIES = 5;
 /** It conflicted when it was to be checked: where it does no more, it is checked. */
 const NOTHING_TESTED = { tree: "", tip: "" };
 
@@ -381,7 +380,7 @@ export async function runPostchecks(run) {
   const { git, repository, effect, node } = run;
   if (!effect.lands) return checkTree(run, run.commit());
   if (node.landsAgain) await run.plan.settleResult(run.signal);
-  const asked = { ...run.landingOptions(), leaf: run.commit() };
+  const asked = { ...run.plan.landingOptions(), leaf: run.commit() };
   const found = await git.previewIntegration(repository, asked);
   // merge-ri says so: it is where a conflict is mended and tried again.
   if (found.status === "conflict") return { conflict: found.conflicts };
@@ -444,43 +443,29 @@ async function countChanges({ git, repository, plan, node }, { again, tip, commi
   return { files: files.length, insertions, deletions };
 }
 
-/** @param {NodeRun} run @param {Record<string, any>} asked of `integrate` */
-async function landLeaf(run, asked) {
-  const { git, repository, plan, signal } = run;
-  const { target } = asked;
-  for (let left = MAX_TRIES; ; --left) {
-    const taken = await git.integrate(repository, /** @type {any} */ (asked));
-    if (taken.status === "conflict") throw createConflictError(run, taken);
-    if (taken.status === "moved")
-      throw new RetryLater("stale", "the target has moved since the checks");
-    if (taken.waits) {
-      const text = untestedText(plan.id, target);
-      const unlanded = { code: "MOVED", message: text, files: [] };
-      return { unlanded, result: taken.commit, changes: await countChanges(run, taken) };
-    }
-    const create = plan.facts.createsTarget === true;
-    const expect = taken.commit;
-    const landed = await git.land(repository, { plan: plan.id, target, create, expect, signal });
-    const changes = await countChanges(run, taken);
-    if (landed.status === "landed") return { landed: taken.commit, changes };
-    if (landed.status === "dirty") {
-      const text = `${landed.message} Then: ${landCommand(plan.id)}`;
-      const unlanded = { code: "DIRTY", message: text, files: landed.changed ?? [] };
-      return { unlanded, result: expect, changes };
-    }
-    if (landed.status === "gone") {
-      throw new PhaseFailed("TARGET_GONE", `${landed.message}. Then retry the node.`);
-    }
-    if (landed.status === "taken") throw new PhaseFailed("NAME_TAKEN", String(landed.message));
-    if (left === 1) throw new RetryLater("stale", String(landed.message));
+/** @param {NodeRun} run @param {import("./landing.mjs").Landing} landing @returns {Promise<object>} the detail of its end */
+async function recordLanding(run, landing) {
+  const { plan } = run;
+  if (landing.state === "conflict") throw createConflictError(run, landing.found);
+  if (landing.state === "stale") throw new RetryLater("stale", landing.message);
+  if (landing.state === "refused") {
+    const then = landing.code === "TARGET_GONE" ? ". Then retry the node." : "";
+    throw new PhaseFailed(landing.code, `${landing.message}${then}`);
   }
+  const { commit } = landing.taken;
+  const changes = await countChanges(run, landing.taken);
+  if (landing.state === "landed") return { landed: commit, changes };
+  const { code, files } = landing;
+  const isDirty = code === "DIRTY";
+  const message = isDirty ? `${landing.message} Then: ${landCommand(plan.id)}` : landing.message;
+  return { unlanded: { code, message, files }, result: commit, changes };
 }
 
 /** @param {NodeRun} run */
 export async function landNode(run) {
   const { git, repository, plan, node, signal } = run;
   const { tested, conflict } = run.phaseDetail("postchecks") ?? {};
-  const landing = run.landingOptions();
+  const landing = run.plan.landingOptions();
   const leaf = run.commit();
   const message = `${node.name}\n\nPlan: ${plan.name}\nPlan-Node: ${plan.id}/${node.id}`;
   try {
@@ -490,11 +475,9 @@ export async function landNode(run) {
     await requireUnprotected(run.services, git, repository.root, landing.target);
     if (node.landsAgain || plan.unsettled) await plan.settleResult(signal);
     plan.unsettled = false;
-    return await landLeaf(run, {
-      ...landing,
-      ...{ leaf, message, signal },
-      ...(node.postchecks && { expect: tested ?? NOTHING_TESTED }),
-    });
+    const expect = node.postchecks ? (tested ?? NOTHING_TESTED) : undefined;
+    const landed = await landNow(plan, { leaf, message, signal, ...(expect && { expect }) });
+    return await recordLanding(run, landed);
   } catch (error) {
     // What has not landed here must not land with another leaf, on what it was not tested with.
     const create = plan.facts.createsTarget === true;

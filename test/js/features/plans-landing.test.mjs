@@ -27,12 +27,14 @@ async function makeLeaf(t, { before = (_tries) => {}, postchecks = true, apart =
     await before((tries += 1));
     return git.land(.../** @type {Parameters<typeof git.land>} */ (args));
   };
+  const parts = { git: { ...git, land }, repository };
+  const head = { targetBranch: TARGET };
+  const plan = { ...parts, id: "p", name: "x", facts: {}, head, landingOptions: () => landing };
   const leaf = /** @type {any} */ ({
-    ...{ git: { ...git, land }, repository, plan: { id: "p", name: "x", facts: {} } },
+    ...{ ...parts, plan },
     node: { id: "one", name: "one", ...(postchecks && { postchecks: {} }) },
     services: { worktree: { readProtected: async () => ({ patterns: [] }) } },
     commit: () => commit,
-    landingOptions: () => landing,
     phaseDetail: () => ({ tested }),
   });
   const move = (name = "other") => {
@@ -70,6 +72,7 @@ test("a branch that is in the way of the target fails the node, with what to do"
   const made = await makeLeaf(t, { postchecks: false });
   made.leaf.plan.facts.createsTarget = true;
   Object.assign(made.landing, { target: "late/x" });
+  made.leaf.plan.head.targetBranch = "late/x";
   run(made.root, "branch", "late");
   const message = /branch "late": .* Rename or delete "late", and retry the node/;
   await assert.rejects(landNode(made.leaf), { code: "NAME_TAKEN", message });
@@ -137,7 +140,10 @@ test("a host's start does not wait for a landing of a former host: a node waits 
     signals.push(signal);
     if (signal?.aborted) throw new Error("it still goes on");
   };
-  Object.assign(leaf.plan, { settleResult: settle, head: { cleanUpSuccessfulWork: false } });
+  Object.assign(leaf.plan, {
+    settleResult: settle,
+    head: { ...leaf.plan.head, cleanUpSuccessfulWork: false },
+  });
   /** @type {string[]} */
   const notes = [];
   const plans = /** @type {any} */ ({ openPlan: async () => leaf.plan });
@@ -176,7 +182,7 @@ test("the result of an ended plan is settled before what waits in it lands", asy
     },
     git: {
       checkResult: async () => ({ result: "r", follows: true }),
-      integrate: async () => ({ status: "integrated" }),
+      integrate: async () => ({ status: "integrated", commit: "c" }),
       land: async () => (order.push("land"), { status: "landed", commit: "c" }),
     },
   };
