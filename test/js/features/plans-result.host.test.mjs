@@ -8,6 +8,7 @@ import { describe, test } from "node:test";
 import { faultFiles } from "../../support/fixtures/plans/faulty-plans.mjs";
 import { waitFor } from "../../support/wait.mjs";
 import { faultyRig } from "./plan-faults.mjs";
+import { typeCommand } from "./plans-rig.mjs";
 
 const LANDED = "phase-ended one merge-ri succeeded";
 
@@ -24,13 +25,7 @@ async function makeRig(t, orders) {
   const open = (/** @type {string} */ name) => fs.writeFileSync(flag(name), "");
   const has = (/** @type {string} */ name) =>
     waitFor(() => fs.existsSync(flag(name)), { what: name });
-  const typed = async (/** @type {object} */ what) => {
-    const asked = { name: "tap-plan", arguments: JSON.stringify(what), cwd: repo };
-    const { text } = await rig.control.request("features.command", asked);
-    const { answer, error } = JSON.parse(text);
-    if (error) throw Object.assign(new Error(error.message), { code: error.code });
-    return answer;
-  };
+  const typed = (/** @type {object} */ what) => typeCommand(rig, what);
   const status = (/** @type {string} */ planId) => rig.ask("get_copilot_plan_status", { planId });
   /** Names of files. @param {string} ref @returns {string[]} none where it does not exist */
   const files = (ref) =>

@@ -5,7 +5,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { waitFor } from "../../support/wait.mjs";
-import { plansRig } from "./plans-rig.mjs";
+import { plansRig, typeCommand } from "./plans-rig.mjs";
 
 test("a node that conflicts with what has landed begins with that when it is retried from the start", async (t) => {
   const { ask, create, ended, git } = await plansRig(t);
@@ -67,17 +67,8 @@ test("where the target conflicts with what a node depends on, a retry from the s
   assert.deepEqual([why.phase, why.exitCode], ["work", 4]);
 });
 
-/** What a person types. @param {any} rig @param {object} what */
-async function type({ control, repo }, what) {
-  const asked = { name: "tap-plan", arguments: JSON.stringify(what), cwd: repo };
-  const { text } = await control.request("features.command", asked);
-  const { answer, error } = JSON.parse(text);
-  if (error) throw Object.assign(new Error(error.message), error);
-  return answer;
-}
-
 /** @param {any} rig @param {string} planId @param {string} nodeId */
-const show = (rig, planId, nodeId) => type(rig, { do: "node", planId, nodeId });
+const show = (rig, planId, nodeId) => typeCommand(rig, { do: "node", planId, nodeId });
 
 test("checks run on the node's commit, in every attempt: an edit of the worktree is no way to pass them", async (t) => {
   for (const targetBranch of [undefined, "out"]) {

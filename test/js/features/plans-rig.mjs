@@ -49,6 +49,18 @@ export function checkoutOf(repo) {
   };
 }
 
+/**
+ * What `copilot-tap plan` asks for, as a person at a terminal.
+ * @param {{control: import("../../../js/link/control.mjs").Control, repo: string}} at @param {object} what @returns {Promise<any>}
+ */
+export async function typeCommand({ control, repo }, what) {
+  const asked = { name: "tap-plan", arguments: JSON.stringify(what), cwd: repo };
+  const { text } = /** @type {any} */ (await control.request("features.command", asked));
+  const { answer, error } = JSON.parse(text);
+  if (error) throw Object.assign(new Error(error.message), error);
+  return answer;
+}
+
 /** @typedef {{host: Host | LocalHost, session: import("../../support/harness.mjs").TestSession, control: import("../../../js/link/control.mjs").Control}} Now */
 
 /** @param {() => Now} now what there is at the moment */
