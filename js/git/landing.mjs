@@ -3,13 +3,12 @@
 
 import { createHash } from "node:crypto";
 import fsSync from "node:fs";
-import fs from "node:fs/promises";
-import { join, posix } from "node:path";
+import { join } from "node:path";
 import { withLock } from "../lib/keyed-mutex.mjs";
 import { isSameProcess, readStartTime } from "../lib/process-identity.mjs";
 import { sleep } from "../lib/timers.mjs";
 import { errorMessage } from "../lib/values.mjs";
-import { visible, wrapInQuotes } from "../lib/visible.mjs";
+import { quoteWord, visible, wrapInQuotes } from "../lib/visible.mjs";
 import {
   findBranchCheckouts,
   getCeilingEnvironment,
@@ -26,127 +25,14 @@ import { readHead, readNonce } from "./worktree-admin.mjs";
 import { toBytePath } from "./worktree-status.mjs";
 
 /** @typedef {import("./repository.mjs").Repository} Repository */
-/** @typedef {import("./merge.mjs").Change} Change */
-
-// Files of a checkout that a landing which was cut off has written: each that has what the new commit has, or the
-// beginning of it, gets what the old commit has. A file with anything else is the user's. Names are their bytes, as
-// Latin-1: they may be no UTF-8.
-
-const LINK = "120000";
-/** A longer one that is not whole is not looked into, and stays. */
-const MAX_FILE_BYTES = 256 * 1024 * 1024;
-/** The line before an object. */
-const MAX_LINE = 128;
-const ROLL_BACK_MS = 1_800_000;
-
-/** @param {string} root @param {string} name @returns {Promise<import("node:fs").Stats | undefined | null>} null: a link or a file is in the place of one of its folders */
-async function statEntry(root, name) {
-  for (let at = posix.dirname(name); at !== "."; at = posix.dirname(at)) {
-    const stat = await fs.lstat(toBytePath(root, at)).catch(() => undefined);
-    if (stat && !stat.isDirectory()) return null;
-  }
-  return fs.lstat(toBytePath(root, name)).catch(() => undefined);
-}
-
-/** @param {string} root */
-const checkoutOptions = (root) => ({
-  ...{ cwd: root, env: getCeilingEnvironment(root), network: true, timeoutMs: ROLL_BACK_MS },
-  encoding: /** @type {const} */ ("latin1"),
-});
-
-/** @param {Repository} repository @param {string} root @param {Change} change */
-async function hasObjectPrefix(repository, root, { path: name, mode, object }) {
-  const file = toBytePath(root, name);
-  const isLink = mode === LINK;
-  const read = isLink ? fs.readlink(file, "latin1") : readRegular(file, MAX_FILE_BYTES, "latin1");
-  const text = await read.catch(() => undefined);
-  if (text === undefined) return false;
-  // Of its name, only attributes depend.
-  const input = Buffer.from(`${object} ${name.replaceAll("\n", "?")}\n`, "latin1");
-  const limits = { ...checkoutOptions(root), input, mostBytes: text.length + MAX_LINE, cuts: true };
-  const { stdout, cut } = await repository.query(["cat-file", "--filters", "--batch"], limits);
-  if (!stdout.startsWith(`${object} blob `)) return false;
-  const content = stdout.slice(stdout.indexOf("\n") + 1, cut ? undefined : -1);
-  return isLink ? content === text : content.startsWith(text);
-}
-
-/** @param {Repository} repository @param {string} root @param {Change[]} changes @returns {Promise<Set<Change>>} those that the landing has written */
-async function findWritten(repository, root, changes) {
-  /** @type {Change[]} */
-  const there = [];
-  for (const change of changes) {
-    const stat = await statEntry(root, change.path);
-    if (change.mode === LINK ? stat?.isSymbolicLink() : stat?.isFile()) there.push(change);
-  }
-  // Git would take these names for others. The rest is looked into, one after the other: also what a filter has
-  // changed, since that may leave out what the user has added.
-  const files = there.filter((one) => one.mode !== LINK && !/^"|\n|\r$/.test(one.path));
-  const input = Buffer.from(files.map((file) => `${file.path}\n`).join(""), "latin1");
-  const args = ["hash-object", "--no-filters", "--stdin-paths"];
-  const { stdout } = await repository.query(args, { ...checkoutOptions(root), input });
-  const objects = stdout.split("\n");
-  const written = new Set(files.filter(({ object }, at) => objects[at] === object));
-  for (const change of there) {
-    if (!written.has(change) && (await hasObjectPrefix(repository, root, change)))
-      written.add(change);
-  }
-  return written;
-}
-
-/** A file, and the folders that are empty then. @param {string} root @param {string} name */
-async function removeFile(root, name) {
-  await fs.rm(toBytePath(root, name), { force: true });
-  try {
-    for (let at = name; (at = posix.dirname(at)) !== ".";) await fs.rmdir(toBytePath(root, at));
-  } catch {
-    // One of them is not empty.
-  }
-}
-
-/** Git has written its new index, but not moved the branch. @param {Repository} repository @param {string} root @param {string} from @param {string} to */
-async function rollBackIndex(repository, root, from, to) {
-  const where = { cwd: root, env: getCeilingEnvironment(root) };
-  const args = ["diff-index", "--cached", "--quiet", to];
-  const { code } = await repository.query(args, { ...where, codes: [0, 1] });
-  if (code === 0) await repository.change(["read-tree", "-m", from], where);
-}
-
-/**
- * @param {Repository} repository
- * @param {{path: string, from: string, to: string, had: string[]}} what had: files that stay
- */
-export async function rollBackCheckout(repository, { path: place, from, to, had }) {
-  const root = await fs.realpath(place);
-  await rollBackIndex(repository, root, from, to);
-  const args = ["diff-files", "--name-only", "-z", "--ignore-submodules=dirty"];
-  const changed = new Set((await repository.query(args, checkoutOptions(root))).stdout.split("\0"));
-  const before = new Set(had);
-  const changes = (await changesBetween(repository, from, to, "latin1")).filter(
-    ({ path: name, kind }) => (kind === "A" ? !before.has(name) : changed.has(name)),
-  );
-  const written = await findWritten(repository, root, changes);
-  for (const change of changes) {
-    if (change.kind === "A" && written.has(change)) await removeFile(root, change.path);
-  }
-  // What was in the place of a new file has room again.
-  let old = "";
-  for (const change of changes) {
-    const { path: name, kind } = change;
-    const isBack = written.has(change) || (await statEntry(root, name)) === undefined;
-    if (kind !== "A" && isBack) old += `${name}\0`;
-  }
-  if (old === "") return;
-  const limits = { ...checkoutOptions(root), input: Buffer.from(old, "latin1") };
-  await repository.change(["checkout-index", "--force", "--index", "-z", "--stdin"], limits);
-}
 
 // A landing in a checkout of the user's. What is to be done is written down before git begins. Git goes on without the
-// process that has started it. If git itself is cut off, its files are taken back: the landing can be tried again.
+// process that has started it. If git itself is cut off, tap touches no file: any may be the user's, and git cannot
+// tell. The user is told which they are, and how to put them back with nothing lost.
 
 const CHECKOUT_MS = 1_800_000;
 const POLL_MS = 50;
 const MAX_POLL_MS = 1000;
-const MAX_JOURNAL_BYTES = 64 * 1024 * 1024;
 const FLAGS = ["--ff-only", "--quiet", "--no-stat", "--no-verify-signatures", "--no-autostash"];
 
 /**
@@ -156,7 +42,6 @@ const FLAGS = ["--ff-only", "--quiet", "--no-stat", "--no-verify-signatures", "-
  * @property {string} gitDir of it
  * @property {string} from the target's commit
  * @property {string} to
- * @property {string[]} had new files of `to` that were there before, untracked: the user's. Their bytes, as Latin-1
  * @property {number} at ms since 1970
  * @property {import("../lib/process-identity.mjs").Identity} by the process that starts git
  */
@@ -166,6 +51,15 @@ async function journalFile(repository, target) {
   const name = createHash("sha256").update(target).digest("hex").slice(0, 32);
   return join(await repository.ownFolder(), `landing-${name}`);
 }
+
+/** Where the names are of the files that a landing has left. @param {string} file its journal */
+const listFile = (file) => `${file}-files`;
+
+/** @param {string} root */
+const checkoutOptions = (root) => ({
+  ...{ cwd: root, env: getCeilingEnvironment(root), network: true, timeoutMs: CHECKOUT_MS },
+  encoding: /** @type {const} */ ("latin1"),
+});
 
 /**
  * One landing on a branch after the other.
@@ -186,7 +80,7 @@ export function withTargetLock(repository, target, work, signal) {
 }
 
 /** @param {string} file @returns {Promise<string>} "": it is not there */
-const readJournal = (file) => readRegular(file, MAX_JOURNAL_BYTES).catch(() => "");
+const readJournal = (file) => readRegular(file).catch(() => "");
 
 /** Another process may have written what it begins since. @param {string} file @param {string} text as which it began */
 async function removeJournal(file, text) {
@@ -218,48 +112,32 @@ function parseJournal(text) {
   }
 }
 
-/** Git puts a file in the place of a folder only where that has nothing of the user's. @param {string} place @param {import("./merge.mjs").Change[]} changes */
-const findExistingFiles = (place, changes) =>
-  changes
-    .filter(({ kind }) => kind === "A")
-    .map((change) => change.path)
-    .filter((one) => {
-      try {
-        return !fsSync.lstatSync(toBytePath(place, one)).isDirectory();
-      } catch {
-        return false;
-      }
-    });
-
 /**
  * Git moves the branch of the checkout, with its files. Nothing cuts that off but its limit of time.
- * @param {Repository} repository @param {Omit<LandingJournal, "had" | "at" | "by">} what
+ * @param {Repository} repository @param {Omit<LandingJournal, "at" | "by">} what
  * @param {(error: unknown) => boolean} isRefusal git has changed nothing
  */
 export async function fastForward(repository, what, isRefusal) {
-  const { target, path: cwd, from, to } = what;
-  const had = findExistingFiles(cwd, await changesBetween(repository, from, to, "latin1"));
+  const { target, path: cwd, to } = what;
   const by = { pid: process.pid, start: readStartTime(process.pid) };
-  const begun = { ...what, had, at: Date.now(), by };
+  const begun = { ...what, at: Date.now(), by };
   const file = await journalFile(repository, target);
   const line = `${JSON.stringify(begun)}\n`;
   fsSync.writeFileSync(file, line, { flush: true });
   const onStart = (/** @type {number} */ pid) => noteGit(file, pid);
-  const limits = {
-    env: getCeilingEnvironment(cwd),
-    network: true,
-    timeoutMs: CHECKOUT_MS,
-    onStart,
-  };
+  const args = ["merge", ...FLAGS, "--no-overwrite-ignore", to];
+  /** @type {unknown} */
+  let failure;
   try {
-    await repository.change(["merge", ...FLAGS, "--no-overwrite-ignore", to], { cwd, ...limits });
+    await repository.change(args, { ...checkoutOptions(cwd), onStart });
   } catch (error) {
-    const isDone = isRefusal(error) || (await tryRollBack(repository, begun, error));
-    if (isDone) await removeJournal(file, line);
-    else noteGit(file, 0);
-    throw isRefusal(error) ? error : toInterruptedError(cwd, error, isDone);
+    // After a ref's lock, git may have tried again on what it had written.
+    const isUnchanged = isRefusal(error) && !(await isWritten(repository, begun));
+    failure = isUnchanged ? error : await settleFailure(repository, begun, file, error);
   }
   await removeJournal(file, line);
+  if (failure) throw failure;
+  fsSync.rmSync(listFile(file), { force: true });
 }
 
 /**
@@ -270,37 +148,98 @@ export async function fastForward(repository, what, isRefusal) {
 const isAway = async ({ path: place, gitDir }) =>
   (await resolveGitDir(place).catch(() => "")) !== gitDir && fsSync.existsSync(gitDir);
 
-/** @param {Repository} repository @param {LandingJournal} begun @param {unknown} error */
-const tryRollBack = async (repository, begun, error) =>
-  !(await isAway(begun)) &&
-  rollBack(repository, begun, isGitError(error, "LOCKED")).then(
-    () => true,
-    () => false,
-  );
-
-/** @param {string} place @param {any} error @param {boolean} isTakenBack */
-function toInterruptedError(place, error, isTakenBack) {
-  const now = isTakenBack
-    ? `The files in "${place}" are as they were.`
-    : `Some files in "${place}" may be those of the landing. The next try takes them back first.`;
-  const advice = "If the disk is full, free some space. Then try again.";
-  const text = `${error.message} ${now} ${advice}`;
-  return new GitError(error.code ?? "GIT_FAILED", text, { ...error.details, cause: error });
+/**
+ * Of the git of this process. Where that is not settled, the journal stays.
+ * @param {Repository} repository @param {LandingJournal} begun @param {string} file @param {any} error
+ * @returns {Promise<GitError | undefined>} undefined: it has landed
+ */
+async function settleFailure(repository, begun, file, error) {
+  const { path: place } = begun;
+  const toFailure = (
+    /** @type {string} */ text,
+    changed = /** @type {string[]} */ ([]),
+    code = error.code,
+  ) =>
+    new GitError(code ?? "GIT_FAILED", `${error.message} ${text}`, {
+      path: place,
+      changed,
+      cause: error,
+    });
+  try {
+    if (await isAway(begun)) throw new Error("it is away.");
+    const left = await settleCutOff(repository, begun, file, isGitError(error, "LOCKED"));
+    if (left === undefined) return undefined;
+    const text = left.message || `The files in "${place}" are as they were: try again.`;
+    return toFailure(text, left.changed);
+  } catch (cause) {
+    noteGit(file, 0);
+    const text = `The next try settles what it has left in "${place}": ${errorMessage(cause)}`;
+    throw toFailure(text, [], isGitError(cause, "LOCKED") ? "LOCKED" : error.code);
+  }
 }
 
-/** @param {Repository} repository @param {LandingJournal} begun @param {boolean} [isLocked] by somebody else */
-async function rollBack(repository, begun, isLocked = false) {
-  const { target, path: place, gitDir, from } = begun;
-  if (!fsSync.existsSync(place)) return;
-  const [at] = await resolveRefs(repository, [branchRef(target)]);
-  if (at !== from || (await readHead(gitDir)) !== `ref: ${branchRef(target)}`) return;
+/** Git writes the index once all files are written, and then moves the branch. @param {Repository} repository @param {LandingJournal} begun */
+async function isWritten(repository, { path: place, to }) {
+  const args = ["diff-index", "--cached", "--quiet", to];
+  const { code } = await repository.query(args, { ...checkoutOptions(place), codes: [0, 1] });
+  return code === 0;
+}
+
+/** @typedef {{message: string, changed: string[]}} Left message: "" where nothing is left */
+
+/**
+ * @param {Repository} repository @param {LandingJournal} begun @param {string} file its journal
+ * @param {boolean} [isLocked] by somebody else
+ * @returns {Promise<Left | undefined>} undefined: the branch has moved
+ */
+async function settleCutOff(repository, begun, file, isLocked = false) {
+  const { target, path: place, gitDir, from, to } = begun;
+  const ref = branchRef(target);
+  const [at] = await resolveRefs(repository, [ref]);
+  if (at !== from) return undefined;
+  const nothing = { message: "", changed: [] };
+  if (!fsSync.existsSync(place) || (await readHead(gitDir)) !== `ref: ${ref}`) return nothing;
   const lock = join(gitDir, "index.lock");
-  if (!isLocked) await removeStaleIndexLock(place, lock, begun.at);
-  if (fsSync.existsSync(lock)) {
-    const text = `A git is at work in "${place}". Let it end, or remove "${lock}". Then try again.`;
-    throw new GitError("LOCKED", text);
+  if (!isLocked) {
+    await removeStaleIndexLock(place, lock, begun.at);
+    if (fsSync.existsSync(lock)) {
+      const text = `A git is at work in "${place}". Let it end, or remove "${lock}". Then try again.`;
+      throw new GitError("LOCKED", text);
+    }
   }
-  await rollBackCheckout(repository, begun);
+  if (await isWritten(repository, begun)) {
+    await moveRefs(repository, [{ ref, from, to }]);
+    return undefined;
+  }
+  const names = await listChanged(repository, begun);
+  return names.length === 0 ? nothing : writeLeft(begun, names, listFile(file));
+}
+
+/** Of the files that the landing changes, those that are not as before. @param {Repository} repository @param {LandingJournal} begun @returns {Promise<string[]>} their bytes, as Latin-1: they may be no UTF-8 */
+async function listChanged(repository, { path: place, from, to }) {
+  const args = ["diff", "--name-only", "-z", "--no-renames", "--ignore-submodules=all", from, "--"];
+  const { stdout } = await repository.query(args, checkoutOptions(place));
+  const tracked = new Set(stdout.split("\0"));
+  const isNew = (/** @type {string} */ name) => {
+    try {
+      return !fsSync.lstatSync(toBytePath(place, name)).isDirectory();
+    } catch {
+      return false;
+    }
+  };
+  return (await changesBetween(repository, from, to, "latin1"))
+    .filter(({ path: name, kind }) => tracked.has(name) || (kind === "A" && isNew(name)))
+    .map((change) => change.path);
+}
+
+/** A stash loses nothing, whoever has written it. @param {LandingJournal} begun @param {string[]} names @param {string} list @returns {Left} */
+function writeLeft({ target, path: place }, names, list) {
+  fsSync.writeFileSync(list, Buffer.from(names.map((name) => `${name}\0`).join(""), "latin1"));
+  const changed = names.map((name) => Buffer.from(name, "latin1").toString());
+  const files = `--pathspec-from-file=${quoteWord(list)} --pathspec-file-nul`;
+  const command = `git -C ${quoteWord(place)} --literal-pathspecs stash push --all ${files}`;
+  const message = `A landing on "${target}" was cut off in "${place}". It may have written ${formatFiles(changed)}, wholly or in part, or you have since. To put back what was there, and keep what is there now in a stash: ${command}`;
+  return { message, changed };
 }
 
 /** The lock that the git of this landing has left. @param {string} place @param {string} lock @param {number} since */
@@ -326,30 +265,30 @@ async function waitForGit({ begun, git }, signal) {
 }
 
 /**
- * What a former process has begun on a branch: waits for its git, and takes back what that has not ended. In turn.
+ * What a former process has begun on a branch: waits for its git, and finds what that has not ended. In turn.
  * @param {Repository} repository @param {string} target @param {AbortSignal} [signal]
- * @returns {Promise<string>} what cannot be taken back: it stays as it is, and is not tried again
+ * @returns {Promise<string>} what it has left, and how that is put back: it stays as it is, and is not looked for again
  */
 export async function recoverLandingUnderLock(repository, target, signal) {
   const file = await journalFile(repository, target);
   const text = await readJournal(file);
   if (text === "") return "";
   const found = parseJournal(text);
+  let left = "";
   if (found) {
     await waitForGit(found, signal);
     if (await isAway(found.begun)) return "";
     try {
-      await rollBack(repository, found.begun);
+      left = (await settleCutOff(repository, found.begun, file))?.message ?? "";
     } catch (error) {
       // Later, it may work.
       if (isGitError(error, "LOCKED", "RACE", "DISK_FULL", "NO_GIT")) throw error;
-      const aside = `${file}-${Date.now()}`;
-      fsSync.renameSync(file, aside);
-      return `Files that a landing has left in "${found.begun.path}" cannot be taken back: ${errorMessage(error)} What was to land is in "${aside}".`;
+      const { path: place } = found.begun;
+      left = `What a landing has left in "${place}" cannot be listed: ${errorMessage(error)} What has changed there: git -C ${quoteWord(place)} status`;
     }
   }
   await removeJournal(file, text);
-  return "";
+  return left;
 }
 
 /** Where nothing lands. @param {Repository} repository @param {string} target @param {AbortSignal} [signal] aborted: nothing is waited for */
