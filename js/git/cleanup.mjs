@@ -27,12 +27,13 @@ import {
   readNonce,
   readWorktreeFolder,
 } from "./worktree-admin.mjs";
-import { defaultFolder, Worktrees } from "./worktrees.mjs";
+import { defaultFolder, hasSubmodules, Worktrees } from "./worktrees.mjs";
 
 /** @typedef {import("./repository.mjs").Repository} Repository */
 
 /** The folder is put aside under such a name first. */
 const TRASH_PREFIX = ".removed-";
+const TRASH_NAME = /^\.removed-(\w+)-/;
 
 /**
  * What the caller has recorded of a worktree.
@@ -153,7 +154,7 @@ export async function removeWorktree(worktrees, record, { why = "removed", ...op
     const place = { ...record, admin };
     return await (there
       ? snapshotAndRemove(worktrees, place, aside, { ...options, why })
-      : removeMissing(worktrees, place, aside));
+      : removeMissing(worktrees, place, aside, { ...options, why }));
   } catch (error) {
     return toNotRemoved(error, record.path);
   }
@@ -169,18 +170,35 @@ async function snapshotAndRemove(worktrees, place, aside, options) {
   }
   const holders = (await processesUsing(place.path)) ?? [];
   if (holders.length > 0) return inUseBy(place.path, holders);
-  const isOwn = !place.isForChecks;
-  const { kept, omitted } = isOwn
-    ? await snapshotContents(repository, place, options)
-    : { omitted: [] };
+  const isWithModules = !place.isForChecks && (await hasSubmodules(place.path)); // they find each other by name
+  const snapshot = isWithModules ? await snapshotContents(repository, place, options) : undefined;
   await fs.rename(place.path, aside);
-  const late = (await processesUsing(aside)) ?? [];
-  if (late.length > 0) {
+  return finishRemoval(worktrees, place, aside, { ...options, snapshot });
+}
+
+/**
+ * Under another name nobody finds it any more: what is in it now is all that there will be.
+ * @param {Worktrees} worktrees @param {Placed} place @param {string} aside
+ * @param {import("./archive.mjs").SnapshotOptions & {snapshot?: import("./archive.mjs").Snapshot}} options snapshot: that was made
+ * @returns {Promise<Removal>}
+ */
+async function finishRemoval({ repository }, place, aside, { snapshot, ...options }) {
+  let made = snapshot;
+  try {
+    const late = (await processesUsing(aside)) ?? [];
+    if (late.length > 0) {
+      await fs.rename(aside, place.path);
+      return inUseBy(place.path, late);
+    }
+    if (place.isForChecks) made = { omitted: [] };
+    made ??= await snapshotContents(repository, { ...place, path: aside }, options);
+  } catch (error) {
     await fs.rename(aside, place.path);
-    return inUseBy(place.path, late);
+    throw error;
   }
   await unregister(repository, place.path);
   await deleteFolder(aside);
+  const { kept, omitted } = made;
   return { removed: true, ...(kept && { kept }), ...(omitted.length > 0 && { omitted }) };
 }
 
@@ -190,17 +208,21 @@ function unregister(repository, worktree) {
   return withLock(repository.commonDir, () => repository.change(args));
 }
 
-/** Its folder is gone: deleted by hand, or put aside by a call that was interrupted. @param {Worktrees} worktrees @param {Placed} place @param {string} aside @returns {Promise<Removal>} */
-async function removeMissing({ repository }, place, aside) {
+/** Its folder is gone: deleted by hand, or put aside by a call that was interrupted. @param {Worktrees} worktrees @param {Placed} place @param {string} aside @param {import("./archive.mjs").SnapshotOptions} options @returns {Promise<Removal>} */
+async function removeMissing(worktrees, place, aside, options) {
+  const { repository } = worktrees;
+  if (await entryExists(aside)) {
+    const isKept = await hasSubmodules(aside); // before it was put aside
+    const snapshot = isKept ? { omitted: [] } : undefined;
+    return finishRemoval(worktrees, place, aside, { ...options, snapshot });
+  }
   const head = await readHead(place.admin);
-  const wasAside = await entryExists(aside);
   /** @type {Archive | undefined} */
   let kept;
-  if (!wasAside && isCommit(head) && !/^0+$/.test(head) && !(place.known ?? []).includes(head)) {
+  if (isCommit(head) && !/^0+$/.test(head) && !(place.known ?? []).includes(head)) {
     kept = await archiveCommit(repository, place, head, "the folder was gone");
   }
   await unregister(repository, place.path);
-  await deleteFolder(aside);
   return { removed: true, ...(kept && { kept }) };
 }
 
@@ -239,7 +261,7 @@ export async function findOrphans(worktrees, known) {
 
 /** @param {Worktrees} worktrees @param {string} place @param {Set<string>} nonces @returns {Promise<Orphan["kind"] | undefined>} */
 async function classifyFolder({ repository }, place, nonces) {
-  const [, aside] = /^\.removed-(\w+)-/.exec(path.basename(place)) ?? [];
+  const [, aside] = TRASH_NAME.exec(path.basename(place)) ?? [];
   if (aside !== undefined) return nonces.has(aside) ? undefined : "removed";
   const admin = await findAdmin(repository, place);
   if (admin === undefined) return "unregistered";
@@ -271,6 +293,11 @@ export async function removeOrphan(worktrees, { path: place }, { nonces }) {
     if (kind === undefined)
       return notRemoved("NOT_OURS", `"${place}" stays: it is somebody's worktree.`);
     if (kind === "forgotten") return await removeForgotten(worktrees, place);
+    const name = path.basename(place).replace(TRASH_NAME, "");
+    const wanted = path.join(folder, name);
+    // Before all of it was kept.
+    if (kind === "removed" && (await findAdmin(worktrees.repository, wanted)))
+      return await removeForgotten(worktrees, wanted);
     if ((await fs.lstat(place)).isSymbolicLink()) {
       return notRemoved("NOT_OURS", `"${place}" stays: it is a link.`);
     }

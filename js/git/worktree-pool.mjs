@@ -51,8 +51,10 @@ export class WorktreePool {
     const isBegun = await entryExists(await this.worktrees.worktreePath(wanted));
     for (let one; !isBegun && (one = this.#idle.pop());) {
       try {
-        const dirty = await this.#keep(one, wanted.signal);
-        return await this.worktrees.reuse(one.worktree, wanted, { dirty });
+        if (!(await this.worktrees.isReusable(one.worktree)))
+          throw new GitError("CHANGED", `"${one.worktree.path}" was changed in the pool.`);
+        const keep = (/** @type {Worktree} */ moved) => this.#keep(one, moved, wanted.signal);
+        return await this.worktrees.reuse(one.worktree, wanted, keep);
       } catch (error) {
         if (isGitError(error, "CANCELLED", "INVALID", "DISK_FULL")) {
           this.#idle.push(one);
@@ -65,18 +67,16 @@ export class WorktreePool {
     return this.worktrees.add(wanted);
   }
 
-  /** @param {Idle} one @param {AbortSignal} [signal] @returns {Promise<boolean>} whether it is not as its commit */
-  async #keep({ worktree, known, since }, signal) {
+  /** @param {Idle} one @param {Worktree} moved the same, at its next place @param {AbortSignal} [signal] @returns {Promise<boolean>} whether it is not as its commit */
+  async #keep({ worktree, known, since }, moved, signal) {
     const { repository } = this.worktrees;
-    if (!(await this.worktrees.isReusable(worktree)))
-      throw new GitError("NOT_REUSABLE", `"${worktree.path}" was changed since it was given back.`);
     if (worktree.isForChecks) {
-      await clearIndexFlags(repository, worktree);
+      await clearIndexFlags(repository, moved);
       return true;
     }
     const why = "its worktree is used again";
-    const { dirty } = await snapshotContents(repository, { ...worktree, known }, { signal, why });
-    return dirty || hasStrays(worktree, repository.hexDigits, since);
+    const { dirty } = await snapshotContents(repository, { ...moved, known }, { signal, why });
+    return dirty || hasStrays(moved, repository.hexDigits, since);
   }
 
   /**

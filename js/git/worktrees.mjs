@@ -248,18 +248,26 @@ export class Worktrees {
   }
 
   /**
-   * The worktree of another attempt, under a new name and at another commit. Whatever is in it must have been kept.
-   * @param {Worktree} worktree @param {WorktreeRequest} wanted @param {{dirty: boolean}} state
+   * The worktree of another attempt, under a new name and at another commit.
+   * @param {Worktree} worktree @param {WorktreeRequest} wanted
+   * @param {(moved: Worktree) => Promise<boolean>} keep keeps what is in it, once it cannot be found under its old name;
+   *   whether it is not as its commit. Where it fails, the worktree is where it was
    * @returns {Promise<Worktree>}
    */
-  async reuse(worktree, wanted, { dirty }) {
+  async reuse(worktree, wanted, keep) {
     checkRequest(wanted);
     const { plan, node, attempt, nonce, commit, signal } = wanted;
     const place = await this.worktreePath(wanted);
-    if (place !== worktree.path) {
-      const args = ["worktree", "move", "--force", "--force", worktree.path, place];
+    const move = async (/** @type {string} */ from, /** @type {string} */ to) => {
+      if (from === to) return;
+      const args = ["worktree", "move", "--force", "--force", from, to];
       await withLock(this.repository.commonDir, () => this.repository.change(args, { signal }));
-    }
+    };
+    await move(worktree.path, place);
+    const dirty = await keep({ ...worktree, path: place }).catch(async (error) => {
+      await move(place, worktree.path);
+      throw error;
+    });
     // Whatever it knows has refs by now.
     await fs.rm(path.join(worktree.admin, "logs", "HEAD"), { force: true });
     const next = { path: place, admin: worktree.admin, nonce, plan, node, attempt, commit };

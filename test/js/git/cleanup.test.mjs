@@ -404,3 +404,24 @@ test("the disk use of worktrees is told", async (t) => {
   assert.ok(bytes >= 100_000 && bytes < 200_000, `${bytes}`);
   assert.deepEqual([complete, rest], [true, []]);
 });
+
+test("a removal that was interrupted before anything was kept keeps it then", async (t) => {
+  const { root, worktrees, wanted } = await makeRepository(t);
+  const made = await worktrees.add(wanted());
+  write(made.path, { "new.txt": "mine\n" });
+  const aside = path.join(path.dirname(made.path), `.removed-${NONCE}-${path.basename(made.path)}`);
+  fs.renameSync(made.path, aside);
+  const removal = await removeWorktree(worktrees, made);
+  assert.deepEqual([removal.removed, removal.kept?.ref], [true, KEPT]);
+  assert.equal(git(root, "show", `${KEPT}:new.txt`), "mine");
+  assert.deepEqual(fs.readdirSync(path.dirname(made.path)), []);
+  const orphan = await worktrees.add(wanted("o"));
+  write(orphan.path, { "new.txt": "orphan\n" });
+  const other = path.join(
+    path.dirname(made.path),
+    `.removed-${NONCE}-${path.basename(orphan.path)}`,
+  );
+  fs.renameSync(orphan.path, other);
+  const gone = await removeOrphan(worktrees, { path: other }, { nonces: [] });
+  assert.equal(git(root, "show", `${gone.kept?.ref}:new.txt`), "orphan");
+});

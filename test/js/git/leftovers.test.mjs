@@ -60,7 +60,7 @@ test("a worktree of another host's plan is that host's, as long as it has a reco
   const [own] = await searchOrphans(there.repository, none);
   assert.equal(own.path, made.path);
   const next = { ...wanted("a", 2), plan: PLAN };
-  await there.reuse(made, next, { dirty: false });
+  await there.reuse(made, next, async () => false);
   assert.deepEqual(await kinds(), []);
   fs.rmSync(theirs);
   assert.deepEqual(await kinds(), ["forgotten"]);
