@@ -66,6 +66,14 @@ struct Refusal {
 }
 using Refused = std::optional<Refusal>;
 
+// Where a retry is to begin. Commit: what is in the worktree is taken for what the node has done.
+enum class RetryFrom : uint8_t { FailedPhase, Start, Commit };
+
+struct Addition {
+  bool reopens = false;       // a plan that has ended goes on
+  std::string_view replaces;  // the id of a node whose place the new one takes; empty: none
+};
+
 // How a phase ended.
 enum class Outcome : uint8_t {
   Succeeded,
@@ -95,10 +103,14 @@ class Engine {
                                std::string_view entries, int64_t createdAt, const Moment& now,
                                Problems& problems, Batch& out);
   [[nodiscard]] Refused addNodes(std::string_view plan, std::string_view nodes, const Moment& now,
-                                 Problems& problems, Batch& out);
+                                 Problems& problems, Batch& out, const Addition& how = {});
   // Whether they could be added; nothing is.
   [[nodiscard]] Refused checkNodes(std::string_view plan, std::string_view nodes,
-                                   Problems& problems) const;
+                                   Problems& problems, const Addition& how = {}) const;
+  // `changes`: a JSON object with the fields of a node that become others. Of a plan that has ended
+  // nothing begins by that.
+  [[nodiscard]] Refused edit(std::string_view plan, std::string_view node, std::string_view changes,
+                             const Moment& now, Problems& problems, Batch& out);
   [[nodiscard]] Refused pause(std::string_view plan, std::string_view reason, const Moment& now,
                               Batch& out);
   // `budget`: a JSON object whose parts replace the plan's, or empty. Refused where it is spent.
@@ -108,7 +120,7 @@ class Engine {
   [[nodiscard]] Refused cancelNode(std::string_view plan, std::string_view node, const Moment& now,
                                    Batch& out);
   // `detail`: a JSON object for whoever carries it out, or empty.
-  [[nodiscard]] Refused retry(std::string_view plan, std::string_view node, bool fromStart,
+  [[nodiscard]] Refused retry(std::string_view plan, std::string_view node, RetryFrom from,
                               std::string_view detail, const Moment& now, Batch& out);
   // What waits is to land: where it is not what was checked, its checks run again, and it lands
   // after them. Where nothing runs then, the caller moves the target, and says so with landed().
@@ -187,6 +199,8 @@ class Engine {
   [[nodiscard]] Refused locate(std::string_view plan, std::string_view node, NodeRef& at);
   // The node, where this attempt of it runs.
   [[nodiscard]] NodeRef running(std::string_view plan, std::string_view node, uint32_t attempt);
+  [[nodiscard]] Refused checkReplacement(const Plan& plan, std::string_view id, NodeIndex old,
+                                         Graph& graph, Problems& problems) const;
   static void record(Live& live, const Entry& entry, Batch& out);
   static void growCounters(Live& live);
   void insertPlan(std::string_view id, Plan plan);

@@ -141,7 +141,8 @@ void Engine::failed(Live& live, NodeIndex node, const Moment& now, Batch& out) {
   release(live, node);
   if (again) {
     Entry retried = makeEntry(EntryKind::Retried, state, now);
-    retried.phase = retryPhase(state, state.spec.retriesFromStart && !state.isRelanding);
+    const bool fromStart = state.spec.retriesFromStart && !state.isRelanding;
+    retried.phase = retryPhase(state, fromStart ? RetryFrom::Start : RetryFrom::FailedPhase);
     record(live, retried, out);
   } else if (!std::exchange(live.notifiedFailed, true)) {
     out.effects.emplace_back(Notice{live.id, Notice::Kind::Failed, state.spec.id});

@@ -45,13 +45,14 @@ inline constexpr double kNear = 0.8;  // of a budget
 }
 
 // Where a retry begins. An agent is told what failed after it, and goes on with that.
-[[nodiscard]] inline Phase retryPhase(const Node& node, bool fromStart) {
-  if (fromStart || node.attempts.empty()) return Phase::MergeFi;
+[[nodiscard]] inline Phase retryPhase(const Node& node, RetryFrom from) {
+  if (from == RetryFrom::Start || node.attempts.empty()) return Phase::MergeFi;
+  if (from == RetryFrom::Commit) return Phase::Commit;
   // The session of its agent has ended with its work.
   if (node.isRelanding) return Phase::Postchecks;
   const bool isAfterWork = node.phase == Phase::Commit || node.phase == Phase::Postchecks;
-  if (isAfterWork && node.spec.work.kind == WorkKind::Agent) return Phase::Work;
-  return node.phase;
+  const bool isAgent = node.spec.work.kind == WorkKind::Agent;
+  return std::min(isAfterWork && isAgent ? Phase::Work : node.phase, node.retryAtLatest);
 }
 
 // How much of the budget is used: 1 is all of it.

@@ -60,37 +60,6 @@ Refused Engine::create(std::string_view id, std::string_view text, std::string_v
   return std::nullopt;
 }
 
-Refused Engine::addNodes(std::string_view plan, std::string_view nodes, const Moment& now,
-                         Problems& problems, Batch& out) {
-  Live* const found = live(plan);
-  if (found == nullptr) return unknownPlan(plan);
-  if (found->plan.ended()) {
-    return Refusal{Refusal::Code::WrongState, "the plan has ended; make a new one"};
-  }
-  Entry entry = makeEntry(EntryKind::NodesAdded, now);
-  entry.detail = nodes;
-  if (!found->plan.addText(nodes, Origin::Request, problems)) {
-    return Refusal{Refusal::Code::InvalidPlan, "these nodes are not valid"};
-  }
-  growCounters(*found);
-  out.entries.push_back({found->id, {}});
-  writeEntry(out.entries.back().text, entry);
-  startReady(now, out);
-  return std::nullopt;
-}
-
-Refused Engine::checkNodes(std::string_view plan, std::string_view nodes,
-                           Problems& problems) const {
-  const Plan* const found = find(plan);
-  if (found == nullptr) return unknownPlan(plan);
-  if (found->ended()) {
-    return Refusal{Refusal::Code::WrongState, "the plan has ended; make a new one"};
-  }
-  Graph graph = found->graph();
-  if (graph.add(readNodes(nodes, problems), Origin::Request, problems)) return std::nullopt;
-  return Refusal{Refusal::Code::InvalidPlan, "these nodes are not valid"};
-}
-
 Refused Engine::pause(std::string_view plan, std::string_view reason, const Moment& now,
                       Batch& out) {
   Live* const found = live(plan);
@@ -160,37 +129,6 @@ Refused Engine::cancelNode(std::string_view plan, std::string_view node, const M
   if (isBusy(plan, at.node)) out.effects.emplace_back(StopNode{at.live->id, at.node});
   grantLandingSlot(*at.live, now, out);
   endIfDone(*at.live, now, out);
-  startReady(now, out);
-  return std::nullopt;
-}
-
-Refused Engine::retry(std::string_view plan, std::string_view node, bool fromStart,
-                      std::string_view detail, const Moment& now, Batch& out) {
-  NodeRef at;
-  if (auto refused = locate(plan, node, at)) return refused;
-  Live& live = *at.live;
-  const Node& state = live.plan.node(at.node);
-  if (const auto other = live.plan.blockedBy(at.node)) {
-    const Node& before = live.plan.node(*other);
-    return Refusal{Refusal::Code::WrongState,
-                   "the node waits for " + before.spec.id + ", which is " +
-                       std::string(plan::text(before.status)) +
-                       ": retry that one first; what it has blocked follows by itself"};
-  }
-  if (state.status != NodeStatus::Failed && state.status != NodeStatus::Canceled) {
-    return Refusal{Refusal::Code::WrongState,
-                   "only a node that failed or was canceled can be retried; this one is " +
-                       std::string(plan::text(state.status))};
-  }
-  Entry entry = makeEntry(EntryKind::Retried, state, now);
-  entry.phase = retryPhase(state, fromStart);
-  entry.detail = detail;
-  live.notifiedFailed = false;
-  live.stale[at.node] = 0;
-  live.interrupted[at.node] = 0;
-  record(live, entry, out);
-  // It would land with what nobody has checked here.
-  if (live.plan.hasUnknownResult()) landAgain(live, live.plan.waiting(), now, out);
   startReady(now, out);
   return std::nullopt;
 }

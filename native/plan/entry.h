@@ -30,9 +30,11 @@ enum class EntryKind : uint8_t {
   Paused,         // detail: {"reason"}
   Resumed,        // detail: {"budget"}
   PlanCanceled,
-  PlanEnded,  // plan: its status
-  Landed,     // what could not be landed before, or a node that was canceled too late; detail
-  Overlap,    // node; detail: {"other","files"}
+  PlanEnded,     // plan: its status
+  Landed,        // what could not be landed before, or a node that was canceled too late; detail
+  Overlap,       // node; detail: {"other","files"}
+  NodeEdited,    // node; detail: {"changes","before"}
+  NodeReplaced,  // node; detail: {"by","inherits": whether that one gets its dependencies}
   Count_,
 };
 inline constexpr size_t kEntryKinds = static_cast<size_t>(EntryKind::Count_);
@@ -56,6 +58,8 @@ inline constexpr std::array<Word<EntryKind>, kEntryKinds> kEntryWords{{
     {EntryKind::PlanEnded, "plan-ended"},
     {EntryKind::Landed, "landed"},
     {EntryKind::Overlap, "overlap"},
+    {EntryKind::NodeEdited, "node-edited"},
+    {EntryKind::NodeReplaced, "node-replaced"},
 }};
 static_assert(idsAreIndices(kEntryWords));
 [[nodiscard]] constexpr std::string_view text(EntryKind id) {

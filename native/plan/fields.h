@@ -81,6 +81,8 @@ class Fields {
   }
 
   [[nodiscard]] bool has(size_t field) const { return there_[field]; }
+  // Also where it is null.
+  [[nodiscard]] bool isGiven(size_t field) const { return !values_[field].raw.empty(); }
   [[nodiscard]] json::Value any(size_t field) const { return values_[field]; }
   [[nodiscard]] Path at(size_t field) const { return {&path_, names_[field]}; }
   void report(size_t field, std::string message) const {

@@ -10,6 +10,12 @@ namespace {
   return "nodes[" + std::to_string(node) + "]." + std::string(field);
 }
 
+[[nodiscard]] std::string itemPath(const std::string& list, size_t item) {
+  return list + "[" + std::to_string(item) + "]";
+}
+
+constexpr size_t kMaxShownNodes = 20;
+
 }  // namespace
 
 std::optional<NodeIndex> Graph::find(std::string_view id) const {
@@ -83,6 +89,27 @@ void Graph::checkGroups(const std::vector<NodeSpec>& nodes, Problems& problems) 
   }
 }
 
+// `where`: gives the place of a mistake.
+template <class Where>
+std::optional<NodeIndex> Graph::readDependency(NodeIndex self, const std::string& id,
+                                               const Where& where, Problems& problems) const {
+  const auto other = find(id);
+  if (!other) {
+    problems.add(where(), "there is no node \"" + id.substr(0, 64) + "\"." +
+                              (problems.isFull() ? "" : didYouMean(nearestId(id))));
+    return std::nullopt;
+  }
+  if (*other == self) {
+    problems.add(where(), "a node cannot depend on itself");
+    return std::nullopt;
+  }
+  if (const auto by = replacement(*other)) {
+    problems.add(where(), "\"" + id + "\" was replaced: name \"" + std::string(idAt(*by)) + "\"");
+    return std::nullopt;
+  }
+  return other;
+}
+
 void Graph::addDependencies(const std::vector<NodeSpec>& nodes, Problems& problems) {
   const size_t first = size();
   dependencies_.resize(first + nodes.size());
@@ -94,16 +121,10 @@ void Graph::addDependencies(const std::vector<NodeSpec>& nodes, Problems& proble
     own.reserve(nodes[i].dependencies.size());
     for (size_t k = 0; k < nodes[i].dependencies.size(); ++k) {
       const std::string& id = nodes[i].dependencies[k];
-      const auto where = [&] {
-        return nodePath(i, "dependencies") + "[" + std::to_string(k) + "]";
-      };
-      const auto other = find(id);
-      if (!other) {
-        problems.add(where(), "there is no node \"" + id.substr(0, 64) + "\"." +
-                                  (problems.isFull() ? "" : didYouMean(nearestId(id))));
-      } else if (*other == self) {
-        problems.add(where(), "a node cannot depend on itself");
-      } else if (std::exchange(seen[*other], self + 1) == self + 1) {
+      const auto where = [&] { return itemPath(nodePath(i, "dependencies"), k); };
+      const auto other = readDependency(self, id, where, problems);
+      if (!other) continue;
+      if (std::exchange(seen[*other], self + 1) == self + 1) {
         problems.add(where(), "\"" + id + "\" is there twice");
       } else {
         own.push_back(*other);
@@ -141,7 +162,6 @@ void Graph::appendOrder(const std::vector<NodeSpec>& nodes, Problems& problems) 
   }
   const auto begin = std::ranges::find(walk, at);
   std::string circle;
-  constexpr size_t kMaxShownNodes = 20;
   const auto length = static_cast<size_t>(walk.end() - begin);
   for (size_t i = 0; i < std::min(length, kMaxShownNodes); ++i) {
     circle += nodes[*(begin + static_cast<ptrdiff_t>(i)) - first].id + " → ";
@@ -152,6 +172,108 @@ void Graph::appendOrder(const std::vector<NodeSpec>& nodes, Problems& problems) 
                "a cycle, each waiting for the next: " + circle);
   if (before == 0 && order_.empty()) {
     problems.add("nodes", "there is no root: every node waits for another");
+  }
+}
+
+bool Graph::setDependencies(NodeIndex node, const std::vector<std::string>& ids,
+                            Problems& problems) {
+  std::vector<NodeIndex> found;
+  for (size_t i = 0; i < ids.size(); ++i) {
+    const auto where = [i] { return itemPath("dependencies", i); };
+    const auto other = readDependency(node, ids[i], where, problems);
+    if (!other) continue;
+    if (std::ranges::find(found, *other) != found.end()) {
+      problems.add(where(), "\"" + ids[i] + "\" is there twice");
+      continue;
+    }
+    found.push_back(*other);
+    const std::vector<NodeIndex> way = findWay(*other, node);
+    if (!way.empty()) problems.add(where(), describeCycle(way));
+  }
+  if (problems.any()) return false;
+  link(node, std::move(found));
+  sortAgain();
+  return true;
+}
+
+bool Graph::replace(NodeIndex node, NodeIndex by, bool inherits, Problems& problems) {
+  const auto before = dependents_[node];
+  for (const NodeIndex next : before) {
+    const std::vector<NodeIndex> way = findWay(by, next);
+    if (!way.empty()) problems.add(nodePath(0, "dependencies"), describeCycle(way));
+  }
+  if (std::ranges::find(dependencies_[by], node) != dependencies_[by].end()) {
+    problems.add(nodePath(0, "dependencies"),
+                 "\"" + std::string(idAt(node)) + "\" is what this node replaces");
+  }
+  if (problems.any()) return false;
+  for (const NodeIndex next : before) {
+    std::ranges::replace(dependencies_[next], node, by);
+    dependents_[by].push_back(next);
+  }
+  dependents_[node].clear();
+  if (inherits) link(by, dependencies_[node]);
+  link(node, {});
+  replacements_.emplace(node, by);
+  sortAgain();
+  return true;
+}
+
+std::optional<NodeIndex> Graph::replacement(NodeIndex node) const {
+  const auto found = replacements_.find(node);
+  if (found == replacements_.end()) return std::nullopt;
+  return found->second;
+}
+
+std::vector<NodeIndex> Graph::findWay(NodeIndex from, NodeIndex to) const {
+  std::map<NodeIndex, NodeIndex> cameFrom{{from, from}};
+  std::vector<NodeIndex> queue{from};
+  for (size_t i = 0; i < queue.size() && !cameFrom.contains(to); ++i) {
+    for (const NodeIndex next : dependencies_[queue[i]]) {
+      if (cameFrom.emplace(next, queue[i]).second) queue.push_back(next);
+    }
+  }
+  std::vector<NodeIndex> way;
+  if (!cameFrom.contains(to)) return way;
+  for (NodeIndex at = to; at != from; at = cameFrom.at(at)) way.push_back(at);
+  way.push_back(from);
+  std::ranges::reverse(way);
+  return way;
+}
+
+// Of a way whose last one is to wait for its first one.
+std::string Graph::describeCycle(const std::vector<NodeIndex>& way) const {
+  std::string text = "a cycle, each waiting for the next: " + std::string(idAt(way.back()));
+  for (size_t i = 0; i < std::min(way.size(), kMaxShownNodes); ++i) {
+    text += " → " + std::string(idAt(way[i]));
+  }
+  return way.size() > kMaxShownNodes ? text + " → …" : text;
+}
+
+std::string_view Graph::idAt(NodeIndex node) const {
+  const auto found =
+      std::ranges::find_if(index_, [node](const auto& one) { return one.second == node; });
+  return found == index_.end() ? std::string_view() : std::string_view(found->first);
+}
+
+void Graph::link(NodeIndex node, std::vector<NodeIndex> dependencies) {
+  for (const NodeIndex other : dependencies_[node]) std::erase(dependents_[other], node);
+  for (const NodeIndex other : dependencies) dependents_[other].push_back(node);
+  dependencies_[node] = std::move(dependencies);
+}
+
+// REQUIRES: no cycle.
+void Graph::sortAgain() {
+  std::vector<size_t> open(size());
+  order_.clear();
+  for (NodeIndex i = 0; i < size(); ++i) {
+    open[i] = dependencies_[i].size();
+    if (open[i] == 0) order_.push_back(i);
+  }
+  for (size_t done = 0; done < order_.size(); ++done) {
+    for (const NodeIndex next : dependents_[order_[done]]) {
+      if (--open[next] == 0) order_.push_back(next);
+    }
   }
 }
 

@@ -103,28 +103,21 @@ enum class Input : uint8_t {
   PhaseEnded,
   Stopped,
   Overlap,
+  Edit,
   Due,
   Recover,
   Count_,
 };
 constexpr std::array<Word<Input>, static_cast<size_t>(Input::Count_)> kInputs{{
-    {Input::Check, "check"},
-    {Input::CheckNodes, "check-nodes"},
-    {Input::Create, "create"},
-    {Input::Import, "import"},
-    {Input::Add, "add"},
-    {Input::Pause, "pause"},
-    {Input::Resume, "resume"},
-    {Input::Cancel, "cancel"},
-    {Input::Retry, "retry"},
-    {Input::Land, "land"},
-    {Input::Landed, "landed"},
-    {Input::Began, "began"},
-    {Input::Step, "step"},
-    {Input::PhaseEnded, "phase-ended"},
-    {Input::Stopped, "stopped"},
-    {Input::Overlap, "overlap"},
-    {Input::Due, "due"},
+    {Input::Check, "check"},     {Input::CheckNodes, "check-nodes"},
+    {Input::Create, "create"},   {Input::Import, "import"},
+    {Input::Add, "add"},         {Input::Pause, "pause"},
+    {Input::Resume, "resume"},   {Input::Cancel, "cancel"},
+    {Input::Retry, "retry"},     {Input::Land, "land"},
+    {Input::Landed, "landed"},   {Input::Began, "began"},
+    {Input::Step, "step"},       {Input::PhaseEnded, "phase-ended"},
+    {Input::Stopped, "stopped"}, {Input::Overlap, "overlap"},
+    {Input::Edit, "edit"},       {Input::Due, "due"},
     {Input::Recover, "recover"},
 }};
 static_assert(idsAreIndices(kInputs));
@@ -137,6 +130,13 @@ constexpr std::array<Word<Outcome>, 5> kOutcomes{{
     {Outcome::Interrupted, "interrupted"},
 }};
 static_assert(idsAreIndices(kOutcomes));
+
+constexpr std::array<Word<RetryFrom>, 3> kRetryWords{{
+    {RetryFrom::FailedPhase, "failed-phase"},
+    {RetryFrom::Start, "start"},
+    {RetryFrom::Commit, "commit"},
+}};
+static_assert(idsAreIndices(kRetryWords));
 
 enum class View : uint8_t { Plan, Nodes, Node, Groups, Graph, Count_ };
 constexpr std::array<Word<View>, static_cast<size_t>(View::Count_)> kViews{{
@@ -160,7 +160,9 @@ struct InputFields {
   std::string reason;
   std::string result;
   bool follows = false;
-  bool fromStart = false;
+  RetryFrom from = RetryFrom::FailedPhase;
+  bool reopens = false;
+  std::string replaces;
   uint32_t attempt = 0;
   std::optional<Phase> phase;
   std::optional<Outcome> outcome;
@@ -169,7 +171,10 @@ struct InputFields {
   std::string_view facts;
   std::string_view entries;
   std::string_view budget;
+  std::string_view changes;
   std::string_view detail;
+
+  [[nodiscard]] Addition addition() const { return {reopens, replaces}; }
 };
 
 [[nodiscard]] InputFields read(Members& members) {
@@ -180,7 +185,10 @@ struct InputFields {
   given.reason = members.text("reason");
   given.result = members.text("result");
   given.follows = members.flag("follows");
-  given.fromStart = members.text("from") == "start";
+  given.from = members.word("from", kRetryWords).value_or(RetryFrom::FailedPhase);
+  given.reopens = members.flag("reopens");
+  given.replaces = members.text("replaces");
+  given.changes = members.raw("changes", json::Kind::Object);
   given.attempt = static_cast<uint32_t>(std::min<int64_t>(members.whole("attempt"), UINT32_MAX));
   given.phase = members.word("phase", kPhaseWords);
   given.outcome = members.word("outcome", kOutcomes);
@@ -207,13 +215,26 @@ struct InputFields {
   return std::nullopt;
 }
 
+[[nodiscard]] Refused edit(Engine& engine, const InputFields& given, const Moment& now,
+                           Problems& problems, Batch& out) {
+  if (given.changes.empty()) return notUnderstood("changes are missing");
+  return engine.edit(given.plan, given.node, given.changes, now, problems, out);
+}
+
+[[nodiscard]] Refused stepNode(Engine& engine, const InputFields& given, const Moment& now,
+                               Batch& out) {
+  if (given.detail.empty()) return notUnderstood("detail is missing");
+  engine.step(given.plan, given.node, given.attempt, given.detail, now, out);
+  return std::nullopt;
+}
+
 [[nodiscard]] Refused perform(Engine& engine, const InputFields& given, const Moment& now,
                               Problems& problems, Batch& out) {
   switch (*given.input) {
     case Input::Check:
       return check(given, now, problems);
     case Input::CheckNodes:
-      return engine.checkNodes(given.plan, given.text, problems);
+      return engine.checkNodes(given.plan, given.text, problems, given.addition());
     case Input::Create:
       if (given.plan.empty() || given.facts.empty())
         return notUnderstood("planId and facts are missing");
@@ -224,7 +245,9 @@ struct InputFields {
       return engine.import(given.plan, given.text, given.facts, given.entries, given.until, now,
                            problems, out);
     case Input::Add:
-      return engine.addNodes(given.plan, given.text, now, problems, out);
+      return engine.addNodes(given.plan, given.text, now, problems, out, given.addition());
+    case Input::Edit:
+      return edit(engine, given, now, problems, out);
     case Input::Pause:
       return engine.pause(given.plan, given.reason, now, out);
     case Input::Resume:
@@ -233,7 +256,7 @@ struct InputFields {
       return given.node.empty() ? engine.cancel(given.plan, now, out)
                                 : engine.cancelNode(given.plan, given.node, now, out);
     case Input::Retry:
-      return engine.retry(given.plan, given.node, given.fromStart, given.detail, now, out);
+      return engine.retry(given.plan, given.node, given.from, given.detail, now, out);
     case Input::Land:
       return engine.land(given.plan, given.result, given.follows, now, out);
     case Input::Landed:
@@ -242,9 +265,7 @@ struct InputFields {
       engine.began(given.plan, given.node, given.attempt, now, out);
       return std::nullopt;
     case Input::Step:
-      if (given.detail.empty()) return notUnderstood("detail is missing");
-      engine.step(given.plan, given.node, given.attempt, given.detail, now, out);
-      return std::nullopt;
+      return stepNode(engine, given, now, out);
     case Input::PhaseEnded:
       if (!given.phase || !given.outcome) return notUnderstood("phase and outcome are missing");
       engine.phaseEnded(given.plan, given.node, given.attempt, *given.phase, *given.outcome,

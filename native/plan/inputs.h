@@ -2,11 +2,13 @@
 //
 //   {"input":"check","plan":{…}}: nothing happens; what create would refuse is refused
 //   {"input":"check-nodes","planId","nodes":[…]}: nothing happens; what add would refuse is refused
-//   {"input":"create","planId","plan":{…},"facts":{…}}     {"input":"add","planId","nodes":[…]}
+//   {"input":"create","planId","plan":{…},"facts":{…}}     {"input":"add","planId","nodes":[…],
+//    "reopens","replaces": the id of a node}
+//   {"input":"edit","planId","nodeId","changes":{…}}
 //   {"input":"import","planId","plan":{…},"facts":{…},"entries":[…],"until": when it was made}
 //   {"input":"pause","planId","reason"} {"input":"resume","planId","budget":{…}}
 //   {"input":"cancel","planId","nodeId"} {"input":"landed","planId","detail":{…}}
-//   {"input":"retry","planId","nodeId","from":"start","detail":{…}}
+//   {"input":"retry","planId","nodeId","from":"start|commit","detail":{…}}
 //   {"input":"began","planId","nodeId","attempt"}
 //   {"input":"step","planId","nodeId","attempt","detail":{…}}
 //   {"input":"phase-ended","planId","nodeId","attempt","phase","outcome","detail":{…},"until"}

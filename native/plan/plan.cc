@@ -62,7 +62,9 @@ bool Plan::add(std::vector<NodeSpec> nodes, Origin origin, Problems& problems) {
 
 bool Plan::addText(std::string_view nodes, Origin origin, Problems& problems) {
   std::vector<NodeSpec> specs = readNodes(nodes, problems);
-  return add(std::move(specs), origin, problems);
+  if (!add(std::move(specs), origin, problems)) return false;
+  if (ended_) reopen();
+  return true;
 }
 
 void Plan::blockAfter(NodeIndex index) {
@@ -197,10 +199,21 @@ PlanStatus Plan::status() const {
                                                             : PlanStatus::Pending;
 }
 
+std::array<size_t, kNodeStatuses> Plan::countOwn() const {
+  std::array<size_t, kNodeStatuses> counts = counts_;
+  for (const auto& [index, by] : graph_.replacements()) {
+    --counts[static_cast<size_t>(nodes_[index].status)];
+  }
+  return counts;
+}
+
 PlanStatus Plan::outcome() const {
   if (isCanceled_) return PlanStatus::Canceled;
+  const auto counts = countOwn();
+  const auto count = [&counts](NodeStatus status) { return counts[static_cast<size_t>(status)]; };
   const size_t succeeded = count(NodeStatus::Succeeded);
-  if (succeeded == size()) return isUnlanded() ? PlanStatus::Partial : PlanStatus::Succeeded;
+  if (succeeded == size() - graph_.replacements().size())
+    return isUnlanded() ? PlanStatus::Partial : PlanStatus::Succeeded;
   const bool someFailed = count(NodeStatus::Failed) + count(NodeStatus::Blocked) > 0;
   if (succeeded > 0 && someFailed) return PlanStatus::Partial;
   return count(NodeStatus::Failed) > 0 ? PlanStatus::Failed : PlanStatus::Canceled;

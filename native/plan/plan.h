@@ -63,6 +63,7 @@ struct Node {
   bool isRelanding = false;  // it has waited so; its checks and its landing are all that is left
   uint32_t open = 0;         // dependencies that have not succeeded
   uint32_t retries = 0;      // that came by themselves
+  Phase retryAtLatest = Phase::MergeRi;  // an edit has voided what came from there on
   int64_t notBefore = 0;
   int64_t path = 1;  // the longest way to an end, itself included
   Reserved reserved;
@@ -70,7 +71,8 @@ struct Node {
   std::string commit;  // what its dependents begin with
   Usage usage;
   Changes changes;
-  Changes waiting;  // of it, while it waits
+  Changes waiting;                 // of it, while it waits
+  std::vector<std::string> edits;  // JSON objects: {"at","changes","before"} of the last ones
 };
 
 // The order in which ready nodes start.
@@ -94,6 +96,7 @@ class Plan {
   // At most so many facts of an attempt, and overlaps of a plan, are kept.
   static constexpr size_t kMaxSteps = 64;
   static constexpr size_t kMaxOverlaps = 100;
+  static constexpr size_t kMaxEdits = 20;
 
   // From what was written. Nothing where it has problems. `facts` is a JSON object.
   [[nodiscard]] static std::optional<Plan> make(std::string_view text, std::string_view facts,
@@ -103,7 +106,7 @@ class Plan {
 
   // Adds what a plan's text says. For Created and NodesAdded; problems as readPlan and Graph::add.
   [[nodiscard]] bool add(std::vector<NodeSpec> nodes, Origin origin, Problems& problems);
-  // The same for the text of a list.
+  // The same for the text of a list. A plan that has ended goes on with them.
   [[nodiscard]] bool addText(std::string_view nodes, Origin origin, Problems& problems);
 
   // Makes the entry a part of the state. A reason where the entry cannot follow: then nothing has
@@ -132,6 +135,8 @@ class Plan {
   [[nodiscard]] size_t count(NodeStatus status) const {
     return counts_[static_cast<size_t>(status)];
   }
+  // By status, without those that were replaced.
+  [[nodiscard]] std::array<size_t, kNodeStatuses> countOwn() const;
   [[nodiscard]] int64_t createdAt() const { return createdAt_; }
   [[nodiscard]] int64_t startedAt() const { return startedAt_; }
   [[nodiscard]] int64_t endedAt() const { return endedAt_; }
@@ -166,8 +171,20 @@ class Plan {
 
   // Whether the node's commits go into the target branch.
   [[nodiscard]] bool lands(NodeIndex index) const {
-    return !spec_.targetBranch.empty() && graph_.dependents(index).empty();
+    return !spec_.targetBranch.empty() && graph_.dependents(index).empty() && !isReplaced(index);
   }
+  // Another node has taken its place: it never runs again, and nothing waits for it.
+  [[nodiscard]] bool isReplaced(NodeIndex index) const {
+    return graph_.replacement(index).has_value();
+  }
+  // Nothing of it runs or has succeeded.
+  [[nodiscard]] bool isEditable(NodeIndex index) const;
+  // A dependency of the node that has succeeded and could never land if the node depended on
+  // `kept` only.
+  [[nodiscard]] std::optional<NodeIndex> findStranded(NodeIndex index,
+                                                      std::span<const NodeIndex> kept) const;
+  // What an edit would change, as it is now: a JSON object.
+  [[nodiscard]] std::string describeFields(NodeIndex index, const NodeChanges& changes) const;
   // The first of its dependencies that ended without success.
   [[nodiscard]] std::optional<NodeIndex> blockedBy(NodeIndex index) const;
   // One node at a time checks what is to land, and lands it.
@@ -179,6 +196,8 @@ class Plan {
   // The first phase from `phase` on that this node has.
   [[nodiscard]] std::optional<Phase> firstPhase(NodeIndex index, Phase phase) const;
   [[nodiscard]] std::optional<Phase> phaseAfter(NodeIndex index, Phase phase) const;
+  // The same, or an earlier one where the node has none from there on: an edit may have taken them.
+  [[nodiscard]] Phase phaseWithRest(NodeIndex index, Phase phase) const;
   [[nodiscard]] static Need nodeNeed(const Node& node);
 
  private:
@@ -191,6 +210,11 @@ class Plan {
   [[nodiscard]] std::optional<std::string> retried(const Entry& entry, NodeIndex index);
   [[nodiscard]] std::optional<std::string> nodeEnded(const Entry& entry, NodeIndex index);
   [[nodiscard]] std::optional<std::string> interrupted(const Entry& entry, NodeIndex index);
+  [[nodiscard]] std::optional<std::string> edited(const Entry& entry, NodeIndex index);
+  [[nodiscard]] std::optional<std::string> replaced(const Entry& entry, NodeIndex index);
+  void voidFrom(NodeIndex index, Phase phase, int64_t at);
+  void followDependencies(NodeIndex index);
+  void reopen();
   void beginPhase(NodeIndex index, Phase phase, int64_t at);
   void addUsage(NodeIndex index, const Entry& entry);
   void applyDetail(NodeIndex index, const Entry& entry);

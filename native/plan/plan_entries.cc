@@ -28,7 +28,6 @@ std::optional<std::string> Plan::applyToPlan(const Entry& entry) {
   switch (entry.kind) {
     case EntryKind::NodesAdded: {
       Problems problems;
-      if (ended_) return "the plan has ended";
       if (!addText(entry.detail, Origin::Journal, problems)) return firstProblem(problems);
       return std::nullopt;
     }
@@ -74,6 +73,8 @@ std::optional<std::string> Plan::applyToPlan(const Entry& entry) {
     case EntryKind::Retried:
     case EntryKind::NodeCanceled:
     case EntryKind::Overlap:
+    case EntryKind::NodeEdited:
+    case EntryKind::NodeReplaced:
     case EntryKind::Count_:
       break;
   }
@@ -122,6 +123,10 @@ std::optional<std::string> Plan::applyToNode(const Entry& entry, NodeIndex index
     case EntryKind::Overlap:
       if (overlaps_.size() < kMaxOverlaps) overlaps_.push_back(entry.detail);
       return std::nullopt;
+    case EntryKind::NodeEdited:
+      return edited(entry, index);
+    case EntryKind::NodeReplaced:
+      return replaced(entry, index);
     case EntryKind::Created:
     case EntryKind::NodesAdded:
     case EntryKind::Paused:
@@ -182,10 +187,12 @@ std::optional<std::string> Plan::scheduled(const Entry& entry, NodeIndex index) 
         const PhaseRecord& before = node.attempts.back().phases[i];
         if (before.status == PhaseStatus::Pending) continue;
         next.phases[i].status = PhaseStatus::Skipped;
-        next.phases[i].detail = before.detail;
+        // What has failed is taken as it is, without what was wrong with it.
+        if (before.status != PhaseStatus::Failed) next.phases[i].detail = before.detail;
       }
     }
     node.attempts.push_back(std::move(next));
+    node.retryAtLatest = Phase::MergeRi;
   }
   node.attempts.back().status = NodeStatus::Scheduled;
   node.resumes = false;
@@ -365,32 +372,6 @@ void Plan::releaseLandingSlot(NodeIndex index) {
   if (landingSlot_ == index) landingSlot_.reset();
   if (!std::exchange(nodes_[index].waitsForLandingSlot, false)) return;
   std::erase(landingQueue_, index);
-}
-
-std::optional<std::string> Plan::retried(const Entry& entry, NodeIndex index) {
-  Node& node = nodes_[index];
-  if (!entry.phase) return "a retry from no phase";
-  const bool hasSucceeded = node.status == NodeStatus::Succeeded;
-  const bool onlyLands = *entry.phase >= Phase::Postchecks;
-  if (hasSucceeded && !(node.isAwaitingLanding && onlyLands && lands(index))) {
-    return "a retry of a node that succeeded";
-  }
-  if (blockedBy(index)) return "a retry of a node that waits for one that ended";
-  if (auto problem = move(index, NodeStatus::Pending)) return problem;
-  stopWaiting(index);
-  node.isRelanding = onlyLands && (hasSucceeded || node.isRelanding);
-  node.phase = *entry.phase;
-  node.resumes = false;
-  node.notBefore = entry.until;
-  if (!entry.detail.empty() && !node.attempts.empty()) {
-    node.attempts.back().request = entry.detail;
-  }
-  ended_.reset();
-  endedAt_ = 0;
-  isCanceled_ = false;
-  if (node.open == 0) (void)move(index, NodeStatus::Ready);
-  unblockAfter(index);
-  return std::nullopt;
 }
 
 }  // namespace tap::plan

@@ -72,18 +72,24 @@ void readGroup(const Fields& fields, NodeSpec& spec) {
   }
 }
 
-void readTimeout(const Fields& fields, NodeSpec& spec) {
-  if (!fields.has(node::kTimeout)) return;
-  const json::Value value = fields.any(node::kTimeout);
+// 0: none of its own.
+[[nodiscard]] Millis readTimeout(const Fields& fields, size_t field) {
+  if (!fields.has(field)) return Millis(0);
+  const json::Value value = fields.any(field);
   const bool isText = value.kind == json::Kind::String;
   const std::string text = isText ? json::decodeString(value) : std::string(value.raw);
   const bool isTime = isText || value.kind == json::Kind::Number;
   const auto time = isTime ? readDuration(text) : std::optional<Millis>();
-  if (time && *time >= kMinTimeout && *time <= kMaxTimeout) {
-    spec.timeout = *time;
-  } else {
-    fields.report(node::kTimeout, "expected 1s to 7d, such as \"30m\", or a number of seconds");
-  }
+  if (time && *time >= kMinTimeout && *time <= kMaxTimeout) return *time;
+  fields.report(field, "expected 1s to 7d, such as \"30m\", or a number of seconds");
+  return Millis(0);
+}
+
+[[nodiscard]] std::vector<std::string> readDependencies(const Fields& fields, size_t field) {
+  std::vector<std::string> ids;
+  fields.texts(field, kMaxDependencies,
+               [&ids](std::string id, const Path&) { ids.push_back(std::move(id)); });
+  return ids;
 }
 
 void readRetry(const Fields& fields, NodeSpec& spec, Problems& problems) {
@@ -112,14 +118,12 @@ void readRetry(const Fields& fields, NodeSpec& spec, Problems& problems) {
   checkName(fields, node::kName, name);
   spec.name = name.value_or(spec.id);
   readGroup(fields, spec);
-  fields.texts(node::kDependencies, kMaxDependencies, [&spec](std::string id, const Path&) {
-    spec.dependencies.push_back(std::move(id));
-  });
+  spec.dependencies = readDependencies(fields, node::kDependencies);
   spec.prechecks = readWork(fields, node::kPrechecks, problems);
   spec.work = readWork(fields, node::kWork, problems);
   spec.postchecks = readWork(fields, node::kPostchecks, problems);
   spec.expectsNoChanges = fields.flag(node::kExpectsNoChanges);
-  readTimeout(fields, spec);
+  spec.timeout = readTimeout(fields, node::kTimeout);
   readRetry(fields, spec, problems);
   return spec;
 }
@@ -137,6 +141,12 @@ void readNodeList(json::Value list, const Path& path, std::vector<NodeSpec>& nod
   }
   if (nodes.empty()) problems.add(path.text(), "must have at least one node");
 }
+
+namespace change {
+enum : size_t { kWork, kPrechecks, kPostchecks, kDependencies, kTimeout };
+constexpr std::array<std::string_view, 5> kNames{"work", "prechecks", "postchecks", "dependencies",
+                                                 "timeout"};
+}  // namespace change
 
 namespace root {
 enum : size_t {
@@ -252,6 +262,26 @@ std::vector<NodeSpec> readNodes(std::string_view text, Problems& problems) {
   const Path path{nullptr, "nodes"};
   if (list) readNodeList(*list, path, nodes, problems);
   return nodes;
+}
+
+NodeChanges readNodeChanges(std::string_view text, Problems& problems) {
+  NodeChanges changes;
+  json::Scanner scanner;
+  const auto object = scan(scanner, text, json::Kind::Object, problems);
+  if (!object) return changes;
+  const Path path;
+  const Fields fields(scanner.members(), path, change::kNames, problems);
+  const auto work = [&](size_t field) {
+    return fields.isGiven(field) ? std::optional(readWork(fields, field, problems)) : std::nullopt;
+  };
+  changes.prechecks = work(change::kPrechecks);
+  changes.work = work(change::kWork);
+  changes.postchecks = work(change::kPostchecks);
+  if (fields.isGiven(change::kDependencies)) {
+    changes.dependencies = readDependencies(fields, change::kDependencies);
+  }
+  if (fields.isGiven(change::kTimeout)) changes.timeout = readTimeout(fields, change::kTimeout);
+  return changes;
 }
 
 Budget readBudget(std::string_view text, Problems& problems) {

@@ -17,6 +17,9 @@ namespace tap::plan {
 // The nodes of `add_copilot_nodes`: the text of an array.
 [[nodiscard]] std::vector<NodeSpec> readNodes(std::string_view text, Problems& problems);
 
+// What a node is edited with: the text of an object. null takes a field away.
+[[nodiscard]] NodeChanges readNodeChanges(std::string_view text, Problems& problems);
+
 // What a plan is resumed with: the text of an object. Problems have paths such as "budget.tokens".
 [[nodiscard]] Budget readBudget(std::string_view text, Problems& problems);
 

@@ -51,6 +51,19 @@ struct NodeSpec {
   }
 };
 
+// What an edit makes of a node: those of its fields that are given.
+struct NodeChanges {
+  std::optional<std::vector<std::string>> dependencies;
+  std::optional<Work> prechecks;
+  std::optional<Work> work;
+  std::optional<Work> postchecks;
+  std::optional<Millis> timeout;
+
+  [[nodiscard]] bool any() const {
+    return dependencies || prechecks || work || postchecks || timeout;
+  }
+};
+
 // What may be spent on a plan. Nothing: no limit.
 struct Budget {
   std::optional<double> aiCredits;

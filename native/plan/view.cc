@@ -49,6 +49,9 @@ void writeBrief(json::Writer& writer, const Plan& plan, NodeIndex index) {
   }
   if (node.waitsForLandingSlot) writer.field("waitsFor", "another node that lands");
   if (node.notBefore > 0) writer.field("notBefore", node.notBefore);
+  if (const auto by = plan.graph().replacement(index)) {
+    writer.field("replacedBy", plan.node(*by).spec.id);
+  }
   writeError(writer, plan, index);
 }
 
@@ -226,14 +229,15 @@ void writeEffect(json::Writer& writer, const Engine& /*engine*/, const Notice& e
 std::string planJson(std::string_view id, const Plan& plan) {
   std::string out;
   json::Writer writer(out);
-  Counts counts{};
-  for (size_t i = 0; i < counts.size(); ++i) counts[i] = plan.count(static_cast<NodeStatus>(i));
   writer.beginObject()
       .field("planId", id)
       .field("name", plan.spec().name)
       .field("status", text(plan.status()))
       .key("counts");
-  writeCounts(writer, counts);
+  writeCounts(writer, plan.countOwn());
+  if (const size_t replaced = plan.graph().replacements().size(); replaced > 0) {
+    writer.field("replaced", replaced);
+  }
   if (plan.isBeingCanceled()) writer.field("canceling", true);
   writer.field("total", plan.size()).field("createdAt", plan.createdAt());
   writeTimes(writer, plan.startedAt(), plan.endedAt());
@@ -288,7 +292,8 @@ std::string nodesJson(const Plan& plan, const NodeFilter& filter) {
     if (filter.inOrder && i < filter.from) {
       ++before;
     } else {
-      found.emplace_back(filter.inOrder ? 0 : rank(node.status), i);
+      const NodeStatus status = plan.isReplaced(i) ? NodeStatus::Succeeded : node.status;
+      found.emplace_back(filter.inOrder ? 0 : rank(status), i);
     }
   }
   if (!filter.inOrder) std::ranges::sort(found);
@@ -317,6 +322,10 @@ std::string nodeJson(const Plan& plan, NodeIndex index, bool isBusy) {
   const auto& attempts = plan.node(index).attempts;
   for (size_t i = 0; i < attempts.size(); ++i) writeAttempt(writer, attempts[i], i + 1);
   writer.endArray();
+  const auto& edits = plan.node(index).edits;
+  if (!edits.empty()) writer.key("edited").beginArray();
+  for (const std::string& one : edits) writer.raw(one);
+  if (!edits.empty()) writer.endArray();
   writeOverlaps(writer, plan, plan.node(index).spec.id);
   writer.endObject();
   return out;

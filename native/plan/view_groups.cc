@@ -21,7 +21,8 @@ namespace {
   if (all > 0 && counts[static_cast<size_t>(NodeStatus::Succeeded)] == all) {
     return NodeStatus::Succeeded;
   }
-  return has(NodeStatus::Canceled) ? NodeStatus::Canceled : NodeStatus::Pending;
+  // All that was in it may have been replaced.
+  return all == 0 || has(NodeStatus::Canceled) ? NodeStatus::Canceled : NodeStatus::Pending;
 }
 
 [[nodiscard]] std::string_view parentGroup(std::string_view group) {
@@ -38,7 +39,7 @@ std::string groupsJson(const Plan& plan) {
     for (std::string_view group = node.spec.group; !group.empty(); group = parentGroup(group)) {
       (void)direct[std::string(group)];
     }
-    if (!node.spec.group.empty()) {
+    if (!node.spec.group.empty() && !plan.isReplaced(i)) {
       ++direct[node.spec.group][static_cast<size_t>(node.status)];
     }
   }

@@ -133,7 +133,7 @@ template <class Id, size_t kRows>
   return kWorkKindWords[static_cast<size_t>(id)].text;
 }
 
-// Only a retry leaves these, and what had landed before it was canceled.
+// Only a retry leaves these, what had landed before it was canceled, and what is replaced.
 [[nodiscard]] constexpr bool isTerminal(NodeStatus status) {
   return status >= NodeStatus::Succeeded;
 }
@@ -147,7 +147,7 @@ struct Transition {
 };
 
 // Every transition that there is.
-inline constexpr std::array<Transition, 19> kTransitions{{
+inline constexpr std::array<Transition, 21> kTransitions{{
     {NodeStatus::Pending, NodeStatus::Ready},
     {NodeStatus::Ready, NodeStatus::Scheduled},
     {NodeStatus::Scheduled, NodeStatus::Running},
@@ -167,6 +167,8 @@ inline constexpr std::array<Transition, 19> kTransitions{{
     {NodeStatus::Blocked, NodeStatus::Pending},
     {NodeStatus::Succeeded, NodeStatus::Pending},   // it waits to land, and is checked again
     {NodeStatus::Canceled, NodeStatus::Succeeded},  // it had landed already
+    {NodeStatus::Ready, NodeStatus::Pending},       // an edit of its dependencies
+    {NodeStatus::Blocked, NodeStatus::Canceled},    // another node replaces it
 }};
 
 [[nodiscard]] constexpr bool isTransition(NodeStatus from, NodeStatus to) {

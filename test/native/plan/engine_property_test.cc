@@ -74,6 +74,13 @@ class Life {
     return ids_[plan][below(ids_[plan].size())];
   }
 
+  [[nodiscard]] std::string changes(const std::string& plan) {
+    if (chance(50)) return R"({"dependencies":[")" + anyNode(plan) + R"("]})";
+    if (chance(20)) return R"({"dependencies":[]})";
+    if (chance(50)) return chance(50) ? R"({"postchecks":"z"})" : R"({"postchecks":null})";
+    return chance(50) ? R"({"work":"@agent y"})" : R"({"work":null,"timeout":5})";
+  }
+
   void finishOne() {
     const auto one = rig_->running[below(rig_->running.size())];
     if (chance(70)) rig_->began(one);
@@ -111,7 +118,10 @@ class Life {
     } else if (what < 64) {
       (void)engine.cancelNode(plan, anyNode(plan), rig_->now, batch);
     } else if (what < 70) {
-      (void)engine.retry(plan, anyNode(plan), chance(30), "", rig_->now, batch);
+      const RetryFrom from = chance(20)   ? RetryFrom::Commit
+                             : chance(30) ? RetryFrom::Start
+                                          : RetryFrom::FailedPhase;
+      (void)engine.retry(plan, anyNode(plan), from, "", rig_->now, batch);
     } else if (what < 73) {
       (void)engine.pause(plan, "x", rig_->now, batch);
     } else if (what < 77) {
@@ -123,8 +133,13 @@ class Life {
     } else if (what < 82) {
       const std::string id = "m" + std::to_string(number);
       const std::string text = "[" + node(id, ids_[plan]) + "]";
-      if (!engine.addNodes(plan, text, rig_->now, problems, batch)) ids_[plan].push_back(id);
-    } else if (what < 88) {
+      const std::string old = chance(40) ? anyNode(plan) : "";
+      if (!engine.addNodes(plan, text, rig_->now, problems, batch, {chance(50), old})) {
+        ids_[plan].push_back(id);
+      }
+    } else if (what < 85) {
+      (void)engine.edit(plan, anyNode(plan), changes(plan), rig_->now, problems, batch);
+    } else if (what < 90) {
       rig_->crash();
       return;
     } else if (!rig_->running.empty()) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "plan/engine.h"
+#include "plan/inputs.h"
 #include "plan/view.h"
 
 namespace tap::plan {
@@ -93,8 +94,21 @@ class PlanRig {
     return with([&](Batch& batch) { return engine_.cancelNode("p", node, now, batch); });
   }
   std::string retry(std::string_view node, bool fromStart = false, std::string_view detail = "") {
-    return with(
-        [&](Batch& batch) { return engine_.retry("p", node, fromStart, detail, now, batch); });
+    return retry(node, fromStart ? RetryFrom::Start : RetryFrom::FailedPhase, detail);
+  }
+  std::string retry(std::string_view node, RetryFrom from, std::string_view detail = "") {
+    return with([&](Batch& batch) { return engine_.retry("p", node, from, detail, now, batch); });
+  }
+  // As `input` answers it: {"code","message"}; empty: it was taken.
+  std::string edit(std::string_view node, std::string_view changes) {
+    return input(R"({"input":"edit","planId":"p","nodeId":")" + std::string(node) +
+                 R"(","changes":)" + std::string(changes) + "}");
+  }
+  std::string input(std::string_view text) {
+    Batch batch;
+    std::string refused = applyInput(engine_, text, now, batch);
+    take(batch);
+    return refused;
   }
 
   // What runs of a node, if anything does.

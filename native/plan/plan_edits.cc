@@ -1,0 +1,207 @@
+// What makes something else of a plan that has begun: retries, edits of nodes and nodes that
+// replace others.
+#include <algorithm>
+#include <utility>
+
+#include "base/json_writer.h"
+#include "plan/plan.h"
+#include "plan/plan_parts.h"
+#include "plan/plan_reader.h"
+
+namespace tap::plan {
+namespace {
+
+void writeWorkField(json::Writer& writer, json::Name name, const Work& work) {
+  writer.rawField(name, work.kind == WorkKind::None ? std::string_view("null") : work.json);
+}
+
+// Whether its last attempt put it on its target.
+[[nodiscard]] bool hasLanded(const Node& node) {
+  if (node.attempts.empty()) return false;
+  const PhaseRecord& record = node.attempts.back().phases[static_cast<size_t>(Phase::MergeRi)];
+  return record.status == PhaseStatus::Succeeded &&
+         !member(record.detail, "unlanded", json::Kind::Object);
+}
+
+}  // namespace
+
+std::optional<std::string> Plan::retried(const Entry& entry, NodeIndex index) {
+  Node& node = nodes_[index];
+  if (!entry.phase) return "a retry from no phase";
+  const bool hasSucceeded = node.status == NodeStatus::Succeeded;
+  const bool onlyLands = *entry.phase >= Phase::Postchecks;
+  if (hasSucceeded && !(node.isAwaitingLanding && onlyLands && lands(index))) {
+    return "a retry of a node that succeeded";
+  }
+  if (isReplaced(index)) return "a retry of a node that was replaced";
+  if (*entry.phase > node.retryAtLatest) return "a retry from a phase that an edit has voided";
+  if (blockedBy(index)) return "a retry of a node that waits for one that ended";
+  if (auto problem = move(index, NodeStatus::Pending)) return problem;
+  stopWaiting(index);
+  node.isRelanding = onlyLands && (hasSucceeded || node.isRelanding);
+  node.phase = *entry.phase;
+  node.resumes = false;
+  node.notBefore = entry.until;
+  if (!entry.detail.empty() && !node.attempts.empty()) {
+    node.attempts.back().request = entry.detail;
+  }
+  isCanceled_ = false;
+  if (node.open == 0) (void)move(index, NodeStatus::Ready);
+  unblockAfter(index);
+  if (ended_) reopen();
+  return std::nullopt;
+}
+
+void Plan::reopen() {
+  ended_.reset();
+  endedAt_ = 0;
+  isCanceled_ = false;
+  // Edits may have left some that wait for nothing.
+  for (NodeIndex i = 0; i < nodes_.size(); ++i) {
+    if (nodes_[i].status == NodeStatus::Blocked) followDependencies(i);
+  }
+}
+
+// The dependencies of a node have changed: what that makes of it, and of those behind it. Nothing
+// goes on of a plan that has ended.
+void Plan::followDependencies(NodeIndex index) {
+  Node& node = nodes_[index];
+  node.open = 0;
+  for (const NodeIndex other : graph_.dependencies(index)) {
+    if (nodes_[other].status != NodeStatus::Succeeded) ++node.open;
+    stopWaiting(other);  // what it has made lands with this one
+  }
+  const bool waits = node.status == NodeStatus::Pending || node.status == NodeStatus::Ready;
+  const bool isBlocked = node.status == NodeStatus::Blocked;
+  if (ended_ || (!waits && !isBlocked)) return;
+  if (blockedBy(index)) {
+    if (isBlocked) return;
+    (void)move(index, NodeStatus::Blocked);
+    blockAfter(index);
+    return;
+  }
+  if (isBlocked) {
+    (void)move(index, NodeStatus::Pending);
+    unblockAfter(index);
+  }
+  if (node.open == 0 && node.status == NodeStatus::Pending) (void)move(index, NodeStatus::Ready);
+  if (node.open > 0 && node.status == NodeStatus::Ready) (void)move(index, NodeStatus::Pending);
+}
+
+bool Plan::isEditable(NodeIndex index) const {
+  const NodeStatus status = nodes_[index].status;
+  return !holdsPlace(status) && status != NodeStatus::Succeeded && !isReplaced(index);
+}
+
+std::optional<std::string> Plan::edited(const Entry& entry, NodeIndex index) {
+  Node& node = nodes_[index];
+  const auto given = member(entry.detail, "changes", json::Kind::Object);
+  if (!isEditable(index) || !given) return "an edit that cannot be";
+  Problems problems;
+  NodeChanges changes = readNodeChanges(given->raw, problems);
+  if (problems.any() ||
+      (changes.dependencies && !graph_.setDependencies(index, *changes.dependencies, problems))) {
+    return firstProblem(problems);
+  }
+  const bool isOther = changes.work || changes.prechecks || changes.dependencies;
+  const bool isCheckedOtherwise = changes.postchecks.has_value();
+  if (changes.prechecks) node.spec.prechecks = std::move(*changes.prechecks);
+  if (changes.work) node.spec.work = std::move(*changes.work);
+  if (changes.postchecks) node.spec.postchecks = std::move(*changes.postchecks);
+  if (changes.timeout) node.spec.timeout = *changes.timeout;
+  recomputePriorities();
+  if (changes.dependencies) followDependencies(index);
+  if (isOther) {
+    voidFrom(index, Phase::MergeFi, entry.at);
+  } else if (isCheckedOtherwise) {
+    voidFrom(index, Phase::Postchecks, entry.at);
+  }
+  if (node.edits.size() == kMaxEdits) node.edits.erase(node.edits.begin());
+  std::string& kept = node.edits.emplace_back();
+  json::Writer writer(kept);
+  writer.beginObject().field("at", entry.at).rawField("changes", given->raw);
+  if (const auto before = member(entry.detail, "before", json::Kind::Object)) {
+    writer.rawField("before", before->raw);
+  }
+  writer.endObject();
+  return std::nullopt;
+}
+
+Phase Plan::phaseWithRest(NodeIndex index, Phase phase) const {
+  const Node& node = nodes_[index];
+  if (firstPhase(index, phase) || node.attempts.empty()) return phase;
+  // What was committed is found again, unless the worktree has the merge that was checked.
+  const bool hasMerge = std::ranges::any_of(node.attempts.back().steps, [](const auto& step) {
+    return !textMember(step, "shows").empty();
+  });
+  return hasMerge ? Phase::MergeFi : Phase::Commit;
+}
+
+// What it has shown from this phase on is not so any more.
+void Plan::voidFrom(NodeIndex index, Phase phase, int64_t at) {
+  Node& node = nodes_[index];
+  node.retryAtLatest = std::min(node.retryAtLatest, phase);
+  if (phase == Phase::MergeFi) node.isRelanding = false;
+  // Of one that has ended it says where.
+  if (node.status == NodeStatus::Failed || node.status == NodeStatus::Canceled) return;
+  node.phase = phaseWithRest(index, std::min(node.phase, phase));
+  if (node.phase != Phase::MergeFi || !std::exchange(node.resumes, false)) return;
+  node.attempts.back().status = NodeStatus::Canceled;
+  node.attempts.back().endedAt = at;
+}
+
+std::optional<std::string> Plan::replaced(const Entry& entry, NodeIndex index) {
+  Node& node = nodes_[index];
+  const auto by = find(textMember(entry.detail, "by"));
+  if (!isEditable(index) || node.isRelanding || !by || *by + 1 != size() ||
+      !nodes_[*by].attempts.empty()) {
+    return "a replacement that cannot be";
+  }
+  Problems problems;
+  const auto inherits = member(entry.detail, "inherits", json::Kind::Boolean);
+  const bool takesAll = inherits && json::decodeBoolean(*inherits);
+  if (!graph_.replace(index, *by, takesAll, problems)) return firstProblem(problems);
+  recomputePriorities();
+  if (node.status != NodeStatus::Failed && node.status != NodeStatus::Canceled) {
+    end(index, PhaseStatus::Canceled, entry);
+    (void)move(index, NodeStatus::Canceled);
+  }
+  followDependencies(*by);
+  for (const NodeIndex next : graph_.dependents(*by)) followDependencies(next);
+  return std::nullopt;
+}
+
+std::optional<NodeIndex> Plan::findStranded(NodeIndex index,
+                                            std::span<const NodeIndex> kept) const {
+  if (spec_.targetBranch.empty()) return std::nullopt;
+  for (const NodeIndex other : graph_.dependencies(index)) {
+    const bool isKept = std::ranges::find(kept, other) != kept.end();
+    if (isKept || graph_.dependents(other).size() > 1) continue;
+    const Node& node = nodes_[other];
+    if (node.status == NodeStatus::Succeeded && !hasLanded(node)) return other;
+  }
+  return std::nullopt;
+}
+
+std::string Plan::describeFields(NodeIndex index, const NodeChanges& changes) const {
+  const NodeSpec& spec = nodes_[index].spec;
+  std::string out;
+  json::Writer writer(out);
+  writer.beginObject();
+  if (changes.prechecks) writeWorkField(writer, "prechecks", spec.prechecks);
+  if (changes.work) writeWorkField(writer, "work", spec.work);
+  if (changes.postchecks) writeWorkField(writer, "postchecks", spec.postchecks);
+  if (changes.dependencies) {
+    writer.key("dependencies").beginArray();
+    for (const NodeIndex other : graph_.dependencies(index)) writer.string(nodes_[other].spec.id);
+    writer.endArray();
+  }
+  if (changes.timeout) {
+    const double seconds = static_cast<double>(spec.timeout.count()) / 1000;
+    writer.rawField("timeout", seconds > 0 ? decimal(seconds) : "null");
+  }
+  writer.endObject();
+  return out;
+}
+
+}  // namespace tap::plan
