@@ -12,6 +12,7 @@ import {
   cliFor,
   parseReference,
   parseBudget,
+  parseChanges,
   withOptions,
 } from "../plan/client.mjs";
 import {
@@ -24,15 +25,16 @@ import {
 import { formatMermaid } from "../plan/graph.mjs";
 import { land } from "../plan/land.mjs";
 import { clean, importPlan, restore } from "../plan/restore.mjs";
-import { readPlan } from "../plan/plan-file.mjs";
+import { readNodes, readPlan } from "../plan/plan-file.mjs";
 import { showDiff, showList, showNode, showPlan } from "../plan/show.mjs";
 import { requireConfirmation } from "../confirm.mjs";
 
 /** @typedef {import("../plan/client.mjs").SendRequest} SendRequest */
 /**
- * @typedef {import("../options.mjs").CommandOptions & {action: string, target?: string, phase?: string,
- *   follow: boolean, detach: boolean, yes: boolean, fromStart: boolean, instructions?: string,
- *   budget?: string, tokens?: string, format: string, to?: string}} PlanOptions
+ * @typedef {import("../options.mjs").CommandOptions & {action: string, target?: string, file?: string,
+ *   phase?: string, follow: boolean, detach: boolean, yes: boolean, fromStart: boolean, take: boolean,
+ *   instructions?: string, budget?: string, tokens?: string, format: string, to?: string, replaces?: string,
+ *   work?: string, prechecks?: string, postchecks?: string, dependencies?: string, timeout?: string}} PlanOptions
  * @typedef {{given: PlanOptions, target: string, output: Output, ask: SendRequest}} ActionContext
  * @typedef {object} Action
  * @property {"file" | "plan" | "node" | "either" | "none"} target
@@ -159,8 +161,25 @@ async function remove({ given, target, output, ask }) {
   return answer.stay.length > 0 ? EXIT.notDone : EXIT.done;
 }
 
+/** What is in its worktree is its work. @param {ActionContext} asked */
+async function take({ given, target, output, ask }) {
+  if (given.fromStart || given.instructions !== undefined)
+    throw usage("--take runs no work: leave out --from-start and --instructions");
+  const of = parseReference(target, { node: "must" });
+  const answer = await ask({ do: "take", ...of, args: { take: true } });
+  output.result(answer, () => {
+    if (answer.status) output.print(`${inLine(answer.id ?? of.nodeId)}: ${answer.status}`);
+    if (!answer.kept) return;
+    const { ref, commit } = answer.kept;
+    output.print(`the worktree as it was: ${ref} (${commit.slice(0, 10)})`);
+    output.print(`copilot-tap plan restore ${of.planId}/${of.nodeId} brings it back`);
+  });
+}
+
 /** @param {ActionContext} asked */
-async function retry({ given, target, output, ask }) {
+async function retry(asked) {
+  const { given, target, output, ask } = asked;
+  if (given.take) return take(asked);
   const of = parseReference(target, { node: "may" });
   const { instructions } = given;
   const from = given.fromStart ? "start" : "failed-phase";
@@ -173,6 +192,27 @@ async function retry({ given, target, output, ask }) {
         : `retried: ${answer.retried.join(", ")}`,
     ),
   );
+}
+
+/** @param {ActionContext} asked */
+async function edit({ given, target, output, ask }) {
+  const of = parseReference(target, { node: "must" });
+  const changes = parseChanges(given);
+  const node = await ask({ do: "edit", ...of, changes });
+  const isOver = ["failed", "canceled"].includes(node.status);
+  output.result(node, () => {
+    output.print(`${inLine(node.id)}: ${node.status}`);
+    if (isOver) output.print(`copilot-tap plan retry ${target} begins it again`);
+  });
+}
+
+/** @param {ActionContext} asked */
+async function add({ given, target, output, ask }) {
+  const { planId } = parseReference(target, { node: "no" });
+  if (given.file === undefined) throw usage("say which: copilot-tap plan add <id> <file>");
+  const { replaces } = given;
+  const nodes = await readNodes(given.file);
+  printState(output, await ask({ do: "add", planId, nodes, ...(replaces && { replaces }) }));
 }
 
 /** @param {ActionContext} asked */
@@ -211,6 +251,8 @@ const ACTIONS = {
   logs: { target: "node", run: logs },
   diff: { target: "either", run: diff },
   retry: { target: "either", tool: "retry_copilot_node", run: retry },
+  edit: { target: "node", tool: "", run: edit },
+  add: { target: "plan", tool: "add_copilot_nodes", run: add },
   pause: {
     ...{ target: "plan", tool: "pause_copilot_plan" },
     run: createToolAction("pause_copilot_plan"),
@@ -230,7 +272,9 @@ const TARGETS = { file: "<file>", plan: "<id>", node: "<id>/<node>", either: "<i
 async function run(given) {
   const output = new Output(given);
   const { target: wanted, tool, run: act } = ACTIONS[given.action];
-  const { target = "" } = given;
+  const { target = "", file } = given;
+  if (file !== undefined && given.action !== "add")
+    throw usage(`plan ${given.action} takes no "${file}"`);
   if (wanted === "none" && target !== "") throw usage(`plan ${given.action} takes no "${target}"`);
   if (wanted !== "none" && target === "") {
     throw usage(`say which: copilot-tap plan ${given.action} ${TARGETS[wanted]}`);
@@ -260,13 +304,13 @@ const flag = (describe) => /** @type {const} */ ({ describe, type: "boolean" });
 
 /** @type {import("../options.mjs").Command} */
 export default {
-  command: "plan [action] [target]",
+  command: "plan [action] [target] [file]",
   describe: "run plans of agents and commands in git worktrees",
   about:
     "`run` starts a plan from a file (YAML or JSON) and follows it; its exit code is 0 only " +
     "if all nodes succeeded. `validate` only checks the file. `show`, `watch`, `logs`, `diff` " +
-    "and `export` only read; `retry`, `pause`, `resume`, `cancel`, `land` and `delete` change " +
-    "a plan. `restore` brings back what was in a worktree, `clean` removes folders that " +
+    "and `export` only read; `retry`, `edit`, `add`, `pause`, `resume`, `cancel`, `land` and " +
+    "`delete` change a plan. `restore` brings back what was in a worktree, `clean` removes folders that " +
     "belong to no plan, and `import` reads what `export` has written. The target is a file, the " +
     "id of a plan or the beginning of one, or <id>/<node>. If no gateway runs, one is started.",
   positionals: {
@@ -276,13 +320,21 @@ export default {
       default: "list",
     },
     target: { describe: "a file, an id, or <id>/<node>" },
+    file: { describe: "add: a file with nodes, as a plan has them" },
   },
   options: {
     detach: flag("run: do not follow it"),
     follow: { ...flag("logs: keep showing what comes"), short: "f" },
     phase: { describe: "logs: of this phase, such as work or postchecks" },
     "from-start": flag("retry: from the start, not from the phase that failed"),
+    take: flag("retry: take what is in the node's worktree for its work"),
     instructions: { describe: "retry: more instructions for the agent" },
+    work: { describe: "edit: what the node does, as in a plan; null: nothing" },
+    prechecks: { describe: "edit: what runs before the work; null: nothing" },
+    postchecks: { describe: "edit: what runs after the work; null: nothing" },
+    dependencies: { describe: "edit: the ids of nodes, with commas; null: none" },
+    timeout: { describe: "edit: of each phase, in seconds or as 30m; null: the usual one" },
+    replaces: { describe: "add: the node whose place the new one takes" },
     budget: { describe: "resume: how many AI credits the whole plan may use" },
     tokens: { describe: "resume: how many tokens the whole plan may use" },
     to: { describe: "restore: also copy the files into this folder" },
@@ -298,6 +350,8 @@ export default {
     ["$0 plan watch p7", "the plan whose id begins with p7, live"],
     ["$0 plan logs p7/tests -f", "what a node prints, as it comes"],
     ["$0 plan retry p7/tests", "from the phase that failed"],
+    ['$0 plan edit p7/tests --work "npm test"', "correct it, then retry it"],
+    ["$0 plan add p7 node.yaml --replaces tests", "another node in its place"],
   ],
   handler: run,
 };

@@ -15,7 +15,7 @@ const PATIENCE_MS = 25_000;
 const LASTING_MS = 3_600_000;
 const LASTING = [
   ...["create", "validate", "land", "delete_copilot_plan", "cancel_copilot_plan"],
-  ...["orphans", "clean", "restore", "export", "import", "diff"],
+  ...["orphans", "clean", "restore", "export", "import", "diff", "add", "take"],
 ];
 /** The gateway is the first to give up. */
 const SPARE_MS = 10_000;
@@ -154,4 +154,39 @@ export function withOptions(error) {
   const credits = aiCredits === undefined ? "" : ` --budget ${aiCredits}`;
   const advice = `for example with${credits}${tokens === undefined ? "" : ` --tokens ${tokens}`}`;
   return new Failure(why, { advice, code: error.code });
+}
+
+// What of a node is to be something else, as options of `copilot-tap plan edit`.
+
+/** @param {string} text a command line, "@agent …", or an object of JSON */
+function parseWork(text) {
+  if (text === "null") return null;
+  if (!text.startsWith("{")) return text;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text; // a command line can begin so, too
+  }
+}
+
+/** @param {string} text */
+const parseIds = (text) => (text === "null" ? [] : text.split(",").map((id) => id.trim()));
+
+/** @param {string} text */
+const parseTimeout = (text) =>
+  text === "null" ? null : /^\d+(\.\d+)?$/.test(text) ? Number(text) : text;
+
+const CHANGES = {
+  ...{ work: parseWork, prechecks: parseWork, postchecks: parseWork },
+  ...{ dependencies: parseIds, timeout: parseTimeout },
+};
+
+/** @param {Record<string, any>} given @returns {Record<string, unknown>} */
+export function parseChanges(given) {
+  const named = Object.entries(CHANGES).filter(([name]) => given[name] !== undefined);
+  if (named.length === 0) {
+    const names = Object.keys(CHANGES).map((name) => `--${name}`);
+    throw usage(`say what to change: ${names.join(", ")}`);
+  }
+  return Object.fromEntries(named.map(([name, parse]) => [name, parse(given[name])]));
 }

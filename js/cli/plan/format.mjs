@@ -6,7 +6,7 @@ import { formatCount } from "../../views/wording.mjs";
 
 /** @typedef {import("../../views/output.mjs").Part} Part */
 /** @typedef {{id: string, name: string, group?: string, status: string, phase?: string, attempt?: number,
- *   error?: string, line?: string, dependencies?: string[]}} Node */
+ *   error?: string, line?: string, dependencies?: string[], replacedBy?: string}} Node */
 /** @typedef {Record<string, any> & {planId: string, name: string, status: string, nodes: Node[]}} Plan */
 
 /** @type {Record<string, {sign: string, paint: (text: unknown) => Part}>} */
@@ -37,8 +37,9 @@ export const formatSign = (status) => getStyle(status).paint(getStyle(status).si
 export const formatStatus = (status) => getStyle(status).paint(status);
 
 /** @param {Node} node */
-export function formatState({ status, phase, attempt = 0 }) {
+export function formatState({ status, phase, attempt = 0, replacedBy }) {
   const more = [
+    ...(replacedBy === undefined ? [] : [`replaced by ${inLine(replacedBy)}`]),
     ...(phase && (status === "running" || status === "failed") ? [phase] : []),
     ...(attempt > 1 ? [`attempt ${attempt}`] : []),
   ];

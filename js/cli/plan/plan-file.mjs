@@ -3,6 +3,7 @@
 import fs from "node:fs";
 import path from "node:path";
 import { errorMessage, isDeeperThan, MAX_JSON_LEVELS } from "../../lib/values.mjs";
+import { visible } from "../../lib/visible.mjs";
 import { Failure } from "../exit.mjs";
 
 const MB = 1024 * 1024;
@@ -13,6 +14,7 @@ const MAX_EXPORT = 32 * MB;
 const MAX_YAML = 2 * MB;
 /** Of JSON that is read as YAML, which finds a name that is there twice. */
 const MAX_CHECKED = MB / 4;
+const MAX_NAME = 64;
 
 /** @param {string} file @param {number} most bytes @returns {string} what is in it; @throws a text says why not */
 function readText(file, most) {
@@ -68,19 +70,38 @@ async function parsePlan(text, isJson) {
 /** @param {unknown} value */
 const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
 
+/** @param {string} file @param {string} why */
+const createInvalid = (file, why) =>
+  new Failure(`${path.resolve(file)}: ${why}`, { code: "INVALID_PLAN" });
+
+/** @param {string} file YAML or JSON @returns {Promise<any>} */
+async function readValue(file) {
+  try {
+    return await parsePlan(readText(file, MAX_PLAN), /\.json$/i.test(file));
+  } catch (error) {
+    throw createInvalid(file, errorMessage(error));
+  }
+}
+
 /** @param {string} file YAML or JSON @returns {Promise<object>} */
 export async function readPlan(file) {
-  const invalid = (/** @type {string} */ why) =>
-    new Failure(`${path.resolve(file)}: ${why}`, { code: "INVALID_PLAN" });
-  /** @type {unknown} */
-  let plan;
-  try {
-    plan = await parsePlan(readText(file, MAX_PLAN), /\.json$/i.test(file));
-  } catch (error) {
-    throw invalid(errorMessage(error));
-  }
-  if (isObject(plan)) return /** @type {object} */ (plan);
-  throw invalid("expected a plan, an object with `name` and `nodes`");
+  const plan = await readValue(file);
+  if (isObject(plan)) return plan;
+  throw createInvalid(file, "expected a plan, an object with `name` and `nodes`");
+}
+
+/** @param {string} file with `nodes`, a list of nodes, or one node @returns {Promise<object[]>} */
+export async function readNodes(file) {
+  const value = await readValue(file);
+  if (Array.isArray(value)) return value;
+  if (isObject(value) && !Object.hasOwn(value, "nodes") && Object.hasOwn(value, "id"))
+    return [value];
+  if (!isObject(value) || !Array.isArray(value.nodes))
+    throw createInvalid(file, "expected `nodes`, a list of nodes, or one node with an `id`");
+  const more = Object.keys(value).filter((name) => name !== "nodes");
+  if (more.length === 0) return value.nodes;
+  const names = more.map((name) => `\`${visible(name).slice(0, MAX_NAME)}\``).join(", ");
+  throw createInvalid(file, `only \`nodes\` can be added to a plan: leave out ${names}`);
 }
 
 /** @param {string} file that `plan export` has written @returns {Record<string, any>} */

@@ -139,6 +139,21 @@ function listFacts({ evidence, tested, workSummary: own, aggregatedWorkSummary: 
   ];
 }
 
+/** A field of a node, as an edit has it. @param {any} value */
+const valueText = (value) =>
+  typeof value === "string" ? value : value?.type ? workText(value) : JSON.stringify(value ?? null);
+
+/** @param {Output} output @param {{at: number, changes: Record<string, any>, before?: Record<string, any>}[]} [edits] */
+function showEdits(output, edits = []) {
+  for (const { at, changes, before = {} } of edits) {
+    output.print(faint(`edited ${clock(at)}`));
+    for (const [name, value] of Object.entries(changes)) {
+      const was = faint(`  was ${valueText(before[name])}`);
+      output.print(`  ${inLine(name)}: ${valueText(value)}`, was);
+    }
+  }
+}
+
 /** @param {any} config of a node */
 const settingsText = ({ expectsNoChanges, timeout, retry }) =>
   [
@@ -171,6 +186,7 @@ export function showNode(output, node) {
   for (const finding of evidence?.findings ?? []) {
     output.print("  ", typeof finding === "string" ? finding : JSON.stringify(finding));
   }
+  showEdits(output, node.edited);
   if (node.workSummary.text) output.printText(node.workSummary.text, "  ");
   if (processes.length > 0) output.print("processes");
   showProcesses(output, processes);

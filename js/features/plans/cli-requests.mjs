@@ -2,6 +2,7 @@
 
 import { errorMessage } from "../../lib/values.mjs";
 import { inLine, visible } from "../../lib/visible.mjs";
+import { PlanError } from "./errors.mjs";
 import { exportPlan, importPlan } from "./export-import.mjs";
 import { landPlan } from "./landing.mjs";
 import { outcomeText } from "./notifications.mjs";
@@ -10,6 +11,7 @@ import {
   diffSince,
   diffSoFar,
   findAttempt,
+  isLeaf,
   listAttempts,
   readHealth,
   readWholeLog,
@@ -64,13 +66,14 @@ async function addLines(plans, planId, nodes) {
 
 /** @param {PlanManager} plans @param {string} planId */
 async function show(plans, planId) {
+  const plan = viewPlan(plans, planId); // of the same moment as its nodes
   const { nodes } = plans.view({ view: "graph", planId });
   const shown = nodes.map((/** @type {any} */ node) => {
-    const { id, name, group, status, phase, attempt, error, dependencies } = node;
-    return { id, name, group, status, phase, attempt, error, dependencies };
+    const { id, name, group, status, phase, attempt, error, dependencies, replacedBy } = node;
+    return { id, name, group, status, phase, attempt, error, dependencies, replacedBy };
   });
   await addLines(plans, planId, shown);
-  return { ...viewPlan(plans, planId), nodes: shown };
+  return { ...plan, nodes: shown };
 }
 
 /**
@@ -81,9 +84,10 @@ async function follow(plans, { planId, seen, waitMs = 0, lines }, _asker, left) 
   if (plans.changes === seen) await plans.changeSignal.wait(Math.min(waitMs, MAX_WAIT_MS), left);
   left?.throwIfAborted();
   const { changes } = plans;
+  const plan = viewPlan(plans, planId);
   const { nodes } = plans.view({ view: "nodes", planId, most: MAX_NODES });
   if (lines) await addLines(plans, planId, nodes);
-  return { ...viewPlan(plans, planId), changes, nodes };
+  return { ...plan, changes, nodes };
 }
 
 /** What all phases have printed. @param {PlanManager} plans @param {any} asked */
@@ -132,7 +136,7 @@ async function diff(plans, { planId, nodeId }, _asker, left) {
   const { nodes } = plans.view({ view: "graph", planId });
   const ids = nodeId
     ? [nodeId]
-    : nodes.flatMap((/** @type {any} */ one) => (one.dependents.length === 0 ? [one.id] : []));
+    : nodes.flatMap((/** @type {any} */ one) => (isLeaf(one) ? [one.id] : []));
   const { git, repository } = await plans.openPlan(planId);
   const diffs = [];
   let room = MAX_DIFF;
@@ -156,6 +160,19 @@ async function create(plans, { plan, as }, asker) {
   return plans.has(as) ? { planId: as, notes: [] } : plans.create(plan, asker, { planId: as });
 }
 
+/** Also to a plan that has ended. @param {PlanManager} plans @param {any} asked @param {Asker} asker */
+async function add(plans, { planId, nodes, replaces }, asker) {
+  if (!Array.isArray(nodes)) throw new PlanError("INVALID_PLAN", "`nodes` is not a list of nodes");
+  await plans.add(planId, nodes, asker, [], { reopens: true, ...(replaces && { replaces }) });
+  return viewPlan(plans, planId);
+}
+
+/** @param {PlanManager} plans @param {any} asked @param {Asker} asker */
+async function edit(plans, { planId, nodeId, changes }, asker) {
+  await plans.edit(planId, nodeId, changes, asker);
+  return viewNode(plans, planId, nodeId);
+}
+
 /**
  * By name, what is answered. What only looks ends with the one who has asked.
  * @type {Record<string, (plans: PlanManager, asked: any, asker: Asker, left?: AbortSignal) => unknown>}
@@ -164,15 +181,20 @@ const REQUESTS = {
   validate: (plans, { plan }, asker) => plans.validate(plan, asker),
   create,
   show: (plans, { planId }) => show(plans, planId),
-  node: async (plans, { planId, nodeId }) => ({
-    ...(await viewNode(plans, planId, nodeId)),
-    attempts: listAttempts(plans, planId, plans.view({ view: "node", planId, nodeId })),
-  }),
+  node: async (plans, { planId, nodeId }) => {
+    const node = plans.view({ view: "node", planId, nodeId });
+    return {
+      ...(await viewNode(plans, planId, nodeId)),
+      ...{ edited: node.edited, attempts: listAttempts(plans, planId, node) },
+    };
+  },
   follow,
   log: readOutput,
   logs: readLogPart,
   diff,
   health: (plans) => readHealth(plans),
+  add,
+  edit,
   progress: (plans) => plans.worktrees.progress,
   take: (plans, { planId, nodeId }) => plans.worktrees.take(planId, nodeId),
   land: (plans, { planId }) => landPlan(plans, planId),

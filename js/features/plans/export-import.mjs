@@ -87,6 +87,12 @@ const DETAIL = object({
   unlanded: object({ code: text(100), message: text(8192), files: FILES }),
 });
 
+/** Whoever takes it reads it. @type {Shape} */
+const ANY_OBJECT = (value, place) =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+    ? value
+    : refuse(place, "an object");
+
 /** By kind of an entry. `undefined`: it has none. @type {Record<string, Shape | undefined>} */
 const DETAILS = {
   "nodes-added": (value) => value, // read as nodes of a plan are
@@ -106,6 +112,8 @@ const DETAILS = {
   "plan-ended": undefined,
   landed: object({ commit: hash, landed: hash, result: hash, changes: CHANGES }),
   overlap: object({ node: text(64), other: text(64), files: FILES }),
+  "node-edited": object({ changes: ANY_OBJECT, before: ANY_OBJECT }),
+  "node-replaced": object({ by: text(64), inherits: flag }),
 };
 const WORD = text(20);
 const ENTRY = object({
@@ -138,10 +146,7 @@ export function readExport(given) {
   if (isDeeperThan(given, MAX_JSON_LEVELS)) refuse("the file", `at most ${MAX_JSON_LEVELS} levels`);
   const { version, source, journal } = object({
     version: whole,
-    source: (value, place) =>
-      typeof value === "object" && value !== null && !Array.isArray(value)
-        ? value // read as a plan is
-        : refuse(place, "an object"),
+    source: ANY_OBJECT, // read as a plan is
     journal: list((value) => value, MAX_ENTRIES),
   })(given, "the file");
   if (version !== VERSION) refuse("version", `${VERSION}, as this tap writes it`);
@@ -218,7 +223,7 @@ function adaptEntries(entries, { made, lacking, message }) {
 
 /** @param {any[]} entries */
 const hasEnded = (entries) =>
-  entries.findLast(({ kind }) => kind === "plan-ended" || kind === "retried")?.kind ===
+  entries.findLast(({ kind }) => ["plan-ended", "retried", "nodes-added"].includes(kind))?.kind ===
   "plan-ended";
 
 /** @param {string} planId @param {string[]} missing */
@@ -232,9 +237,11 @@ function formatMissingCommits(planId, missing) {
 /** @param {any} given @param {Record<string, any>} source @returns {NodeList[]} */
 const collectNodeLists = ({ journal }, source) => [
   { place: "source.nodes", nodes: source.nodes, env: source.env },
-  ...journal.flatMap((/** @type {any} */ { kind, detail }, /** @type {number} */ at) =>
-    kind === "nodes-added" ? [{ place: `journal[${at}].detail`, nodes: detail }] : [],
-  ),
+  ...journal.flatMap((/** @type {any} */ { kind, detail }, /** @type {number} */ at) => {
+    const place = `journal[${at}].detail`;
+    if (kind === "node-edited") return [{ place: `${place}.changes`, nodes: [detail?.changes] }];
+    return kind === "nodes-added" ? [{ place, nodes: detail }] : [];
+  }),
 ];
 
 /** What the engine refuses, with places in the file. @param {PlanError | undefined} refused */
@@ -254,8 +261,9 @@ async function findListMistakes(plans, lists, asker, root) {
   for (const { place, nodes, env } of lists) {
     const problems = await plans.preflight.findMistakes({ nodes, env }, asker, root);
     const found = /** @type {Mistake[]} */ (addNodeIds({ problems }, nodes).problems);
+    const own = place.endsWith(".changes") ? /^nodes\[0\]/ : /^nodes/; // of an edit: no list
     const toFilePath = (/** @type {string} */ path) =>
-      path.startsWith("env.") ? `source.${path}` : path.replace(/^nodes/, place);
+      path.startsWith("env.") ? `source.${path}` : path.replace(own, place);
     all.push(...found.map((one) => ({ ...one, path: toFilePath(one.path) })));
   }
   return all;

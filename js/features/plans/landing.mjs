@@ -2,6 +2,7 @@
 
 import { inLine } from "../../lib/visible.mjs";
 import { PlanError } from "./errors.mjs";
+import { isLeaf } from "./views.mjs";
 
 /** @typedef {import("./plan-manager.mjs").PlanManager} PlanManager */
 /** @typedef {import("./plan-context.mjs").PlanContext} PlanContext */
@@ -11,9 +12,7 @@ import { PlanError } from "./errors.mjs";
 /** @param {PlanManager} plans @param {string} planId @returns {boolean} whether any of its leaves is checked before it lands */
 export function hasLeafChecks(plans, planId) {
   const { nodes } = plans.view({ view: "graph", planId });
-  return nodes.some(
-    (/** @type {any} */ { dependents, postchecks }) => dependents.length === 0 && postchecks,
-  );
+  return nodes.some((/** @type {any} */ node) => isLeaf(node) && node.postchecks);
 }
 
 /** @param {string} planId @param {string} target */
@@ -131,11 +130,12 @@ function explainNothingPending(plans, planId) {
 /** The nodes whose work lands, by whether it has; and a node that a retry would run again. @param {PlanManager} plans @param {string} planId */
 function sortLeaves(plans, planId) {
   const { nodes } = plans.view({ view: "graph", planId });
-  /** @type {{id: string, status: string, dependents: string[]}[]} */
-  const leaves = nodes.filter((/** @type {any} */ { dependents }) => dependents.length === 0);
+  /** @type {{id: string, status: string}[]} */
+  const leaves = nodes.filter(isLeaf);
   const landed = leaves.filter(({ status }) => status === "succeeded").map(({ id }) => id);
-  const failed = nodes.find((/** @type {any} */ { status }) =>
-    /^(?:failed|canceled)$/.test(status),
+  const failed = nodes.find(
+    (/** @type {any} */ { status, replacedBy }) =>
+      /^(?:failed|canceled)$/.test(status) && replacedBy === undefined,
   );
   return { landed, missing: leaves.filter(({ status }) => status !== "succeeded"), failed };
 }
@@ -236,9 +236,9 @@ export async function settleResult(plans, planId, signal) {
   const good = [];
   /** @type {string[]} */
   const others = [];
-  for (const { id, status, phase, attempt, dependents } of nodes) {
+  for (const { id, status, phase, attempt, dependents, replacedBy } of nodes) {
     if (!attempt || dependents.length > 0) continue;
-    const isLate = status === "canceled" && phase === "merge-ri";
+    const isLate = status === "canceled" && phase === "merge-ri" && replacedBy === undefined;
     const isGood = status === "succeeded" || (isLate && (await recordIfLanded(plans, plan, id)));
     (isGood ? good : others).push(id);
   }

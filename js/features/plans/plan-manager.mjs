@@ -11,7 +11,13 @@ import { settleResult } from "./landing.mjs";
 import { NodeRun } from "./node-runner.mjs";
 import { MODEL_NOTICES, noticeText, PlanNotifier, Spans } from "./notifications.mjs";
 import { openPlan } from "./plan-context.mjs";
-import { checkNodes, PlanPreflight, preparePlan, probeOverlaps } from "./validation.mjs";
+import {
+  checkChanges,
+  checkNodes,
+  PlanPreflight,
+  preparePlan,
+  probeOverlaps,
+} from "./validation.mjs";
 import { sortPlans } from "./views.mjs";
 import { Leftovers, WorktreeLifecycle } from "./worktree-lifecycle.mjs";
 
@@ -610,12 +616,24 @@ export class PlanManager {
     return this.preflight.requireOwner(this.view({ view: "plan", planId }).facts, asker);
   }
 
-  /** @param {string} planId @param {unknown[]} nodes @param {Asker} asker @param {Mistake[]} [known] what is wrong already */
-  async add(planId, nodes, asker, known) {
+  /**
+   * @param {string} planId @param {unknown[]} nodes @param {Asker} asker @param {Mistake[]} [known] what is wrong already
+   * @param {{reopens?: boolean, replaces?: string}} [how] a person's: a plan that has ended goes on; which node the new
+   *   one takes the place of
+   */
+  async add(planId, nodes, asker, known, how = {}) {
     await this.requireOwner(planId, asker);
-    await checkNodes(this, { planId, nodes }, asker, known);
+    await checkNodes(this, { planId, nodes, ...how }, asker, known);
     await this.preflight.requireApproval({ nodes }, asker);
-    await this.submitOrThrow({ input: "add", planId, nodes });
+    await this.submitOrThrow({ input: "add", planId, nodes, ...how });
+  }
+
+  /** @param {string} planId @param {string} nodeId @param {unknown} changes fields of the node @param {Asker} asker */
+  async edit(planId, nodeId, changes, asker) {
+    await this.requireOwner(planId, asker);
+    await checkChanges(this, { planId, changes }, asker);
+    await this.preflight.requireApproval({ nodes: [changes] }, asker);
+    await this.submitOrThrow({ input: "edit", planId, nodeId, changes });
   }
 
   /** All plans, in the order of their pages; not one that is still being made. @param {string} cwd the asker's */

@@ -163,8 +163,9 @@ async function retryAll(plans, planId, { from, instructions }) {
   const retried = [];
   const detail = instructions ? { instructions } : undefined;
   for (const { id } of nodes) {
-    const { status } = plans.view({ view: "node", planId, nodeId: id });
-    if (status !== "failed" && status !== "canceled") continue;
+    const { status, error } = plans.view({ view: "node", planId, nodeId: id });
+    const waitsForNothing = status === "blocked" && !error; // by an edit of its dependencies
+    if (status !== "failed" && status !== "canceled" && !waitsForNothing) continue;
     // One that waits for another follows with that one.
     const done = await plans
       .submitOrThrow({ input: "retry", planId, nodeId: id, from, detail })

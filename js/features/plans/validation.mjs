@@ -187,12 +187,23 @@ export async function preparePlan(plans, given, asker, known = []) {
   return /** @type {{facts: any, notes: string[], target?: string}} */ (prepared);
 }
 
-/** @param {PlanManager} plans @param {{planId: string, nodes: unknown[]}} given @param {Asker} asker @param {Mistake[]} [known] */
-export async function checkNodes(plans, { planId, nodes }, asker, known = []) {
-  const refused = await findRefusal(plans, { input: "check-nodes", planId, nodes });
+/**
+ * @param {PlanManager} plans @param {{planId: string, nodes: unknown[], reopens?: boolean, replaces?: string}} given
+ * @param {Asker} asker @param {Mistake[]} [known]
+ */
+export async function checkNodes(plans, { planId, nodes, ...how }, asker, known = []) {
+  const refused = await findRefusal(plans, { input: "check-nodes", planId, nodes, ...how });
   const { repo } = plans.view({ view: "plan", planId }).facts;
   const found = await plans.preflight.findMistakes({ nodes }, asker, repo);
   throwIfInvalid(refused, [...known, ...found], nodes);
+}
+
+/** What the engine does not know of. @param {PlanManager} plans @param {{planId: string, changes: unknown}} given of a node @param {Asker} asker */
+export async function checkChanges(plans, { planId, changes }, asker) {
+  const { repo } = plans.view({ view: "plan", planId }).facts;
+  const found = await plans.preflight.findMistakes({ nodes: [changes] }, asker, repo);
+  for (const one of found) one.path = one.path.replace(/^nodes\[0\]\./, "");
+  throwIfInvalid(undefined, found, []);
 }
 
 // What is worth knowing of a plan that has no mistakes, before it runs.

@@ -16,6 +16,10 @@ const CONFIG = ["prechecks", "work", "postchecks", "expectsNoChanges", "timeout"
 export const pick = (object, keys) =>
   Object.fromEntries(Object.entries(object).filter(([key]) => keys.includes(key)));
 
+/** Whether what it makes is a result of the plan. @param {{dependents: string[], replacedBy?: string}} node */
+export const isLeaf = ({ dependents, replacedBy }) =>
+  dependents.length === 0 && replacedBy === undefined;
+
 /** What is known of a phase, in the last attempt. @param {Record<string, any>} node @param {string} phase @returns {Record<string, any>} */
 const findDetail = (node, phase) =>
   node.attempts.at(-1)?.phases.find((/** @type {any} */ one) => one.phase === phase)?.detail ?? {};
@@ -27,7 +31,7 @@ const findDetail = (node, phase) =>
  *   has made nothing yet
  */
 async function readAggregatedChanges(plans, planId, node) {
-  if (node.dependents.length > 0 || !node.commit) return undefined;
+  if (!isLeaf(/** @type {any} */ (node)) || !node.commit) return undefined;
   const { git, repository, head, facts } = await plans.openPlan(planId);
   if (head.targetBranch) {
     const { changes = NO_CHANGES, unlanded } = findDetail(node, "merge-ri");
@@ -102,7 +106,7 @@ export async function viewNode(plans, planId, nodeId) {
   const last = node.attempts.at(-1);
   const steps = Object.assign({}, ...(last?.steps ?? []));
   const { summary } = findDetail(node, "work");
-  const { attempts, commit, changes, usage, busy, ...all } = node;
+  const { attempts, commit, changes, usage, busy, edited: _, ...all } = node;
   const config = pick(all, CONFIG);
   const rest = Object.fromEntries(Object.entries(all).filter(([key]) => !CONFIG.includes(key)));
   // A repository that has gone is no reason to say nothing.

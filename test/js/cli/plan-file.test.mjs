@@ -5,7 +5,7 @@ import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
-import { readExport, readPlan } from "../../../js/cli/plan/plan-file.mjs";
+import { readExport, readNodes, readPlan } from "../../../js/cli/plan/plan-file.mjs";
 import { cpuMs } from "../../support/cost.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 import { PATIENCE_MS } from "../../support/wait.mjs";
@@ -49,6 +49,17 @@ test("YAML is read, and a mistake in it has its place", async (t) => {
   await assert.rejects(readPlan(place(t, '{"name": "one",,}')), { code: "INVALID_PLAN" });
   await assert.rejects(readPlan(place(t, '{"name": "one", "name": "two"}')), { message: /unique/ });
   await assert.rejects(readPlan(place(t, "[]")), { message: /expected a plan/ });
+});
+
+test("nodes to add are a list, one node or `nodes`, and nothing else", async (t) => {
+  const node = { id: "a", work: "true" };
+  for (const written of [[node], node, { nodes: [node] }]) {
+    assert.deepEqual(await readNodes(place(t, JSON.stringify(written))), [node]);
+  }
+  for (const written of [7, { nodes: { a: node } }, { nodes: [node], name: "x" }, { work: "x" }]) {
+    const file = place(t, JSON.stringify(written));
+    await assert.rejects(readNodes(file), { code: "INVALID_PLAN" });
+  }
 });
 
 test("a .json file that is not JSON is told so, and a mistake of YAML ends without a colon", async (t) => {
