@@ -128,13 +128,9 @@ std::optional<std::string> Plan::edited(const Entry& entry, NodeIndex index) {
 }
 
 Phase Plan::phaseWithRest(NodeIndex index, Phase phase) const {
-  const Node& node = nodes_[index];
-  if (firstPhase(index, phase) || node.attempts.empty()) return phase;
-  // What was committed is found again, unless the worktree has the merge that was checked.
-  const bool hasMerge = std::ranges::any_of(node.attempts.back().steps, [](const auto& step) {
-    return !textMember(step, "shows").empty();
-  });
-  return hasMerge ? Phase::MergeFi : Phase::Commit;
+  // What was committed is found again.
+  const bool hasRest = firstPhase(index, phase) || nodes_[index].attempts.empty();
+  return hasRest ? phase : Phase::Commit;
 }
 
 // What it has shown from this phase on is not so any more.

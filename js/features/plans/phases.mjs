@@ -204,9 +204,12 @@ const NOTHING_TESTED = { tree: "", tip: "" };
 
 // ---- merge-fi --------------------------------------------------------------------------------------
 
-/** It can be done once the plan has ended, too: a retry finds the same commits. @param {string[]} commits */
-const formatConflictAdvice = (commits) =>
-  `Let a new node do this one's work, too, in this plan, or in a new one if this one has ended. Its work is first to merge what this one depends on, and to resolve the conflict: ${commits.map((one) => `git merge ${one.slice(0, 10)}`).join(", ")}.`;
+/** A retry finds the same commits. @param {NodeRun} run @param {string[]} commits */
+function formatConflictAdvice({ plan, node }, commits) {
+  const merges = commits.map((one) => `git merge ${one.slice(0, 10)}`).join(", ");
+  const add = `copilot-tap plan add ${plan.id} FILE --replaces ${node.id}`;
+  return `Let a new node do this one's work, too, in this plan (${add}) or in a new one. Its work is first to merge what this one depends on, and to resolve the conflict: ${merges}.`;
+}
 
 /**
  * A node that lands, and is retried from the start, begins with what its target has got meanwhile: from the old base it
@@ -258,7 +261,7 @@ async function mergeDependencies(run) {
   const files = merged.conflicts;
   throw new PhaseFailed(
     "MERGE_CONFLICT",
-    `The commits of ${nodes.join(" and ")} conflict in ${files.join(", ")}. ${formatConflictAdvice([...new Set(all)])}`,
+    `The commits of ${nodes.join(" and ")} conflict in ${files.join(", ")}. ${formatConflictAdvice(run, [...new Set(all)])}`,
     { files, nodes },
   );
 }

@@ -1,11 +1,13 @@
 // Retries of a node, where somebody or something has changed what it began with.
 
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { waitFor } from "../../support/wait.mjs";
-import { plansRig, typeCommand } from "./plans-rig.mjs";
+import { gitIn, plansRig, typeCommand } from "./plans-rig.mjs";
 
 test("a node that conflicts with what has landed begins with that when it is retried from the start", async (t) => {
   const { ask, create, ended, git } = await plansRig(t);
@@ -141,4 +143,70 @@ test("a node that only checks has a checkout of its own, and leaves nothing", as
   assert.equal(git("ls-tree", "--name-only", "out"), "a.txt\nb.txt\nc.txt\nnew.txt");
   assert.equal(git("for-each-ref", "refs/tap/kept"), "");
   await waitFor(() => fs.readdirSync(path.join(repo, ".worktrees")).length === 0);
+});
+
+/** A plan whose node `a` has failed its checks, and that `b` waits for. @param {import("node:test").TestContext} t */
+async function makeFailed(t) {
+  const rig = await plansRig(t);
+  const planId = await rig.create({
+    targetBranch: "out",
+    env: { GIT_AUTHOR_NAME: "Plan", GIT_AUTHOR_EMAIL: "plan@example.com" },
+    nodes: [
+      { id: "a", work: "echo bad > a.txt", postchecks: "grep -q good a.txt" },
+      { id: "b", dependencies: ["a"], work: "cat a.txt > b.txt" },
+    ],
+  });
+  await rig.ended(planId);
+  const { worktreePath: place } = await show(rig, planId, "a");
+  const take = () => typeCommand(rig, { do: "take", planId, nodeId: "a" });
+  const write = (/** @type {string} */ name, /** @type {string} */ text) =>
+    fs.writeFileSync(path.join(place, name), text);
+  return { ...rig, planId, place, take, write };
+}
+
+test("what a person has changed in a failed node's worktree becomes its work, by that person", async (t) => {
+  const { planId, take, write, git, ended } = await makeFailed(t);
+  write("a.txt", "good\n");
+  write("mine.txt", "mine\n");
+  const { kept } = await take();
+  assert.equal(kept.ref, `refs/tap/kept/${planId}/a`);
+  const seen = await ended(planId);
+  assert.equal(seen.status, "succeeded", JSON.stringify(seen.nodes));
+  assert.equal(git("show", "out:b.txt"), "good");
+  assert.equal(git("show", "out:mine.txt"), "mine");
+  assert.equal(git("show", `${kept.ref}:a.txt`), "good");
+  assert.equal(git("log", "-1", "--format=%an", `refs/tap/${planId}/a/2`), "A");
+  assert.equal(git("show", `refs/tap/${planId}/a/1:a.txt`), "bad");
+});
+
+test("a person's own commit in a failed node's worktree is taken, too", async (t) => {
+  const { planId, place, take, write, git, ended } = await makeFailed(t);
+  write("a.txt", "good\n");
+  gitIn(place)("commit", "--quiet", "--all", "--message=by hand");
+  const own = gitIn(place)("rev-parse", "HEAD");
+  await take();
+  assert.equal((await ended(planId)).status, "succeeded");
+  assert.equal(git("rev-parse", `refs/tap/${planId}/a/2`), own);
+});
+
+test("a worktree that cannot be taken is left as it is, and says why", async (t) => {
+  const { planId, place, take, write, ask } = await makeFailed(t);
+  await assert.rejects(take(), { code: "NOTHING_TO_TAKE" });
+  const child = spawn("sleep", ["300"], { cwd: place });
+  t.after(() => child.kill());
+  await once(child, "spawn");
+  await assert.rejects(take(), { code: "WORKTREE_IN_USE" });
+  child.kill();
+  await once(child, "exit");
+  const git = gitIn(place);
+  git("checkout", "--quiet", "-b", "side", "HEAD^");
+  write("a.txt", "theirs\n");
+  git("commit", "--quiet", "--all", "--message=side");
+  assert.throws(() => git("merge", `refs/tap/${planId}/a/1`));
+  await assert.rejects(take(), { code: "UNMERGED" });
+  fs.rmSync(place, { recursive: true });
+  await assert.rejects(take(), { code: "WORKTREE_GONE" });
+  const { status, attempt } = (await ask("get_copilot_plan_status", { planId })).nodes[0];
+  assert.deepEqual([status, attempt], ["failed", 1]);
+  await ask("retry_copilot_node", { planId, nodeId: "a", from: "start" });
 });

@@ -150,20 +150,6 @@ TEST(PlanEdit, ChecksThatAreTakenAwayLeaveWhatWasCommitted) {
   EXPECT_EQ(rig.status("b"), "scheduled");
 }
 
-TEST(PlanEdit, AWorktreeThatShowsAMergeIsNotTakenForWhatWasCommitted) {
-  Edits rig;
-  ASSERT_EQ(rig.create(landing({nodeText("a", {}, kChecked)})), "");
-  while (rig.phaseOf("a") != Phase::Postchecks) rig.finish(*rig.of("a"));
-  ASSERT_EQ(rig.addCode({nodeText("b", {"a"})}), "");
-  Batch batch;
-  rig.engine().step("p", "a", 1, R"({"shows":"c"})", rig.now, batch);
-  rig.take(batch);
-  rig.failDuring("a", Phase::Postchecks);
-  EXPECT_EQ(rig.editCode("a", R"({"postchecks":null})"), "");
-  EXPECT_EQ(rig.retry("a"), "");
-  EXPECT_EQ(rig.phaseOf("a"), Phase::MergeFi);
-}
-
 TEST(PlanEdit, WhatWasInterruptedBeginsAgainWithOtherWork) {
   Edits rig;
   ASSERT_EQ(rig.create(landing({nodeText("a", {}, kChecked)})), "");
