@@ -43,7 +43,7 @@ namespace {
     return wrongState("only of a node that failed the worktree can be taken; this one is " +
                       std::string(text(state.status)));
   }
-  if (state.isRelanding) {
+  if (state.isRelanding()) {
     return wrongState("the work of the node is done and waits to land: land the plan");
   }
   if (state.retryAtLatest < Phase::Commit) {
@@ -112,7 +112,7 @@ Refused Engine::checkReplacement(const Plan& plan, std::string_view id, NodeInde
                                  Problems& problems) const {
   if (auto refused = refuseReplaced(plan, old)) return refused;
   const Node& state = plan.node(old);
-  if (state.isRelanding) {
+  if (state.isRelanding()) {
     return wrongState("the work of " + state.spec.id + " is done and waits to land");
   }
   if (!plan.isEditable(old) || isBusy(id, old)) {

@@ -62,9 +62,9 @@ class Import {
     const bool isOver = plan_.ended().has_value();
     for (NodeIndex i = 0; i < plan_.size(); ++i) {
       const Node& node = plan_.node(i);
-      const bool waits = node.isAwaitingLanding && !isOver;
+      const bool waits = node.landing == LandingState::Waiting && !isOver;
       if (!waits && (isTerminal(node.status) || node.attempts.empty())) continue;
-      const Phase phase = waits || node.isRelanding ? Phase::Postchecks : Phase::MergeFi;
+      const Phase phase = waits || node.isRelanding() ? Phase::Postchecks : Phase::MergeFi;
       Entry canceled = makeEntry(EntryKind::NodeCanceled, node, now);
       canceled.detail = reasonDetail("imported");
       if (!waits) {

@@ -33,7 +33,7 @@ void Engine::phaseEnded(std::string_view plan, std::string_view node, uint32_t a
   if (at.live == nullptr) return stopped(plan, node, now, out);
   Live& live = *at.live;
   const Node& state = live.plan.node(at.node);
-  if (state.phase != phase || state.waitsForLandingSlot) return;
+  if (state.phase != phase || state.landing == LandingState::Queued) return;
   switch (outcome) {
     case Outcome::Succeeded:
       succeeded(live, at.node, PhaseStatus::Succeeded, detail, now, out);
@@ -141,7 +141,7 @@ void Engine::failed(Live& live, NodeIndex node, const Moment& now, Batch& out) {
   release(live, node);
   if (again) {
     Entry retried = makeEntry(EntryKind::Retried, state, now);
-    const bool fromStart = state.spec.retriesFromStart && !state.isRelanding;
+    const bool fromStart = state.spec.retriesFromStart && !state.isRelanding();
     retried.phase = retryPhase(state, fromStart ? RetryFrom::Start : RetryFrom::FailedPhase);
     record(live, retried, out);
   } else if (!std::exchange(live.notifiedFailed, true)) {

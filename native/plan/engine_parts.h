@@ -49,7 +49,7 @@ inline constexpr double kNear = 0.8;  // of a budget
   if (from == RetryFrom::Start || node.attempts.empty()) return Phase::MergeFi;
   if (from == RetryFrom::Commit) return Phase::Commit;
   // The session of its agent has ended with its work.
-  if (node.isRelanding) return Phase::Postchecks;
+  if (node.isRelanding()) return Phase::Postchecks;
   const bool isAfterWork = node.phase == Phase::Commit || node.phase == Phase::Postchecks;
   const bool isAgent = node.spec.work.kind == WorkKind::Agent;
   return std::min(isAfterWork && isAgent ? Phase::Work : node.phase, node.retryAtLatest);

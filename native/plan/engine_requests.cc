@@ -123,7 +123,7 @@ Refused Engine::cancelNode(std::string_view plan, std::string_view node, const M
     return Refusal{Refusal::Code::WrongState,
                    "the node has ended already: " + std::string(plan::text(state.status))};
   }
-  const bool runsNothing = state.waitsForLandingSlot;
+  const bool runsNothing = state.landing == LandingState::Queued;
   record(*at.live, makeEntry(EntryKind::NodeCanceled, state, now), out);
   if (runsNothing) release(*at.live, at.node);
   if (isBusy(plan, at.node)) out.effects.emplace_back(StopNode{at.live->id, at.node});

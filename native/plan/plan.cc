@@ -224,7 +224,8 @@ std::vector<NodeIndex> Plan::leftToLand() const {
   for (NodeIndex i = 0; i < nodes_.size(); ++i) {
     const Node& node = nodes_[i];
     const bool isOver = node.status == NodeStatus::Failed || node.status == NodeStatus::Canceled;
-    if (lands(i) && (node.isAwaitingLanding || (node.isRelanding && isOver))) left.push_back(i);
+    if (lands(i) && (node.landing == LandingState::Waiting || (node.isRelanding() && isOver)))
+      left.push_back(i);
   }
   return left;
 }
@@ -232,7 +233,7 @@ std::vector<NodeIndex> Plan::leftToLand() const {
 std::vector<NodeIndex> Plan::landing() const {
   std::vector<NodeIndex> found;
   for (NodeIndex i = 0; i < nodes_.size(); ++i) {
-    if (nodes_[i].isRelanding && !isTerminal(nodes_[i].status)) found.push_back(i);
+    if (nodes_[i].isRelanding() && !isTerminal(nodes_[i].status)) found.push_back(i);
   }
   return found;
 }
@@ -240,7 +241,7 @@ std::vector<NodeIndex> Plan::landing() const {
 bool Plan::landsAsChecked(std::string_view result, bool follows) const {
   if (!follows || waitingResult_.empty() || result != waitingResult_) return false;
   for (NodeIndex i = 0; i < nodes_.size(); ++i) {
-    if (lands(i) && nodes_[i].isRelanding) return false;
+    if (lands(i) && nodes_[i].isRelanding()) return false;
   }
   return true;
 }

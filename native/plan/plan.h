@@ -42,6 +42,7 @@ struct Attempt {
   NodeStatus status = NodeStatus::Scheduled;
   uint32_t interruptions = 0;
   Phase from = Phase::MergeFi;
+  bool landsAgain = false;  // its checks and its landing are all that is left
   std::array<PhaseRecord, kPhases> phases;
   std::vector<std::string> steps;  // JSON objects: facts of it, in their order
   std::string request;             // JSON object, or empty: what a retry was told
@@ -58,11 +59,9 @@ struct Node {
   NodeStatus status = NodeStatus::Pending;
   Phase phase = Phase::MergeFi;  // that runs or waits, ran last, or is to be begun with
   bool resumes = false;          // the attempt was interrupted, and is to go on
-  bool waitsForLandingSlot = false;
-  bool isAwaitingLanding = false;  // it is in a result that could not be landed yet
-  bool isRelanding = false;  // it has waited so; its checks and its landing are all that is left
-  uint32_t open = 0;         // dependencies that have not succeeded
-  uint32_t retries = 0;      // that came by themselves
+  LandingState landing = LandingState::None;
+  uint32_t open = 0;                     // dependencies that have not succeeded
+  uint32_t retries = 0;                  // that came by themselves
   Phase retryAtLatest = Phase::MergeRi;  // an edit has voided what came from there on
   int64_t notBefore = 0;
   int64_t path = 1;  // the longest way to an end, itself included
@@ -73,6 +72,11 @@ struct Node {
   Changes changes;
   Changes waiting;                 // of it, while it waits
   std::vector<std::string> edits;  // JSON objects: {"at","changes","before"} of the last ones
+
+  // It has waited, and its checks and its landing are all that is left.
+  [[nodiscard]] bool isRelanding() const {
+    return landing == LandingState::Again || (holdsPlace(status) && attempts.back().landsAgain);
+  }
 };
 
 // The order in which ready nodes start.
@@ -220,7 +224,8 @@ class Plan {
   void applyDetail(NodeIndex index, const Entry& entry);
   void succeed(NodeIndex index);
   void end(NodeIndex index, PhaseStatus phase, const Entry& entry);
-  void releaseLandingSlot(NodeIndex index);
+  void setLanding(NodeIndex index, LandingState to);
+  void leaveLanding(NodeIndex index, LandingState to);
   [[nodiscard]] std::optional<std::string> landedLate(const Entry& entry, NodeIndex index);
   void wait(NodeIndex index, const Entry& entry, std::string_view why);
   void stopWaiting(NodeIndex index);

@@ -15,14 +15,6 @@ void writeWorkField(json::Writer& writer, json::Name name, const Work& work) {
   writer.rawField(name, work.kind == WorkKind::None ? std::string_view("null") : work.json);
 }
 
-// Whether its last attempt put it on its target.
-[[nodiscard]] bool hasLanded(const Node& node) {
-  if (node.attempts.empty()) return false;
-  const PhaseRecord& record = node.attempts.back().phases[static_cast<size_t>(Phase::MergeRi)];
-  return record.status == PhaseStatus::Succeeded &&
-         !member(record.detail, "unlanded", json::Kind::Object);
-}
-
 }  // namespace
 
 std::optional<std::string> Plan::retried(const Entry& entry, NodeIndex index) {
@@ -30,15 +22,18 @@ std::optional<std::string> Plan::retried(const Entry& entry, NodeIndex index) {
   if (!entry.phase) return "a retry from no phase";
   const bool hasSucceeded = node.status == NodeStatus::Succeeded;
   const bool onlyLands = *entry.phase >= Phase::Postchecks;
-  if (hasSucceeded && !(node.isAwaitingLanding && onlyLands && lands(index))) {
+  const bool waits = node.landing == LandingState::Waiting;
+  if (hasSucceeded && !(waits && onlyLands && lands(index))) {
     return "a retry of a node that succeeded";
   }
   if (isReplaced(index)) return "a retry of a node that was replaced";
   if (*entry.phase > node.retryAtLatest) return "a retry from a phase that an edit has voided";
   if (blockedBy(index)) return "a retry of a node that waits for one that ended";
+  const bool landsAgain = onlyLands && (hasSucceeded || node.isRelanding());
   if (auto problem = move(index, NodeStatus::Pending)) return problem;
   stopWaiting(index);
-  node.isRelanding = onlyLands && (hasSucceeded || node.isRelanding);
+  const LandingState landing = landsAgain ? LandingState::Again : LandingState::None;
+  if (node.landing != landing) setLanding(index, landing);
   node.phase = *entry.phase;
   node.resumes = false;
   node.notBefore = entry.until;
@@ -137,7 +132,8 @@ Phase Plan::phaseWithRest(NodeIndex index, Phase phase) const {
 void Plan::voidFrom(NodeIndex index, Phase phase, int64_t at) {
   Node& node = nodes_[index];
   node.retryAtLatest = std::min(node.retryAtLatest, phase);
-  if (phase == Phase::MergeFi) node.isRelanding = false;
+  if (phase == Phase::MergeFi && node.landing == LandingState::Again)
+    setLanding(index, LandingState::None);
   // Of one that has ended it says where.
   if (node.status == NodeStatus::Failed || node.status == NodeStatus::Canceled) return;
   node.phase = phaseWithRest(index, std::min(node.phase, phase));
@@ -149,7 +145,7 @@ void Plan::voidFrom(NodeIndex index, Phase phase, int64_t at) {
 std::optional<std::string> Plan::replaced(const Entry& entry, NodeIndex index) {
   Node& node = nodes_[index];
   const auto by = find(textMember(entry.detail, "by"));
-  if (!isEditable(index) || node.isRelanding || !by || *by + 1 != size() ||
+  if (!isEditable(index) || node.isRelanding() || !by || *by + 1 != size() ||
       !nodes_[*by].attempts.empty()) {
     return "a replacement that cannot be";
   }
@@ -174,7 +170,7 @@ std::optional<NodeIndex> Plan::findStranded(NodeIndex index,
     const bool isKept = std::ranges::find(kept, other) != kept.end();
     if (isKept || graph_.dependents(other).size() > 1) continue;
     const Node& node = nodes_[other];
-    if (node.status == NodeStatus::Succeeded && !hasLanded(node)) return other;
+    if (node.status == NodeStatus::Succeeded && node.landing != LandingState::Landed) return other;
   }
   return std::nullopt;
 }

@@ -1,5 +1,6 @@
 // What each entry makes of a plan.
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 #include "plan/plan.h"
@@ -97,9 +98,8 @@ std::optional<std::string> Plan::applyToNode(const Entry& entry, NodeIndex index
       keepStep(node.attempts.back().steps, entry.detail);
       return std::nullopt;
     case EntryKind::PhaseBegan:
-      if (!entry.phase || !node.waitsForLandingSlot || landingSlot_)
+      if (!entry.phase || node.landing != LandingState::Queued || landingSlot_)
         return "a phase began that did not wait";
-      node.waitsForLandingSlot = false;
       std::erase(landingQueue_, index);
       beginPhase(index, *entry.phase, entry.at);
       return std::nullopt;
@@ -181,6 +181,7 @@ std::optional<std::string> Plan::scheduled(const Entry& entry, NodeIndex index) 
     Attempt next;
     next.scheduledAt = entry.at;
     next.from = *entry.phase;
+    next.landsAgain = node.landing == LandingState::Again;
     if (!node.attempts.empty() && *entry.phase != Phase::MergeFi) {
       next.steps = node.attempts.back().steps;
       for (size_t i = 0; i < static_cast<size_t>(*entry.phase); ++i) {
@@ -215,7 +216,12 @@ void Plan::beginPhase(NodeIndex index, Phase phase, int64_t at) {
   record.status = PhaseStatus::Running;
   if (record.startedAt == 0) record.startedAt = at;
   record.endedAt = 0;
-  if (needsLandingSlot(index, phase)) landingSlot_ = index;
+  LandingState landing = LandingState::None;
+  if (needsLandingSlot(index, phase)) {
+    landingSlot_ = index;
+    landing = phase == Phase::Postchecks ? LandingState::Checking : LandingState::Moving;
+  }
+  if (node.landing != landing) setLanding(index, landing);
 }
 
 std::optional<std::string> Plan::phaseEnded(const Entry& entry, NodeIndex index) {
@@ -239,7 +245,7 @@ std::optional<std::string> Plan::phaseEnded(const Entry& entry, NodeIndex index)
   const auto next = phaseAfter(index, node.phase);
   if (!next) return std::nullopt;
   node.phase = *next;
-  node.waitsForLandingSlot = true;
+  setLanding(index, LandingState::Queued);
   landingQueue_.push_back(index);
   return std::nullopt;
 }
@@ -276,8 +282,7 @@ void Plan::applyDetail(NodeIndex index, const Entry& entry) {
 void Plan::wait(NodeIndex index, const Entry& entry, std::string_view why) {
   Node& node = nodes_[index];
   if (!lands(index)) return;  // what was added behind it has it
-  stopWaiting(index);
-  node.isAwaitingLanding = true;
+  setLanding(index, LandingState::Waiting);
   node.waiting = {};
   if (const auto changes = member(entry.detail, "changes", json::Kind::Object)) {
     node.waiting = readChanges(*changes);
@@ -290,7 +295,8 @@ void Plan::wait(NodeIndex index, const Entry& entry, std::string_view why) {
 
 // It is in no result any more, or what comes behind it has it.
 void Plan::stopWaiting(NodeIndex index) {
-  if (!std::exchange(nodes_[index].isAwaitingLanding, false)) return;
+  if (nodes_[index].landing != LandingState::Waiting) return;
+  setLanding(index, LandingState::None);
   std::erase(waitingNodes_, index);
   waiting_ = {};
   for (const NodeIndex other : waitingNodes_) waiting_.add(nodes_[other].waiting);
@@ -300,7 +306,7 @@ void Plan::stopWaiting(NodeIndex index) {
 
 void Plan::landWaiting() {
   for (const NodeIndex index : std::exchange(waitingNodes_, {}))
-    nodes_[index].isAwaitingLanding = false;
+    setLanding(index, LandingState::Landed);
   unlanded_.clear();
   waitingResult_.clear();
   landed_.add(std::exchange(waiting_, {}));
@@ -323,6 +329,7 @@ std::optional<std::string> Plan::landedLate(const Entry& entry, NodeIndex index)
   } else if (const auto changes = member(entry.detail, "changes", json::Kind::Object)) {
     landed_.add(readChanges(*changes));
   }
+  if (node.landing != LandingState::Waiting) setLanding(index, LandingState::Landed);
   // What waited is there with it only if the target has the whole result.
   if (!textMember(entry.detail, "result").empty()) landWaiting();
   succeed(index);
@@ -338,10 +345,9 @@ void Plan::settle(NodeIndex index) {
 
 void Plan::succeed(NodeIndex index) {
   settle(index);
-  releaseLandingSlot(index);
-  Node& node = nodes_[index];
-  if (node.spec.work.kind == WorkKind::Agent && !node.isRelanding) ++agentsDone_;
-  node.isRelanding = false;
+  leaveLanding(index, lands(index) ? LandingState::Landed : LandingState::None);
+  const Node& node = nodes_[index];
+  if (node.spec.work.kind == WorkKind::Agent && !node.attempts.back().landsAgain) ++agentsDone_;
   for (const NodeIndex next : graph_.dependents(index)) {
     if (--nodes_[next].open == 0 && nodes_[next].status == NodeStatus::Pending) {
       (void)move(next, NodeStatus::Ready);
@@ -353,9 +359,9 @@ void Plan::succeed(NodeIndex index) {
 void Plan::end(NodeIndex index, PhaseStatus phase, const Entry& entry) {
   Node& node = nodes_[index];
   settle(index);
-  releaseLandingSlot(index);
   if (node.attempts.empty()) return;
   Attempt& attempt = node.attempts.back();
+  leaveLanding(index, attempt.landsAgain ? LandingState::Again : LandingState::None);
   PhaseRecord& record = attempt.phases[static_cast<size_t>(node.phase)];
   if (record.status == PhaseStatus::Running) {
     record.status = phase;
@@ -368,10 +374,20 @@ void Plan::end(NodeIndex index, PhaseStatus phase, const Entry& entry) {
   }
 }
 
-void Plan::releaseLandingSlot(NodeIndex index) {
+void Plan::setLanding(NodeIndex index, LandingState to) {
+  LandingState& state = nodes_[index].landing;
+  assert(isTransition(state, to));
+  state = to;
+}
+
+// Nothing of it runs any more that checks or lands.
+void Plan::leaveLanding(NodeIndex index, LandingState to) {
   if (landingSlot_ == index) landingSlot_.reset();
-  if (!std::exchange(nodes_[index].waitsForLandingSlot, false)) return;
-  std::erase(landingQueue_, index);
+  const LandingState from = nodes_[index].landing;
+  if (from == LandingState::Queued) std::erase(landingQueue_, index);
+  const bool isOnItsWay = from == LandingState::Queued || from == LandingState::Checking ||
+                          from == LandingState::Moving;
+  if (isOnItsWay) setLanding(index, to);
 }
 
 }  // namespace tap::plan

@@ -47,7 +47,7 @@ void writeBrief(json::Writer& writer, const Plan& plan, NodeIndex index) {
   if (!node.attempts.empty()) {
     writer.field("phase", text(node.phase)).field("attempt", node.attempts.size());
   }
-  if (node.waitsForLandingSlot) writer.field("waitsFor", "another node that lands");
+  if (node.landing == LandingState::Queued) writer.field("waitsFor", "another node that lands");
   if (node.notBefore > 0) writer.field("notBefore", node.notBefore);
   if (const auto by = plan.graph().replacement(index)) {
     writer.field("replacedBy", plan.node(*by).spec.id);
@@ -101,7 +101,8 @@ void writeNode(json::Writer& writer, const Plan& plan, NodeIndex index) {
   writeWork(writer, "prechecks", node.spec.prechecks);
   writeWork(writer, "work", node.spec.work);
   writeWork(writer, "postchecks", node.spec.postchecks);
-  if (node.isRelanding) writer.field("landsAgain", true);
+  if (node.landing != LandingState::None) writer.field("landing", text(node.landing));
+  if (node.isRelanding()) writer.field("landsAgain", true);
   if (node.spec.expectsNoChanges) writer.field("expectsNoChanges", true);
   if (node.spec.timeout > Millis(0)) {
     writer.rawField("timeout", decimal(static_cast<double>(node.spec.timeout.count()) / 1000));

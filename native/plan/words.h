@@ -54,6 +54,19 @@ enum class PhaseStatus : uint8_t {
 enum class WorkKind : uint8_t { None, Process, Shell, Agent, Tool, Count_ };
 inline constexpr size_t kWorkKinds = static_cast<size_t>(WorkKind::Count_);
 
+// Where what a node has made is on its way to the target branch.
+enum class LandingState : uint8_t {
+  None,      // nothing of it is on its way, or it does not land
+  Queued,    // another node checks or lands: this one comes after it
+  Checking,  // its postchecks run on what would land
+  Moving,    // it is merged, and the target is moved
+  Waiting,   // it is in the result, and the target could not be moved to that
+  Again,     // it has waited, and is to be checked and landed once more
+  Landed,    // the target has it
+  Count_,
+};
+inline constexpr size_t kLandingStates = static_cast<size_t>(LandingState::Count_);
+
 template <class Id>
 struct Word {
   Id id;
@@ -104,9 +117,18 @@ inline constexpr std::array<Word<WorkKind>, kWorkKinds> kWorkKindWords{{
     {WorkKind::Agent, "agent"},
     {WorkKind::Tool, "tool"},
 }};
+inline constexpr std::array<Word<LandingState>, kLandingStates> kLandingStateWords{{
+    {LandingState::None, "none"},
+    {LandingState::Queued, "queued"},
+    {LandingState::Checking, "checking"},
+    {LandingState::Moving, "moving"},
+    {LandingState::Waiting, "waiting"},
+    {LandingState::Again, "again"},
+    {LandingState::Landed, "landed"},
+}};
 static_assert(idsAreIndices(kNodeStatusWords) && idsAreIndices(kPlanStatusWords) &&
               idsAreIndices(kPhaseWords) && idsAreIndices(kPhaseStatusWords) &&
-              idsAreIndices(kWorkKindWords));
+              idsAreIndices(kWorkKindWords) && idsAreIndices(kLandingStateWords));
 
 template <class Id, size_t kRows>
 [[nodiscard]] constexpr std::optional<Id> parseWord(const std::array<Word<Id>, kRows>& words,
@@ -132,6 +154,9 @@ template <class Id, size_t kRows>
 [[nodiscard]] constexpr std::string_view text(WorkKind id) {
   return kWorkKindWords[static_cast<size_t>(id)].text;
 }
+[[nodiscard]] constexpr std::string_view text(LandingState id) {
+  return kLandingStateWords[static_cast<size_t>(id)].text;
+}
 
 // Only a retry leaves these, what had landed before it was canceled, and what is replaced.
 [[nodiscard]] constexpr bool isTerminal(NodeStatus status) {
@@ -141,13 +166,14 @@ template <class Id, size_t kRows>
   return status == NodeStatus::Scheduled || status == NodeStatus::Running;
 }
 
+template <class State>
 struct Transition {
-  NodeStatus from;
-  NodeStatus to;
+  State from;
+  State to;
 };
 
 // Every transition that there is.
-inline constexpr std::array<Transition, 21> kTransitions{{
+inline constexpr std::array<Transition<NodeStatus>, 21> kTransitions{{
     {NodeStatus::Pending, NodeStatus::Ready},
     {NodeStatus::Ready, NodeStatus::Scheduled},
     {NodeStatus::Scheduled, NodeStatus::Running},
@@ -171,11 +197,46 @@ inline constexpr std::array<Transition, 21> kTransitions{{
     {NodeStatus::Blocked, NodeStatus::Canceled},    // another node replaces it
 }};
 
-[[nodiscard]] constexpr bool isTransition(NodeStatus from, NodeStatus to) {
-  for (const Transition& transition : kTransitions) {
+// The same for landings (docs/landing.md).
+inline constexpr std::array<Transition<LandingState>, 22> kLandingTransitions{{
+    {LandingState::None, LandingState::Queued},
+    {LandingState::None, LandingState::Checking},
+    {LandingState::None, LandingState::Moving},
+    {LandingState::Queued, LandingState::Checking},
+    {LandingState::Queued, LandingState::Moving},
+    {LandingState::Checking, LandingState::Moving},
+    {LandingState::Moving, LandingState::Checking},  // the target has moved since the checks
+    {LandingState::Moving, LandingState::Landed},
+    {LandingState::Moving, LandingState::Waiting},
+    {LandingState::Waiting, LandingState::Landed},
+    {LandingState::Waiting, LandingState::None},  // what was added behind it has it
+    {LandingState::None, LandingState::Again},    // it was waiting until now
+    {LandingState::Again, LandingState::Checking},
+    {LandingState::Again, LandingState::Moving},
+    // It failed, was canceled or interrupted, or has got dependents.
+    {LandingState::Queued, LandingState::None},
+    {LandingState::Checking, LandingState::None},
+    {LandingState::Moving, LandingState::None},
+    {LandingState::Queued, LandingState::Again},
+    {LandingState::Checking, LandingState::Again},
+    {LandingState::Moving, LandingState::Again},
+    {LandingState::Again, LandingState::None},   // it does its work again
+    {LandingState::None, LandingState::Landed},  // it had landed when it was canceled
+}};
+
+template <class State, size_t kRows>
+[[nodiscard]] constexpr bool isAmong(const std::array<Transition<State>, kRows>& all, State from,
+                                     State to) {
+  for (const auto& transition : all) {
     if (transition.from == from && transition.to == to) return true;
   }
   return false;
+}
+[[nodiscard]] constexpr bool isTransition(NodeStatus from, NodeStatus to) {
+  return isAmong(kTransitions, from, to);
+}
+[[nodiscard]] constexpr bool isTransition(LandingState from, LandingState to) {
+  return isAmong(kLandingTransitions, from, to);
 }
 
 }  // namespace tap::plan

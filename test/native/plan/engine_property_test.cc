@@ -2,6 +2,7 @@
 // done twice, and the journal gives the state at any time.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <set>
 #include <string>
@@ -174,10 +175,12 @@ class Life {
       const Plan& plan = *engine.find(id);
       for (NodeIndex i = 0; i < plan.size(); ++i) {
         if (!holdsPlace(plan.node(i).status)) continue;
-        ASSERT_TRUE(plan.node(i).waitsForLandingSlot || seen.contains({id, plan.node(i).spec.id}))
+        const bool isQueued = plan.node(i).landing == LandingState::Queued;
+        ASSERT_TRUE(isQueued || seen.contains({id, plan.node(i).spec.id}))
             << rig_->journal[id].back() << plan.node(i).spec.id
             << " has a place, and nobody was asked to do anything";
       }
+      for (NodeIndex i = 0; i < plan.size(); ++i) checkLanding(plan, i);
       if (plan.landingSlot()) {
         ASSERT_TRUE(holdsPlace(plan.node(*plan.landingSlot()).status));
       }
@@ -186,6 +189,20 @@ class Life {
       if (isIdle && rig_->now.freeMemory > 0) {
         ASSERT_TRUE(plan.ready(Need::Place).empty() && plan.ready(Need::Agent).empty());
       }
+    }
+  }
+
+  static void checkLanding(const Plan& plan, NodeIndex node) {
+    const auto isAmongThem = [&](const auto& nodes) {
+      return std::ranges::find(nodes, node) != nodes.end();
+    };
+    const LandingState state = plan.node(node).landing;
+    ASSERT_EQ(isAmongThem(plan.landingQueue()), state == LandingState::Queued);
+    ASSERT_EQ(isAmongThem(plan.waiting()), state == LandingState::Waiting);
+    const bool isInSlot = state == LandingState::Checking || state == LandingState::Moving;
+    ASSERT_EQ(plan.landingSlot() == node, isInSlot);
+    if (state == LandingState::Landed && plan.lands(node)) {
+      ASSERT_EQ(plan.node(node).status, NodeStatus::Succeeded);
     }
   }
 

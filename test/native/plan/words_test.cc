@@ -9,7 +9,7 @@ namespace tap::plan {
 namespace {
 
 TEST(PlanWords, OnlyARetryLeavesATerminalStatusAndWhatWasCanceledTooLateOrIsReplaced) {
-  for (const Transition& transition : kTransitions) {
+  for (const auto& transition : kTransitions) {
     if (!isTerminal(transition.from)) continue;
     const bool isLate =
         transition.from == NodeStatus::Canceled && transition.to == NodeStatus::Succeeded;
