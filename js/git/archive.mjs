@@ -1,10 +1,11 @@
 // What was in worktrees when they were removed: one commit for each, under refs/tap/kept/<plan>/<node>. An earlier one
 // of the same node is a parent of the next, so that none is lost.
 
+import crypto from "node:crypto";
 import fs from "node:fs/promises";
 import path from "node:path";
 import { formatPathspecs, listCheckouts, readStatus } from "./checkouts.mjs";
-import { NOT_SPARSE, withWorkIndex } from "./commit-work.mjs";
+import { NOT_SPARSE, readSetupIgnored, withWorkIndex } from "./commit-work.mjs";
 import { GitError } from "./errors.mjs";
 import { checkId, isCommit } from "./git.mjs";
 import { isAncestor } from "./merge.mjs";
@@ -21,7 +22,7 @@ import {
   resolveRefs,
 } from "./refs.mjs";
 import { entryExists, readRegular } from "./repository.mjs";
-import { readCopiedPaths, readHead, worktreeOptions } from "./worktree-admin.mjs";
+import { readCopiedPaths, readHead, readHolder, worktreeOptions } from "./worktree-admin.mjs";
 import { clearIndexFlags } from "./worktree-status.mjs";
 
 /** @typedef {import("./repository.mjs").Repository} Repository */
@@ -285,11 +286,12 @@ async function collectIgnored(root, entry, room) {
 /**
  * Those for which there is room, in the order in which git lists them.
  * @param {string} root @param {string[]} entries
- * @param {{isAsked?: boolean}} [options] isAsked: a person has asked for the removal
+ * @param {{isAsked?: boolean, made?: string[]}} [options] isAsked: a person has asked for the removal; made: entries that
+ *   the setup makes again
  * @returns {Promise<{files: string[], omitted: string[]}>} omitted: too large, and made again by a command
  * @throws {GitError} NESTED_REPOSITORY, TOO_LARGE: nobody could make it again
  */
-export async function chooseIgnored(root, entries, { isAsked = false } = {}) {
+export async function chooseIgnored(root, entries, { isAsked = false, made = [] } = {}) {
   const chosen = { files: /** @type {string[]} */ ([]), omitted: /** @type {string[]} */ ([]) };
   let bytes = MAX_IGNORED_BYTES;
   for (const entry of entries) {
@@ -300,7 +302,7 @@ export async function chooseIgnored(root, entries, { isAsked = false } = {}) {
       [bytes, chosen.files] = [room.bytes, room.files];
       continue;
     }
-    if (!(await isRebuilt(path.join(root, name)))) {
+    if (!made.includes(entry) && !(await isRebuilt(path.join(root, name)))) {
       if (room.nested) throw nestedRepositoryError(room.nested);
       if (!isAsked) throw tooLargeError(entry);
     }
@@ -353,7 +355,8 @@ export async function checkLinks(repository, tree, head) {
 /**
  * @typedef {{ref: string, commit: string}} Archive
  * @typedef {{kept?: Archive, omitted: string[]}} Snapshot omitted: ignored things that are too large
- * @typedef {{why: string, signal?: AbortSignal, isAsked?: boolean}} SnapshotOptions isAsked: as of chooseIgnored
+ * @typedef {{why: string, signal?: AbortSignal, isAsked?: boolean}} SnapshotOptions isAsked: as of chooseIgnored, for
+ *   what belongs to no plan
  */
 
 /**
@@ -363,10 +366,10 @@ export async function checkLinks(repository, tree, head) {
  */
 async function createSnapshot(repository, place, contents, { why, signal, isAsked }) {
   const { head, changed, ignored, lost, brought } = contents;
-  const { files, omitted } = await chooseIgnored(place.path, ignored, { isAsked });
+  const made = await readSetupIgnored(place.admin);
+  const { files, omitted } = await chooseIgnored(place.path, ignored, { isAsked, made });
   if (!changed && files.length === 0 && lost.length === 0) return { omitted };
-  const index = path.join(place.admin, "tap-index");
-  await fs.rm(`${index}.lock`, { force: true });
+  const index = path.join(place.admin, `tap-index-${crypto.randomUUID()}`);
   await fs
     .copyFile(path.join(place.admin, "index"), index)
     .catch(() => fs.rm(index, { force: true }));
@@ -378,7 +381,7 @@ async function createSnapshot(repository, place, contents, { why, signal, isAske
     const parents = [...new Set([head, ...lost])].filter((one) => one !== "");
     return { kept: await archiveTree(repository, place, tree, parents, why), omitted };
   } finally {
-    await fs.rm(index, { force: true });
+    await Promise.all([index, `${index}.lock`].map((file) => fs.rm(file, { force: true })));
   }
 }
 
@@ -390,14 +393,17 @@ async function isEmpty(place) {
 }
 
 /**
- * Keeps what is in a worktree, before it is removed or reset.
- * @param {Repository} repository @param {Place & {known?: string[]}} place known: commits that have refs
+ * Keeps what is in a worktree, before it is removed or reset: for the node whose work it is. What checks have left is
+ * nobody's.
+ * @param {Repository} repository @param {Place & {known?: string[]}} given known: commits that have refs
  * @param {SnapshotOptions} options
  * @returns {Promise<Snapshot & {dirty: boolean}>} dirty: it is not as its commit
  * @throws {GitError} something in it cannot be kept: it must stay
  */
-export async function snapshotContents(repository, place, options) {
-  if (await isEmpty(place)) return { omitted: [], dirty: true };
+export async function snapshotContents(repository, given, options) {
+  const holder = await readHolder(given.admin);
+  if (holder === "checks" || (await isEmpty(given))) return { omitted: [], dirty: true };
+  const place = options.isAsked ? given : { ...given, ...holder };
   const contents = await inspectWorktree(repository, place, place.known ?? [], options.signal);
   const dirty = contents.dirty || contents.ignored.length > 0;
   if (!dirty && contents.lost.length === 0) return { omitted: [], dirty };

@@ -27,13 +27,15 @@ import {
   readNonce,
   readWorktreeFolder,
 } from "./worktree-admin.mjs";
-import { defaultFolder, hasSubmodules, Worktrees } from "./worktrees.mjs";
+import { asidePath, defaultFolder, hasSubmodules, restoreAside, Worktrees } from "./worktrees.mjs";
 
 /** @typedef {import("./repository.mjs").Repository} Repository */
 
-/** The folder is put aside under such a name first. */
+/** All is kept of what has such a name. */
 const TRASH_PREFIX = ".removed-";
 const TRASH_NAME = /^\.removed-(\w+)-/;
+/** Nothing may be kept yet of what has this one (asidePath of worktrees). */
+const ASIDE_NAME = /^\.aside-(\w+)-/;
 
 /**
  * What the caller has recorded of a worktree.
@@ -44,7 +46,6 @@ const TRASH_NAME = /^\.removed-(\w+)-/;
  * @property {string} nonce
  * @property {string} [commit] where it started
  * @property {string[]} [known] commits that have refs: git need not be asked about them
- * @property {boolean} [isForChecks] nothing in it is kept
  *
  * @typedef {import("./archive.mjs").Archive} Archive
  *
@@ -123,6 +124,7 @@ export async function findLeftovers(worktrees, { plan, nonce }, records) {
     (record) =>
       names.has(path.basename(record.path)) ||
       names.has(path.basename(trashPath(folder, record))) ||
+      names.has(path.basename(asidePath(record.path, record.nonce))) ||
       known.has(record.path),
   );
 }
@@ -137,68 +139,79 @@ export async function removeWorktree(worktrees, record, { why = "removed", ...op
   checkId(record.node, "node");
   checkNonce(record.nonce);
   const folder = await worktrees.folder();
-  const aside = trashPath(folder, record);
   const outside = path.dirname(record.path) !== folder;
   if (outside) return notRemoved("NOT_OURS", `"${record.path}" is not in "${folder}".`);
-  try {
-    const admin = await findAdmin(worktrees.repository, record.path);
-    const there = await entryExists(record.path);
-    const isOurs = admin !== undefined && (await readNonce(admin)) === record.nonce;
-    if ((there || admin) && !isOurs) {
-      return notRemoved("NOT_OURS", `"${record.path}" stays: tap has not made it for this plan.`);
-    }
-    if (!admin) {
-      await deleteFolder(aside);
-      return { removed: true };
-    }
-    const place = { ...record, admin };
-    return await (there
-      ? snapshotAndRemove(worktrees, place, aside, { ...options, why })
-      : removeMissing(worktrees, place, aside, { ...options, why }));
-  } catch (error) {
-    return toNotRemoved(error, record.path);
+  const remove = () => removeUnderLock(worktrees, folder, record, { ...options, why });
+  return withLock(`remove ${record.path}`, remove).catch((error) =>
+    toNotRemoved(error, record.path),
+  );
+}
+
+/** @param {Worktrees} worktrees @param {string} folder @param {WorktreeRecord} record @param {import("./archive.mjs").SnapshotOptions} options @returns {Promise<Removal>} */
+async function removeUnderLock(worktrees, folder, record, options) {
+  const { repository } = worktrees;
+  const trash = trashPath(folder, record);
+  await deleteFolder(trash);
+  const admin = await findAdmin(repository, record.path);
+  const isOurs = admin !== undefined && (await readNonce(admin)) === record.nonce;
+  if (isOurs) await restoreAside(record.path, record.nonce);
+  const there = await entryExists(record.path);
+  if ((there || admin) && !isOurs) {
+    return notRemoved("NOT_OURS", `"${record.path}" stays: tap has not made it for this plan.`);
   }
+  const left = await keepAside(worktrees, record);
+  if (!admin) return { removed: true, ...left };
+  const place = { ...record, admin };
+  if (there) return { ...left, ...(await snapshotAndRemove(worktrees, place, trash, options)) };
+  const head = await readHead(admin);
+  const isKnown = !isCommit(head) || /^0+$/.test(head) || (record.known ?? []).includes(head);
+  const kept = isKnown
+    ? undefined
+    : await archiveCommit(repository, record, head, "the folder was gone");
+  await unregister(repository, record.path);
+  return { removed: true, ...left, ...(kept && { kept }) };
+}
+
+/** Git has forgotten what a removal that was cut off had put aside. @param {Worktrees} worktrees @param {WorktreeRecord} record */
+async function keepAside(worktrees, { path: place, nonce, plan, node }) {
+  const aside = asidePath(place, nonce);
+  if (!(await entryExists(aside))) return {};
+  const { kept } = await snapshotFolder(worktrees, aside, { plan, node });
+  await deleteFolder(aside);
+  return kept ? { kept } : {};
 }
 
 /** @typedef {WorktreeRecord & {admin: string}} Placed */
 
-/** @param {Worktrees} worktrees @param {Placed} place @param {string} aside @param {import("./archive.mjs").SnapshotOptions} options */
-async function snapshotAndRemove(worktrees, place, aside, options) {
-  const { repository } = worktrees;
+/** @param {Worktrees} worktrees @param {Placed} place @param {string} trash @param {import("./archive.mjs").SnapshotOptions} options @returns {Promise<Removal>} */
+async function snapshotAndRemove({ repository }, place, trash, options) {
   if ((await fs.lstat(place.path)).isSymbolicLink()) {
     return notRemoved("NOT_OURS", `"${place.path}" stays: it is a link.`);
   }
   const holders = (await processesUsing(place.path)) ?? [];
   if (holders.length > 0) return inUseBy(place.path, holders);
-  const isWithModules = !place.isForChecks && (await hasSubmodules(place.path)); // they find each other by name
-  const snapshot = isWithModules ? await snapshotContents(repository, place, options) : undefined;
+  const aside = asidePath(place.path, place.nonce);
+  // Submodules find each other by the name of the folder.
+  const early = (await hasSubmodules(place.path))
+    ? await snapshotContents(repository, place, options)
+    : undefined;
   await fs.rename(place.path, aside);
-  return finishRemoval(worktrees, place, aside, { ...options, snapshot });
-}
-
-/**
- * Under another name nobody finds it any more: what is in it now is all that there will be.
- * @param {Worktrees} worktrees @param {Placed} place @param {string} aside
- * @param {import("./archive.mjs").SnapshotOptions & {snapshot?: import("./archive.mjs").Snapshot}} options snapshot: that was made
- * @returns {Promise<Removal>}
- */
-async function finishRemoval({ repository }, place, aside, { snapshot, ...options }) {
-  let made = snapshot;
+  let snapshot = early;
   try {
     const late = (await processesUsing(aside)) ?? [];
     if (late.length > 0) {
       await fs.rename(aside, place.path);
       return inUseBy(place.path, late);
     }
-    if (place.isForChecks) made = { omitted: [] };
-    made ??= await snapshotContents(repository, { ...place, path: aside }, options);
+    snapshot ??= await snapshotContents(repository, { ...place, path: aside }, options);
   } catch (error) {
     await fs.rename(aside, place.path);
     throw error;
   }
+  await fs.rename(aside, trash);
   await unregister(repository, place.path);
-  await deleteFolder(aside);
-  const { kept, omitted } = made;
+  await deleteFolder(trash);
+  const { kept, omitted } = snapshot;
   return { removed: true, ...(kept && { kept }), ...(omitted.length > 0 && { omitted }) };
 }
 
@@ -208,22 +221,20 @@ function unregister(repository, worktree) {
   return withLock(repository.commonDir, () => repository.change(args));
 }
 
-/** Its folder is gone: deleted by hand, or put aside by a call that was interrupted. @param {Worktrees} worktrees @param {Placed} place @param {string} aside @param {import("./archive.mjs").SnapshotOptions} options @returns {Promise<Removal>} */
-async function removeMissing(worktrees, place, aside, options) {
-  const { repository } = worktrees;
-  if (await entryExists(aside)) {
-    const isKept = await hasSubmodules(aside); // before it was put aside
-    const snapshot = isKept ? { omitted: [] } : undefined;
-    return finishRemoval(worktrees, place, aside, { ...options, snapshot });
+/**
+ * Checkouts for checks of a plan that are still there, also put aside.
+ * @param {Worktrees} worktrees @param {string} plan @returns {Promise<{node: string, attempt: number, path: string}[]>}
+ */
+export async function findCheckouts(worktrees, plan) {
+  const folder = await worktrees.folder();
+  const found = new Map();
+  for (const entry of await fs.readdir(folder)) {
+    const name = entry.replace(TRASH_NAME, "").replace(ASIDE_NAME, "");
+    const [, node, attempt] = /-(.+)-(\d+)-checks$/.exec(name.slice(plan.length)) ?? [];
+    if (!name.startsWith(`${plan}-`) || node === undefined) continue;
+    found.set(name, { node, attempt: Number(attempt), path: path.join(folder, name) });
   }
-  const head = await readHead(place.admin);
-  /** @type {Archive | undefined} */
-  let kept;
-  if (isCommit(head) && !/^0+$/.test(head) && !(place.known ?? []).includes(head)) {
-    kept = await archiveCommit(repository, place, head, "the folder was gone");
-  }
-  await unregister(repository, place.path);
-  return { removed: true, ...(kept && { kept }) };
+  return [...found.values()];
 }
 
 // Folders among the worktrees that belong to nobody: git does not know them, or no plan does. They are reported, and
@@ -261,8 +272,10 @@ export async function findOrphans(worktrees, known) {
 
 /** @param {Worktrees} worktrees @param {string} place @param {Set<string>} nonces @returns {Promise<Orphan["kind"] | undefined>} */
 async function classifyFolder({ repository }, place, nonces) {
-  const [, aside] = TRASH_NAME.exec(path.basename(place)) ?? [];
-  if (aside !== undefined) return nonces.has(aside) ? undefined : "removed";
+  const [, trash] = TRASH_NAME.exec(path.basename(place)) ?? [];
+  if (trash !== undefined) return nonces.has(trash) ? undefined : "removed";
+  const [, aside] = ASIDE_NAME.exec(path.basename(place)) ?? [];
+  if (aside !== undefined) return nonces.has(aside) ? undefined : "unregistered";
   const admin = await findAdmin(repository, place);
   if (admin === undefined) return "unregistered";
   const nonce = await readNonce(admin);
@@ -293,17 +306,16 @@ export async function removeOrphan(worktrees, { path: place }, { nonces }) {
     if (kind === undefined)
       return notRemoved("NOT_OURS", `"${place}" stays: it is somebody's worktree.`);
     if (kind === "forgotten") return await removeForgotten(worktrees, place);
-    const name = path.basename(place).replace(TRASH_NAME, "");
-    const wanted = path.join(folder, name);
-    // Before all of it was kept.
-    if (kind === "removed" && (await findAdmin(worktrees.repository, wanted)))
+    const wanted = path.join(folder, path.basename(place).replace(ASIDE_NAME, ""));
+    if (wanted !== place && (await findAdmin(worktrees.repository, wanted)))
       return await removeForgotten(worktrees, wanted);
     if ((await fs.lstat(place)).isSymbolicLink()) {
       return notRemoved("NOT_OURS", `"${place}" stays: it is a link.`);
     }
     const holders = (await processesUsing(place)) ?? [];
     if (holders.length > 0) return inUseBy(place, holders);
-    const rest = kind === "removed" ? {} : await snapshotFolder(worktrees, place);
+    const of = { plan: ORPHANS, node: toNodeId(place) };
+    const rest = kind === "removed" ? {} : await snapshotFolder(worktrees, place, of);
     await deleteFolder(place);
     return { removed: true, ...rest };
   } catch (error) {
@@ -320,8 +332,8 @@ async function removeForgotten(worktrees, place) {
   return removeWorktree(worktrees, record, { why: "no plan knows it", isAsked: true });
 }
 
-/** Of a folder that git does not know: all of it, ignored files too. @param {Worktrees} worktrees @param {string} place */
-async function snapshotFolder({ repository }, place) {
+/** Of a folder that git does not know: all of it, ignored files too. @param {Worktrees} worktrees @param {string} place @param {{plan: string, node: string}} of */
+async function snapshotFolder({ repository }, place, of) {
   const names = await fs.readdir(place);
   if (names.every((name) => name === ".git")) {
     const git = await fs.lstat(path.join(place, ".git")).catch(() => undefined);
@@ -330,7 +342,6 @@ async function snapshotFolder({ repository }, place) {
   if ((await fs.lstat(path.join(place, ".git")).catch(() => undefined))?.isDirectory()) {
     throw new GitError("NESTED_REPOSITORY", "it is a repository of its own. Move it elsewhere.");
   }
-  const of = { plan: ORPHANS, node: toNodeId(place) };
   const index = path.join(await repository.ownFolder(), `orphan-${of.node}-${process.pid}`);
   await fs.rm(index, { force: true });
   const folders = { GIT_DIR: repository.commonDir, GIT_WORK_TREE: place };
@@ -388,7 +399,7 @@ export async function diskUses(worktrees, paths) {
 /** For a size that is only to be told. */
 const MAX_ESTIMATE_FILES = 20_000;
 /** The id of the plan for which a folder is named; also of one that was put aside to be deleted. */
-const OF_PLAN = /^(?:\.removed-\w+-)?(p[a-z0-9]{8})-/;
+const OF_PLAN = /^(?:\.(?:removed|aside)-\w+-)?(p[a-z0-9]{8})-/;
 
 /** @typedef {{path: string, nonce: string}} WorktreeMark */
 /**

@@ -8,6 +8,7 @@ import {
   formatPathspecs,
   getAddArguments,
   getCeilingEnvironment,
+  readStatus,
   resolveGitDir,
 } from "./checkouts.mjs";
 import { formatFiles, formatOutput, GitError, isGitError } from "./errors.mjs";
@@ -27,6 +28,7 @@ import { loadIndex, MARKED_ONLY } from "./worktree-status.mjs";
 
 /** In git's folder of the worktree, as `git diff-index --raw -z` wrote it. */
 const NOTE = "tap-setup";
+const IGNORED_NOTE = "tap-ignored";
 const MAX_NOTE_BYTES = 64 * 1024 * 1024;
 const SETUP_STAGE_MS = 600_000;
 /** Files beyond a sparse checkout are added, too; those that it leaves out are not deleted. */
@@ -65,7 +67,14 @@ async function readSetupChanges(admin) {
 }
 
 /** A worktree begins again: nothing is set up in it. @param {string} admin */
-export const forgetSetup = (admin) => fs.rm(path.join(admin, NOTE), { force: true });
+export const forgetSetup = (admin) =>
+  Promise.all([NOTE, IGNORED_NOTE].map((name) => fs.rm(path.join(admin, name), { force: true })));
+
+/** What the setup has left that git ignores: as git lists it. @param {string} admin @returns {Promise<string[]>} */
+export const readSetupIgnored = async (admin) =>
+  (await readRegular(path.join(admin, IGNORED_NOTE), MAX_NOTE_BYTES).catch(() => ""))
+    .split("\0")
+    .filter(Boolean);
 
 /**
  * Stages the worktree in an index of its own, which begins as that of the worktree.
@@ -108,7 +117,14 @@ export async function noteSetup(repository, place, { signal } = {}) {
   ).catch((error) => {
     throw toTooManyFilesError(error);
   });
-  if (text === "") return forgetSetup(place.admin);
+  await forgetSetup(place.admin);
+  const { entries } = await readStatus(repository, place.path, {
+    ...{ signal, ignored: true, ...worktreeOptions(place) },
+    without: await readCopiedPaths(place.admin),
+  });
+  const ignored = entries.filter(({ state }) => state === "!!").map((entry) => entry.path);
+  await fs.writeFile(path.join(place.admin, IGNORED_NOTE), ignored.join("\0"));
+  if (text === "") return;
   const next = path.join(place.admin, `${NOTE}.new`);
   const file = await fs.open(next, "w");
   try {

@@ -4,7 +4,7 @@ import { constants } from "node:fs";
 import fs from "node:fs/promises";
 import path from "node:path";
 import { GitError } from "./errors.mjs";
-import { checkInnerPath } from "./git.mjs";
+import { checkCommit, checkInnerPath } from "./git.mjs";
 import { readCopiedPaths, writeCopiedPaths } from "./worktree-admin.mjs";
 import { exists, entryExists } from "./repository.mjs";
 
@@ -75,6 +75,17 @@ export async function findMissingPaths(root, { copy: copied = [], link: linked =
     return names.filter((_, at) => !there[at]);
   };
   return { copy: await missing(copied), link: await missing(linked) };
+}
+
+/**
+ * @param {import("./repository.mjs").Repository} repository @param {string} commit @param {string[]} names
+ * @returns {Promise<string[]>} those that the commit has, as a file or a folder
+ */
+export async function findTracked(repository, commit, names) {
+  const paths = names.map((name) => path.posix.normalize(name).replace(/\/$/, ""));
+  const args = ["ls-tree", "--name-only", "-z", checkCommit(commit), "--", ...paths];
+  const found = new Set((await repository.query(args)).stdout.split("\0"));
+  return names.filter((_, at) => found.has(paths[at]));
 }
 
 /**

@@ -2,7 +2,12 @@
 
 export { setAttemptRef } from "./refs.mjs";
 export { restoreArchive } from "./archive.mjs";
-export { copyUntrackedFiles, checkUntrackedPaths, findMissingPaths } from "./copy-untracked.mjs";
+export {
+  copyUntrackedFiles,
+  checkUntrackedPaths,
+  findMissingPaths,
+  findTracked,
+} from "./copy-untracked.mjs";
 export {
   previewIntegration,
   integrate,
@@ -10,7 +15,7 @@ export {
   findLandedResult,
   findSquashCommit,
 } from "./integration.mjs";
-export { compareFingerprints, fingerprintCheckout } from "./checkouts.mjs";
+export { compareFingerprints, findOperation, fingerprintCheckout } from "./checkouts.mjs";
 export { checkSpace, checkRepositoryReady, requireUnprotected } from "./preflight.mjs";
 export { checkMerged, checkWorktreeLink, commitWork } from "./commit-work.mjs";
 export { expireDeletions, markDeleted } from "./archive.mjs";
@@ -36,5 +41,5 @@ export {
 } from "./repository.mjs";
 export { WorktreePool } from "./worktree-pool.mjs";
 export { noteSetup } from "./commit-work.mjs";
-export { findLeftovers, removeWorktree } from "./cleanup.mjs";
+export { findCheckouts, findLeftovers, removeWorktree } from "./cleanup.mjs";
 export { Worktrees } from "./worktrees.mjs";

@@ -18,12 +18,28 @@ export const lockReason = (nonce) => `tap ${nonce}`;
 /** @param {string} file @returns {Promise<string>} without blanks at its ends; "": it is not there */
 const readTrimmed = async (file) => (await readRegular(file).catch(() => "")).trim();
 
+/** Whose work is in a worktree; "checks": nobody's. @typedef {{plan: string, node: string} | "checks"} Holder */
+
 /**
  * @param {string} admin git's folder of a worktree @param {string} nonce
  * @param {string} owner the file in which its plan is recorded; "": nobody asks for it
+ * @param {Holder} holder
  */
-export const writeOwner = (admin, nonce, owner) =>
-  fs.writeFile(path.join(admin, OWNER_FILE), `${nonce}\n${owner}\n`);
+export function writeOwner(admin, nonce, owner, holder) {
+  const name = holder === "checks" ? holder : `${holder.plan}/${holder.node}`;
+  return fs.writeFile(path.join(admin, OWNER_FILE), `${nonce}\n${owner}\n${name}\n`);
+}
+
+/** @param {string} admin @returns {Promise<Holder | undefined>} undefined: it is not known */
+export async function readHolder(admin) {
+  const [, , name = ""] = (await readTrimmed(path.join(admin, OWNER_FILE))).split("\n");
+  if (name === "checks") return name;
+  const [plan, node] = name.split("/");
+  return node ? { plan, node } : undefined;
+}
+
+/** Whether some files are left out of it on purpose. @param {string} admin */
+export const isSparse = (admin) => exists(path.join(admin, "info", "sparse-checkout"));
 
 /** @param {string} admin @returns {Promise<string>} the nonce; "": tap has not made it */
 export async function readNonce(admin) {

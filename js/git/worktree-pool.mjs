@@ -4,7 +4,7 @@
 
 import { processesUsing } from "./processes.mjs";
 import { GitError, isGitError } from "./errors.mjs";
-import { clearIndexFlags, hasStrays } from "./worktree-status.mjs";
+import { hasStrays } from "./worktree-status.mjs";
 import { detach } from "./worktree-admin.mjs";
 import { CLOCK_SKEW_MS, entryExists } from "./repository.mjs";
 import { snapshotContents } from "./archive.mjs";
@@ -15,7 +15,7 @@ import { inUseBy, toNotRemoved, removeWorktree } from "./cleanup.mjs";
 /** @typedef {import("./cleanup.mjs").Removal} Removal */
 
 /** @typedef {Removal & {pooled: boolean}} Release pooled: it is in the pool; neither: it stays, see code and message */
-/** @typedef {{worktree: Worktree & {isForChecks?: boolean}, known: string[], since?: number}} Idle since: ms since 1970, when it got its last use */
+/** @typedef {{worktree: Worktree, known: string[], since?: number}} Idle since: ms since 1970, when it got its last use */
 
 export class WorktreePool {
   /** When an attempt got its worktree, by git's folder of it: ms since 1970. @type {Map<string, number>} */
@@ -68,12 +68,8 @@ export class WorktreePool {
   }
 
   /** @param {Idle} one @param {Worktree} moved the same, at its next place @param {AbortSignal} [signal] @returns {Promise<boolean>} whether it is not as its commit */
-  async #keep({ worktree, known, since }, moved, signal) {
+  async #keep({ known, since }, moved, signal) {
     const { repository } = this.worktrees;
-    if (worktree.isForChecks) {
-      await clearIndexFlags(repository, moved);
-      return true;
-    }
     const why = "its worktree is used again";
     const { dirty } = await snapshotContents(repository, { ...moved, known }, { signal, why });
     return dirty || hasStrays(moved, repository.hexDigits, since);
@@ -81,7 +77,7 @@ export class WorktreePool {
 
   /**
    * Takes a worktree back; one that cannot be used again is removed, after what is in it is kept.
-   * @param {Worktree & {isForChecks?: boolean}} worktree
+   * @param {Worktree} worktree
    * @param {{known?: string[], signal?: AbortSignal, why?: string}} [options] known: commits that have refs
    * @returns {Promise<Release>}
    */

@@ -4,7 +4,7 @@
 import { lstatSync } from "node:fs";
 import fs from "node:fs/promises";
 import path from "node:path";
-import { worktreeOptions } from "./worktree-admin.mjs";
+import { isSparse, worktreeOptions } from "./worktree-admin.mjs";
 import { entryExists } from "./repository.mjs";
 
 /** Before the name of the object: times, device, inode, mode, owner and size. */
@@ -228,13 +228,18 @@ async function filterExisting(root, names) {
 /**
  * Git sees again what it was told to overlook. A file that is not there may be none of a sparse checkout: it stays so.
  * @param {import("./repository.mjs").Repository} repository @param {Place} place
+ * @returns {Promise<boolean>} whether there was any
  */
 export async function clearIndexFlags(repository, place) {
   const { assumed = [], skipped = [] } =
     (await loadIndex(place, repository.hexDigits, MARKED_ONLY)) ?? {};
+  const isPartial = skipped.length > 0 && (await isSparse(place.admin));
   const all = [
     { how: "--no-assume-unchanged", names: assumed },
-    { how: "--no-skip-worktree", names: await filterExisting(place.path, skipped) },
+    {
+      how: "--no-skip-worktree",
+      names: isPartial ? await filterExisting(place.path, skipped) : skipped,
+    },
   ];
   for (const { how, names } of all) {
     if (names.length === 0) continue;
@@ -244,4 +249,5 @@ export async function clearIndexFlags(repository, place) {
       input,
     });
   }
+  return all.some(({ names }) => names.length > 0);
 }

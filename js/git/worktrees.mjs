@@ -5,7 +5,7 @@ import fs from "node:fs/promises";
 import path from "node:path";
 import { findOperation } from "./checkouts.mjs";
 import { GitError } from "./errors.mjs";
-import { removeStrays } from "./worktree-status.mjs";
+import { clearIndexFlags, removeStrays } from "./worktree-status.mjs";
 import { withLock } from "../lib/keyed-mutex.mjs";
 import { checkAttempt, checkCommit, checkId, checkInnerPath, checkNonce } from "./git.mjs";
 import {
@@ -15,6 +15,7 @@ import {
   detach,
   readWorktreeFolder,
   readHead,
+  readHolder,
   worktreeOptions,
   isWhole,
 } from "./worktree-admin.mjs";
@@ -27,7 +28,7 @@ import {
   writeCopiedPaths,
 } from "./worktree-admin.mjs";
 import { archiveCommit, snapshotContents } from "./archive.mjs";
-import { exists, readRegular, updateSubmodules } from "./repository.mjs";
+import { entryExists, exists, readRegular, updateSubmodules } from "./repository.mjs";
 import { forgetSetup } from "./commit-work.mjs";
 
 /** @typedef {import("./repository.mjs").Repository} Repository */
@@ -82,6 +83,16 @@ async function addLine(file, line) {
 const resolveLinks = (file) => fs.realpath(file).catch(() => file);
 
 const FOLDER = ".worktrees";
+
+/** Under this name nobody looks for a worktree: what is in it is kept then. @param {string} place @param {string} nonce */
+export const asidePath = (place, nonce) =>
+  path.join(path.dirname(place), `.aside-${nonce}-${path.basename(place)}`);
+
+/** What a removal that was cut off has put aside. @param {string} place @param {string} nonce */
+export async function restoreAside(place, nonce) {
+  const aside = asidePath(place, nonce);
+  if ((await entryExists(aside)) && !(await entryExists(place))) await fs.rename(aside, place);
+}
 
 /** Where a repository has its worktrees, if no other place is named: in itself, or beside itself. @param {string} root @param {boolean} beside */
 export const defaultFolder = (root, beside) =>
@@ -155,13 +166,8 @@ export class Worktrees {
     checkRequest(wanted);
     const { plan, node, attempt, nonce, commit, signal } = wanted;
     const place = await this.worktreePath(wanted);
-    const begun = await withLock(this.repository.commonDir, () => this.#resume(place, wanted));
-    if (begun) {
-      const record = { ...wanted, path: place, admin: begun, known: [commit] };
-      const options = { signal, why: "its worktree is made again" };
-      if (!wanted.isForChecks) await snapshotContents(this.repository, record, options);
-      await forgetSetup(begun);
-    }
+    const found = await withLock(this.repository.commonDir, () => this.#resume(place, wanted));
+    const begun = found && (await this.#beginAgain(place, found, wanted));
     const admin =
       begun ?? (await withLock(this.repository.commonDir, () => this.#register(place, wanted)));
     const worktree = { path: place, admin, nonce, plan, node, attempt, commit };
@@ -169,6 +175,27 @@ export class Worktrees {
     // It may have been another attempt's, and on its way here when a host was killed; or a copy was cut off.
     if (begun) await this.#empty(worktree, signal);
     return worktree;
+  }
+
+  /** @param {string} place @param {string} admin @param {WorktreeRequest} wanted @returns {Promise<string | undefined>} undefined: it is made anew */
+  async #beginAgain(place, admin, wanted) {
+    const record = { ...wanted, path: place, admin, known: [wanted.commit] };
+    const options = { signal: wanted.signal, why: "its worktree is made again" };
+    await snapshotContents(this.repository, record, options);
+    if (wanted.isForChecks) {
+      // Nothing that a check has done to it can tell the next one anything.
+      await withLock(this.repository.commonDir, () => this.#discard(place, admin, wanted));
+      return undefined;
+    }
+    await forgetSetup(admin);
+    await this.#writeOwner(admin, wanted);
+    return admin;
+  }
+
+  /** @param {string} admin @param {WorktreeRequest} wanted */
+  #writeOwner(admin, { nonce, isForChecks, plan, node }) {
+    const holder = isForChecks ? "checks" : { plan, node };
+    return writeOwner(admin, nonce, this.repository.owner, holder);
   }
 
   /** @param {string} place @param {WorktreeRequest} wanted @returns {Promise<string>} git's folder of it */
@@ -189,18 +216,16 @@ export class Worktrees {
     await this.repository.change(args, { signal });
     const admin = await findAdmin(this.repository, place);
     if (admin === undefined) throw new GitError("GIT_FAILED", `git has not made "${place}".`);
-    await writeOwner(admin, nonce, this.repository.owner);
+    await this.#writeOwner(admin, wanted);
     return admin;
   }
 
   /** What a call that was interrupted has left. @param {string} place @param {WorktreeRequest} wanted */
   async #resume(place, wanted) {
-    const names = await fs.readdir(place).catch(() => undefined);
     const admin = await this.#findRegistered(place, wanted.nonce);
-    if (admin && names?.includes(".git") && (await isWhole(admin))) {
-      await writeOwner(admin, wanted.nonce, this.repository.owner);
-      return admin;
-    }
+    if (admin) await restoreAside(place, wanted.nonce);
+    const names = await fs.readdir(place).catch(() => undefined);
+    if (admin && names?.includes(".git") && (await isWhole(admin))) return admin;
     if (names?.some((name) => name !== ".git") || (names?.length && !admin)) {
       const text = `"${place}" is there already and does not belong to this plan. Move it away.`;
       throw new GitError("EXISTS", text, { path: place });
@@ -224,7 +249,7 @@ export class Worktrees {
 
   /** The worktree's folder was deleted, or was never filled. @param {string} place @param {string} admin @param {WorktreeRequest} wanted */
   async #discard(place, admin, { plan, node, commit }) {
-    const head = await readHead(admin);
+    const head = (await readHolder(admin)) === "checks" ? "" : await readHead(admin);
     if (/^[0-9a-f]+$/.test(head) && head !== commit && !/^0+$/.test(head)) {
       await archiveCommit(this.repository, { plan, node }, head, "the folder was gone");
     }
@@ -247,6 +272,12 @@ export class Worktrees {
     if (await hasSubmodules(cwd)) await updateSubmodules(this.repository, worktree.admin, limits);
   }
 
+  /** All its files as they are in the commit, also those that git was told to overlook. @param {Worktree} worktree @param {AbortSignal} [signal] */
+  async restore(worktree, signal) {
+    await clearIndexFlags(this.repository, worktree);
+    await this.checkOut(worktree, signal);
+  }
+
   /**
    * The worktree of another attempt, under a new name and at another commit.
    * @param {Worktree} worktree @param {WorktreeRequest} wanted
@@ -261,17 +292,19 @@ export class Worktrees {
     const move = async (/** @type {string} */ from, /** @type {string} */ to) => {
       if (from === to) return;
       const args = ["worktree", "move", "--force", "--force", from, to];
-      await withLock(this.repository.commonDir, () => this.repository.change(args, { signal }));
+      await withLock(this.repository.commonDir, () => this.repository.change(args));
     };
     await move(worktree.path, place);
-    const dirty = await keep({ ...worktree, path: place }).catch(async (error) => {
+    const isChanged = await keep({ ...worktree, path: place }).catch(async (error) => {
       await move(place, worktree.path);
       throw error;
     });
+    const dirty =
+      (await clearIndexFlags(this.repository, { ...worktree, path: place })) || isChanged;
     // Whatever it knows has refs by now.
     await fs.rm(path.join(worktree.admin, "logs", "HEAD"), { force: true });
     const next = { path: place, admin: worktree.admin, nonce, plan, node, attempt, commit };
-    await writeOwner(next.admin, nonce, this.repository.owner);
+    await this.#writeOwner(next.admin, wanted);
     await forgetSetup(next.admin);
     if (dirty || (await readHead(next.admin)) !== commit) await this.checkOut(next, signal);
     if (dirty || (await readCopiedPaths(next.admin)).length > 0) await this.#empty(next, signal);

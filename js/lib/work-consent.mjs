@@ -44,9 +44,10 @@ export class WorkConsent {
    * Where the CLI cannot ask, its own permission of the call is what there is.
    * @param {string} session its id @param {string} text the question
    * @param {unknown} whole all that will run: the question may leave something out, and a yes is to nothing else
+   * @param {{needsDialog?: boolean}} [options] needsDialog: the permission of the call is not enough
    * @returns {Promise<string>} why not; "": it may
    */
-  async requestConsent(session, text, whole) {
+  async requestConsent(session, text, whole, { needsDialog = false } = {}) {
     const of = await hashWork(whole);
     const key = `${session}\n${of}\n${text}`;
     if (this.#consents.has(key)) return "";
@@ -55,7 +56,7 @@ export class WorkConsent {
       ...{ answer: "none", reason: errorMessage(error) },
       ...(CANNOT_ASK.includes(error.cause?.code ?? error.code) && { asked: false }),
     }));
-    if (said?.answer !== "yes" && said?.asked !== false) {
+    if (said?.answer !== "yes" && (needsDialog || said?.asked !== false)) {
       return said?.answer === "no"
         ? "the user has refused it. Do not ask for the same again"
         : `the user has not allowed it${said?.reason ? ` (${said.reason})` : ""}`;

@@ -178,6 +178,7 @@ void Graph::appendOrder(const std::vector<NodeSpec>& nodes, Problems& problems) 
 bool Graph::setDependencies(NodeIndex node, const std::vector<std::string>& ids,
                             Problems& problems) {
   std::vector<NodeIndex> found;
+  const std::vector<bool> behind = reach(node, dependents_);
   for (size_t i = 0; i < ids.size(); ++i) {
     const auto where = [i] { return itemPath("dependencies", i); };
     const auto other = readDependency(node, ids[i], where, problems);
@@ -187,8 +188,7 @@ bool Graph::setDependencies(NodeIndex node, const std::vector<std::string>& ids,
       continue;
     }
     found.push_back(*other);
-    const std::vector<NodeIndex> way = findWay(*other, node);
-    if (!way.empty()) problems.add(where(), describeCycle(way));
+    if (behind[*other]) problems.add(where(), describeCycle(findWay(*other, node)));
   }
   if (problems.any()) return false;
   link(node, std::move(found));
@@ -198,9 +198,10 @@ bool Graph::setDependencies(NodeIndex node, const std::vector<std::string>& ids,
 
 bool Graph::replace(NodeIndex node, NodeIndex by, bool inherits, Problems& problems) {
   const auto before = dependents_[node];
+  const std::vector<bool> needed = reach(by, dependencies_);
   for (const NodeIndex next : before) {
-    const std::vector<NodeIndex> way = findWay(by, next);
-    if (!way.empty()) problems.add(nodePath(0, "dependencies"), describeCycle(way));
+    if (needed[next] && next != by)
+      problems.add(nodePath(0, "dependencies"), describeCycle(findWay(by, next)));
   }
   if (std::ranges::find(dependencies_[by], node) != dependencies_[by].end()) {
     problems.add(nodePath(0, "dependencies"),
@@ -223,6 +224,21 @@ std::optional<NodeIndex> Graph::replacement(NodeIndex node) const {
   const auto found = replacements_.find(node);
   if (found == replacements_.end()) return std::nullopt;
   return found->second;
+}
+
+// Itself, and all that the edges lead to from there.
+std::vector<bool> Graph::reach(NodeIndex from, const Edges& edges) {
+  std::vector<bool> found(edges.size());
+  found[from] = true;
+  std::vector<NodeIndex> queue{from};
+  for (size_t i = 0; i < queue.size(); ++i) {
+    for (const NodeIndex next : edges[queue[i]]) {
+      if (found[next]) continue;
+      found[next] = true;
+      queue.push_back(next);
+    }
+  }
+  return found;
 }
 
 std::vector<NodeIndex> Graph::findWay(NodeIndex from, NodeIndex to) const {

@@ -61,6 +61,8 @@ class Graph {
                                                         const Where& where,
                                                         Problems& problems) const;
   // From a node over those that it waits for to another one, itself included; empty: there is none.
+  using Edges = std::vector<std::vector<NodeIndex>>;
+  [[nodiscard]] static std::vector<bool> reach(NodeIndex from, const Edges& edges);
   [[nodiscard]] std::vector<NodeIndex> findWay(NodeIndex from, NodeIndex to) const;
   [[nodiscard]] std::string describeCycle(const std::vector<NodeIndex>& way) const;
   [[nodiscard]] std::string_view idAt(NodeIndex node) const;

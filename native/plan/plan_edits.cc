@@ -37,9 +37,7 @@ std::optional<std::string> Plan::retried(const Entry& entry, NodeIndex index) {
   node.phase = *entry.phase;
   node.resumes = false;
   node.notBefore = entry.until;
-  if (!entry.detail.empty() && !node.attempts.empty()) {
-    node.attempts.back().request = entry.detail;
-  }
+  if (!node.attempts.empty()) node.attempts.back().request = entry.detail;
   isCanceled_ = false;
   if (node.open == 0) (void)move(index, NodeStatus::Ready);
   unblockAfter(index);

@@ -252,7 +252,7 @@ function formatPlan(plans, planId) {
   ].join("\n");
 }
 
-/** @param {PlanManager} plans @param {string} args @param {Asker} session */
+/** @param {PlanManager} plans @param {string} args @param {Asker} session in which a person types it */
 async function handleText(plans, args, session) {
   const [word = "list", id = ""] = args.trim().split(/\s+/).filter(Boolean);
   if (word === "list") {
@@ -268,7 +268,9 @@ async function handleText(plans, args, session) {
       : `tap: the checks of ${checks.map(inLine).join(", ")} run on what would land; then it lands. /tap-plan show ${planId} shows it`;
   }
   if (!WORDS[word]) return `tap: expected ${USAGE}`;
-  const done = /** @type {any} */ (await callTool(plans, WORDS[word], { planId }, session));
+  const done = /** @type {any} */ (
+    await callTool(plans, WORDS[word], { planId }, { ...session, id: "" })
+  );
   if (word !== "delete") return formatPlan(plans, planId);
   const { stay, next = [] } = done;
   return [`tap: plan ${planId} is deleted`, ...stay.map(visible)].concat(next).join("\n");

@@ -196,7 +196,8 @@ export class NodeRun {
     const nonce = this.#steps.worktree?.nonce ?? this.plan.facts.nonce;
     const { plan, signal } = this;
     const of = { plan: plan.id, node: this.node.id, attempt: this.attempt, nonce };
-    if (!this.#steps.worktree) await this.recordStep({ worktree: { nonce, commit } });
+    const place = await plan.worktrees.worktreePath(of);
+    if (!this.#steps.worktree) await this.recordStep({ worktree: { nonce, commit, place } });
     const made = await plan.pool.acquire({ ...of, commit, signal });
     const { path, admin } = made;
     await this.recordStep({ worktree: { nonce, commit, path, admin } });
@@ -215,10 +216,7 @@ export class NodeRun {
     try {
       return await use(checkout);
     } finally {
-      const { removed, pooled, message } = await plan.pool.release({
-        ...checkout,
-        isForChecks: true,
-      });
+      const { removed, pooled, message } = await plan.pool.release(checkout);
       if (!removed && !pooled) this.log(`tap: ${message}`);
     }
   }

@@ -289,6 +289,10 @@ function budgetText(budget) {
   return given.map(([amount, what]) => `${amount} ${what}`).join(" and ") || "nothing";
 }
 
+/** @param {{planId: string, name: string, owner: string}} plan @param {string} what "pause" @returns {string} */
+export const controlQuestion = ({ planId, name, owner }, what) =>
+  `The model asks tap to ${what} the plan ${inLine(name)} (${planId}), which ${owner} made.`;
+
 /** @param {{planId: string, name: string}} plan @param {unknown} budget @returns {string} */
 export const budgetQuestion = ({ planId, name }, budget) =>
   `The model asks tap to go on with the plan ${inLine(name)} (${planId}) with a budget of ${budgetText(budget)}.`;

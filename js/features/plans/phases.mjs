@@ -1,6 +1,7 @@
 // The phases of a node, one function each: what they do in the repository and in the node's worktree. Each can be begun
 // again after a crash: it finds what it has done already. What it returns is the detail of the phase's end.
 
+import { join } from "node:path";
 import { redactLine, redactLines } from "../../lib/redact.mjs";
 import { sleep } from "../../lib/timers.mjs";
 import { errorMessage } from "../../lib/values.mjs";
@@ -26,11 +27,18 @@ export async function prepareWorktree(run, base) {
   return { path: worktree.path, lacking };
 }
 
-/** @param {NodeRun} run @param {import("../../git/worktrees.mjs").Worktree} worktree @returns {Promise<string[]>} what was not there */
-async function bringAlong({ git, plan, repository }, worktree) {
-  const { copy, link } = plan.head;
-  if (!copy && !link) return [];
-  const { skipped } = await git.copyUntrackedFiles(repository.root, worktree, { copy, link });
+/**
+ * @param {NodeRun} run @param {import("../../git/worktrees.mjs").Worktree} worktree
+ * @param {string} [base] what this commit has is not brought: where it is not there, somebody has deleted it
+ * @returns {Promise<string[]>} what was not there
+ */
+async function bringAlong({ git, plan, repository }, worktree, base) {
+  const { copy = [], link = [] } = plan.head;
+  if (copy.length + link.length === 0) return [];
+  const tracked = base ? await git.findTracked(repository, base, [...copy, ...link]) : [];
+  const isUntracked = (/** @type {string} */ name) => !tracked.includes(name);
+  const wanted = { copy: copy.filter(isUntracked), link: link.filter(isUntracked) };
+  const { skipped } = await git.copyUntrackedFiles(repository.root, worktree, wanted);
   return skipped.map(({ path, why }) => `${path} (${why})`);
 }
 
@@ -334,11 +342,13 @@ async function createTestRecord(run, { tree, tip }) {
 
 const MAX_IGNORED_NAMES = 5;
 
-/** Of what a check has not seen, though the worktree has it. @param {NodeRun} run @returns {Promise<string>} "": nothing */
-async function formatUnseen({ git, repository, plan, node, worktree }) {
+/** Of what a check has not seen, though the worktree has it. @param {NodeRun} run @param {string} checkout @returns {Promise<string>} "": nothing */
+async function formatUnseen({ git, repository, plan, node, worktree }, checkout) {
   const { ignored, changed } = await git.inspectWorktree(repository, worktree, [worktree.commit]);
-  const some = ignored.slice(0, MAX_IGNORED_NAMES).map((one) => visible(one));
-  const more = ignored.length > some.length ? ` and ${ignored.length - some.length} more` : "";
+  const isThere = await Promise.all(ignored.map((name) => git.exists(join(checkout, name))));
+  const unseen = ignored.filter((_, at) => !isThere[at]);
+  const some = unseen.slice(0, MAX_IGNORED_NAMES).map((one) => visible(one));
+  const more = unseen.length > some.length ? ` and ${unseen.length - some.length} more` : "";
   const left = `in the worktree, ignored by git and so not in the checkout: ${some.join(", ")}${more}`;
   const take = `copilot-tap plan retry ${plan.id}/${node.id} --take`;
   return [
@@ -349,30 +359,43 @@ async function formatUnseen({ git, repository, plan, node, worktree }) {
   ].join("; ");
 }
 
+/** The checkout has what the commit has, and what the plan brings along. @param {NodeRun} run @param {import("../../git/worktrees.mjs").Worktree} checkout */
+async function prepareCheckout(run, checkout) {
+  const { plan, signal } = run;
+  const lacking = await bringAlong(run, checkout, plan.facts.baseCommit);
+  const isNew = run.fact("worktree") === undefined; // else it was told before
+  if (isNew && lacking.length > 0) run.log(`tap: not brought: ${lacking.join(", ")}`);
+  if (!plan.head.setup) return;
+  await run.runSetup(plan.head.setup, checkout).catch((error) => {
+    if (!(error instanceof PhaseFailed)) throw error;
+    throw new PhaseFailed(error.code, `The setup for the checks: ${error.message}`, error.detail);
+  });
+  await plan.worktrees.restore(checkout, signal); // what it has changed is in no commit
+}
+
 /** Checks run on exactly one tree: nothing that is only in the worktree counts. @param {NodeRun} run @param {string} commit */
 async function checkTree(run, commit) {
   const { node, plan, effect } = run;
-  try {
-    return await run.withCheckout(commit, async (checkout) => {
-      const lacking = await bringAlong(run, checkout);
-      const isNew = run.fact("worktree") === undefined; // else it was told before
-      if (isNew && lacking.length > 0) run.log(`tap: not brought: ${lacking.join(", ")}`);
-      if (plan.head.setup) {
-        await run.runSetup(plan.head.setup, checkout);
-        await plan.worktrees.checkOut(checkout, run.signal); // what it has changed is in no commit
-      }
-      return executeWork(run, node.postchecks, checkout);
-    });
-  } catch (error) {
+  /** @param {any} error @param {string} checkout */
+  const explain = async (error, checkout) => {
     if (!(error instanceof PhaseFailed)) throw error;
-    const unseen = run.fact("worktree")?.path ? await formatUnseen(run).catch(() => "") : "";
+    const hasWorktree = run.fact("worktree")?.path;
+    const unseen = hasWorktree ? await formatUnseen(run, checkout).catch(() => "") : "";
     const message = unseen ? `${error.message} (${unseen})` : error.message;
     const text =
       effect.lands && node.landsAgain
         ? formatRecheckFailure(plan.id, plan.head.targetBranch, message)
         : message;
     throw new PhaseFailed(error.code, text, error.detail);
-  }
+  };
+  return run.withCheckout(commit, async (checkout) => {
+    try {
+      await prepareCheckout(run, checkout);
+      return await executeWork(run, node.postchecks, checkout);
+    } catch (error) {
+      return explain(error, checkout.path);
+    }
+  });
 }
 
 /**
@@ -393,16 +416,24 @@ export async function runPostchecks(run) {
 
 // ---- commit ----------------------------------------------------------------------------------------
 
-/** @param {NodeRun} run */
-export async function commitWork(run) {
+/** A retry that begins here has nothing to commit, unless a person wants that: an edit has left it nothing else to do. @param {NodeRun} run */
+export function commitWork(run) {
+  const { from, before } = run.effect;
+  const isTaken = before?.request?.take === true;
+  const made = before?.phases.find((/** @type {any} */ one) => one.phase === "commit")?.detail;
+  return from === "commit" && !isTaken && made?.commit ? made : commitWorktree(run, isTaken);
+}
+
+/** @param {NodeRun} run @param {boolean} isTaken its worktree was changed by hand */
+async function commitWorktree(run, isTaken) {
   const { git, repository, node, plan, signal } = run;
   const { timeoutMs } = run.effect;
   await run.recordStep({ committing: true }, { sync: true });
   const { evidence, problem } = await readEvidenceFile(run);
   const message = `${node.name}\n\nPlan: ${plan.name}`;
   const env = /** @type {Record<string, string>} */ (run.environment());
-  // Who has changed its worktree by hand is the author.
-  if (run.effect.before?.request?.take)
+  if (isTaken)
+    // and who has done that is the author
     for (const name of ["NAME", "EMAIL", "DATE"]) delete env[`GIT_AUTHOR_${name}`];
   const made = await git.commitWork(repository, run.worktree, { message, env, timeoutMs, signal });
   const left = await git

@@ -611,6 +611,11 @@ export class PlanManager {
     return { notes };
   }
 
+  /** @param {string} planId @param {Asker} asker @param {string} what "pause" */
+  requireControl(planId, asker, what) {
+    return this.preflight.requireControl(this.view({ view: "plan", planId }), asker, what);
+  }
+
   /** @param {string} planId @param {Asker} asker */
   requireOwner(planId, asker) {
     return this.preflight.requireOwner(this.view({ view: "plan", planId }).facts, asker);

@@ -294,6 +294,17 @@ export const HANDLERS = {
   cancel_copilot_group: (plans, { planId, group }) => cancelGroup(plans, planId, group),
 };
 
+/** What changes a plan that is there, as a question says it. @type {Record<string, string>} */
+const CHANGES = {
+  pause_copilot_plan: "pause",
+  resume_copilot_plan: "resume",
+  cancel_copilot_plan: "cancel",
+  delete_copilot_plan: "delete",
+  retry_copilot_plan: "retry",
+  retry_copilot_node: "retry a node of",
+  cancel_copilot_group: "cancel a group of",
+};
+
 /** Those whose arguments no schema has checked. */
 const NEED_PLAN = ["create_copilot_node", "add_copilot_nodes"];
 const NOT_FOUND = ["UNKNOWN_PLAN", "UNKNOWN_NODE", "UNKNOWN_GROUP"];
@@ -318,6 +329,7 @@ export async function callTool(plans, name, args, asker, signal) {
   }
   const given =
     args.planId === undefined ? args : { ...args, planId: await plans.require(args.planId) };
+  if (CHANGES[name]) await plans.requireControl(given.planId, asker, CHANGES[name]);
   return HANDLERS[name](plans, given, asker, signal);
 }
 

@@ -8,7 +8,7 @@ import { WorkConsent } from "../../lib/work-consent.mjs";
 import { addNodeIds, PlanError } from "./errors.mjs";
 import { requireUnprotected } from "./landing.mjs";
 import { formatMissingTools, formatOwnTools } from "./node-tools.mjs";
-import { budgetQuestion, formatPlanQuestion } from "./notifications.mjs";
+import { budgetQuestion, controlQuestion, formatPlanQuestion } from "./notifications.mjs";
 
 /** @typedef {import("../../feature-host/provider-tools.mjs").ProviderTool} ProviderTool */
 /** @typedef {import("./plan-manager.mjs").PlanManager} PlanManager */
@@ -363,6 +363,9 @@ function toCommandLine(work) {
   return [work.executable, ...(Array.isArray(work.args) ? work.args : [])].join(" ");
 }
 
+/** @param {{session: string}} facts of a plan */
+const formatOwner = ({ session }) => (session === "" ? "the user" : "another session");
+
 export class PlanPreflight {
   #services;
   #consent;
@@ -399,15 +402,41 @@ export class PlanPreflight {
   }
 
   /**
+   * Whether the plan is the asker's: a person's own act, the session that made it, or, once that has ended, any of the
+   * same folder.
+   * @param {{session: string, repo: string, cwd: string}} facts of the plan @param {Asker} asker
+   */
+  async #isOwner({ session, repo, cwd }, { id }) {
+    if (id === "" || id === session) return true;
+    if (session === "") return false;
+    const all = /** @type {InspectedSession[]} */ (await this.#services.sessions.list());
+    if (all.some((one) => one.id === session && !one.ending)) return false;
+    const own = all.find((one) => one.id === id)?.cwd ?? "";
+    return [repo, cwd].includes(own) || own.startsWith(`${repo}/`);
+  }
+
+  /**
    * What a plan runs is held to the rules of the session that made it, what a person's runs to none: the model of
    * another session adds nothing to it.
-   * @param {{session: string}} facts of the plan @param {Asker} asker
+   * @param {{session: string, repo: string, cwd: string}} facts of the plan @param {Asker} asker
    */
-  async requireOwner({ session }, { id }) {
-    if (id === "" || (session !== "" && (await this.findSession(session)) === id)) return;
-    const who = session === "" ? "the user" : "another session";
-    const text = `${who} made this plan, so nothing is added to it from here: make a plan of your own`;
+  async requireOwner(facts, asker) {
+    if (await this.#isOwner(facts, asker)) return;
+    const text = `${formatOwner(facts)} made this plan, so nothing is added to it from here: make a plan of your own`;
     throw new PlanError("NOT_YOURS", text);
+  }
+
+  /**
+   * A model changes the plan of somebody else only where the user says so.
+   * @param {{planId: string, name: string, facts: any}} plan @param {Asker} asker @param {string} what "pause"
+   */
+  async requireControl({ planId, name, facts }, asker, what) {
+    if (await this.#isOwner(facts, asker)) return;
+    const owner = formatOwner(facts);
+    const text = controlQuestion({ planId, name, owner }, what);
+    const whole = { planId, what };
+    const why = await this.#consent.requestConsent(asker.id, text, whole, { needsDialog: true });
+    if (why) throw new PlanError("NOT_YOURS", `${owner} made this plan, and ${why}`);
   }
 
   /**

@@ -88,13 +88,14 @@ export class WorktreeLifecycle {
     const byPath = new Map();
     for (const { attempt, status, steps } of seen.attempts) {
       const { worktree, sessionId, checkSessionId } = Object.assign({}, ...steps);
-      if (!worktree?.path) continue;
+      const path = worktree?.path ?? worktree?.place;
+      if (!path) continue;
       const known = seen.commit ? [seen.commit] : [];
-      const before = byPath.get(worktree.path);
+      const before = byPath.get(path);
       const succeeded = status === "succeeded" || before?.succeeded === true;
       const ids = [...(before?.sessions ?? []), sessionId, checkSessionId].filter(Boolean);
       const of = { plan: planId, node, attempt, succeeded, sessions: [...new Set(ids)] };
-      byPath.set(worktree.path, { ...worktree, ...of, known });
+      byPath.set(path, { ...worktree, path, ...of, known });
     }
     return [...byPath.values()];
   }
@@ -138,6 +139,11 @@ export class WorktreeLifecycle {
       throw new PlanError("WORKTREE_IN_USE", text, { holders });
     }
     await git.checkMerged(repository, place);
+    const operation = await git.findOperation(worktree.admin);
+    if (operation) {
+      const text = `"${visible(worktree.path)}" is in the middle of ${operation.what}: end it first, or ${operation.end}`;
+      throw new PlanError("UNMERGED", text);
+    }
     const known = [worktree.commit, ...(commit ? [commit] : [])];
     const { head, changed } = await git.inspectWorktree(repository, place, known);
     if (!changed && known.includes(head)) {
@@ -164,32 +170,32 @@ export class WorktreeLifecycle {
     const plan = await this.#plans.openPlan(planId);
     const gone = await plan.pool.drain();
     // A host that was killed has left them.
-    for (const record of await this.#listCheckouts(plan)) {
-      gone.push({ path: record.path, ...(await plan.git.removeWorktree(plan.worktrees, record)) });
-    }
+    gone.push(...(await this.#removeCheckouts(plan)));
     for (const { removed, message } of gone) {
       if (!removed) this.#note(`plan ${planId}: ${message}`);
     }
     await plan.git.expireArchives(plan.repository, { now: Date.now() });
   }
 
+  /** @param {PlanContext} plan */
+  async #removeCheckouts(plan) {
+    const gone = [];
+    for (const record of await this.#listCheckouts(plan)) {
+      gone.push({ path: record.path, ...(await plan.git.removeWorktree(plan.worktrees, record)) });
+    }
+    return gone;
+  }
+
   /** Of the checks of attempts that are over. @param {PlanContext} plan */
   async #listCheckouts({ id, git, worktrees, facts: { nonce } }) {
-    const records = [];
-    const { nodes } = this.#plans.view({ view: "graph", planId: id });
-    for (const { id: node, postchecks } of nodes) {
-      if (!postchecks) continue;
+    const found = await git.findCheckouts(worktrees, id);
+    return found.flatMap(({ node, attempt, path }) => {
       const { attempts } = this.#plans.view({ view: "node", planId: id, nodeId: node });
-      for (const { attempt, status, phases, steps } of attempts) {
-        const isChecked = (/** @type {any} */ { phase }) => phase === "postchecks";
-        if (!OVER.has(status) || !phases.some(isChecked)) continue;
-        const of = { plan: id, node, attempt, isForChecks: true };
-        const { worktree } = Object.assign({}, ...steps);
-        const path = await worktrees.worktreePath(of);
-        records.push({ ...of, path, nonce: worktree?.nonce ?? nonce });
-      }
-    }
-    return git.findLeftovers(worktrees, { plan: id, nonce }, records);
+      const { status, steps = [] } = attempts[attempt - 1] ?? {};
+      const { worktree } = Object.assign({}, ...steps);
+      const record = { plan: id, node, path, nonce: worktree?.nonce ?? nonce };
+      return OVER.has(status) ? [record] : [];
+    });
   }
 
   /** @param {string} planId */
@@ -215,6 +221,8 @@ export class WorktreeLifecycle {
           sessions.push(...ids);
         }
       }
+      for (const { removed, message } of await this.#removeCheckouts(plan))
+        if (!removed) stay.push(message);
     } finally {
       this.progress = {};
     }

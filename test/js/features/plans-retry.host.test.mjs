@@ -210,3 +210,71 @@ test("a worktree that cannot be taken is left as it is, and says why", async (t)
   assert.deepEqual([status, attempt], ["failed", 1]);
   await ask("retry_copilot_node", { planId, nodeId: "a", from: "start" });
 });
+
+test("the setup of checks changes nothing that the commit has, and brings nothing back", async (t) => {
+  const { create, ended, repo, ask } = await plansRig(t);
+  fs.writeFileSync(path.join(repo, "own.env"), "x\n");
+  const planId = await create({
+    targetBranch: "out",
+    setup: "git update-index --skip-worktree a.txt && echo good > a.txt",
+    copy: ["b.txt", "own.env"],
+    nodes: [
+      { id: "overlooked", work: "echo x > x.txt", postchecks: "grep -q good a.txt" },
+      { id: "deleted", work: "rm b.txt", postchecks: "test -f own.env && test -f b.txt" },
+    ],
+  });
+  const { nodes } = await ended(planId);
+  for (const { id, status, phase } of nodes)
+    assert.deepEqual([id, status, phase], [id, "failed", "postchecks"]);
+  const failing = await create({
+    setup: "test ! -e new.txt",
+    nodes: [{ id: "a", work: "echo x > new.txt", postchecks: "true" }],
+  });
+  await ended(failing);
+  const { error } = await ask("get_copilot_node_failure_context", { planId: failing, nodeId: "a" });
+  assert.match(error.message, /^The setup for the checks: /);
+});
+
+test("a node whose checks are taken away has the commit that it had, not what is in its worktree", async (t) => {
+  const rig = await plansRig(t);
+  const { create, ended, ask, git } = rig;
+  const nodes = [
+    { id: "a", work: "echo bad > a.txt", postchecks: "false" },
+    { id: "b", dependencies: ["a"], work: "ls > ls.txt" },
+  ];
+  const planId = await create({ targetBranch: "out", nodes });
+  await ended(planId);
+  const { worktreePath } = await show(rig, planId, "a");
+  fs.writeFileSync(path.join(worktreePath, "scratch.txt"), "mine\n");
+  await typeCommand(rig, { do: "edit", planId, nodeId: "a", changes: { postchecks: null } });
+  await ask("retry_copilot_node", { planId, nodeId: "a" });
+  assert.equal((await ended(planId)).status, "succeeded");
+  assert.equal(git("ls-tree", "--name-only", "out"), "a.txt\nb.txt\nc.txt\nls.txt");
+  const kept = `refs/tap/kept/${planId}/a`;
+  await waitFor(() => git("for-each-ref", kept) !== "");
+  assert.equal(git("show", `${kept}:scratch.txt`), "mine");
+});
+
+test("a worktree in the middle of a rebase is not taken", async (t) => {
+  const { place, take, write } = await makeFailed(t);
+  const git = gitIn(place);
+  write("one.txt", "one\n");
+  git("add", "--all");
+  git("commit", "--quiet", "--message=one");
+  git("-c", "sequence.editor=sed -i s/^pick/edit/", "rebase", "--quiet", "--interactive", "HEAD^");
+  write("a.txt", "good\n");
+  await assert.rejects(take(), { code: "UNMERGED" });
+});
+
+test("what the checks leave running keeps its checkout, and a plan that is deleted says so", async (t) => {
+  const rig = await plansRig(t);
+  const pid = path.join(rig.repo, ".git", "pid");
+  const stays = `setsid sh -c 'echo $$ > ${pid}; exec sleep 300' > /dev/null 2>&1 &`;
+  const postchecks = `${stays} until test -s ${pid}; do sleep 0.05; done`;
+  const planId = await rig.create({ nodes: [{ id: "a", work: "echo x > x.txt", postchecks }] });
+  t.after(() => process.kill(Number(fs.readFileSync(pid, "utf8")), "SIGKILL"));
+  await rig.ended(planId);
+  const { stay } = await rig.ask("delete_copilot_plan", { planId });
+  assert.equal(stay.length, 1);
+  assert.ok(stay[0].includes("-a-1-checks"), stay[0]);
+});

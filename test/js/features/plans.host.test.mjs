@@ -7,7 +7,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { waitFor } from "../../support/wait.mjs";
-import { checkoutOf, plansRig } from "./plans-rig.mjs";
+import { checkoutOf, plansRig, typeCommand } from "./plans-rig.mjs";
 
 const linux = { skip: process.platform !== "linux" };
 
@@ -258,6 +258,38 @@ test("the session's rules hold for what a plan runs, when it is made and when it
   assert.equal(fs.existsSync(path.join(repo, ".worktrees")), false);
   const planId = await create({ nodes: [{ id: "a", work: "echo x > x.txt" }] });
   assert.equal((await ended(planId)).status, "succeeded");
+});
+
+test("the model changes a plan of the user or of another session only where the user says so", async (t) => {
+  const rig = await plansRig(t);
+  const { ask, create, ended, join, session } = rig;
+  const plan = { name: "mine", nodes: [{ id: "a", work: "exit 1" }] };
+  const typed = { do: "create", plan, as: "pabcdefgh", path: process.env.PATH };
+  const { planId: users } = await typeCommand(rig, typed);
+  await ended(users);
+  const other = await join();
+  const theirs = JSON.parse(await other.call("create_copilot_plan", plan)).planId;
+  await ended(theirs);
+  for (const planId of [users, theirs]) {
+    for (const name of ["pause", "resume", "cancel", "delete", "retry"])
+      assert.match((await ask(`${name}_copilot_plan`, { planId })).text, /NOT_YOURS: /, name);
+    assert.match((await ask("retry_copilot_node", { planId, nodeId: "a" })).text, /NOT_YOURS: /);
+    assert.equal((await ask("get_copilot_plan_status", { planId })).status, "failed");
+  }
+  session.consent = { answer: "yes" };
+  const again = await ask("retry_copilot_node", { planId: users, nodeId: "a" });
+  assert.equal(again.attempt, 2);
+  session.consent = { answer: "no" };
+  // The sessions of the folder have what an ended one has left.
+  other.close();
+  await waitFor(
+    async () => !(await ask("retry_copilot_node", { planId: theirs, nodeId: "a" })).text,
+  );
+  session.consent = { answer: "yes" };
+  const own = await create(plan);
+  await ended(own);
+  session.consent = { answer: "no" };
+  await ask("delete_copilot_plan", { planId: own });
 });
 
 test("the model adds nothing to a plan of the user or of another session, whose rules are not its own", async (t) => {

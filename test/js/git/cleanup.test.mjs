@@ -8,7 +8,12 @@ import { test } from "node:test";
 import { copyUntrackedFiles } from "../../../js/git/copy-untracked.mjs";
 import { commitWork } from "../../../js/git/commit-work.mjs";
 import { readLsof } from "../../../js/git/processes.mjs";
-import { expireArchives, listArchives, extractArchive } from "../../../js/git/archive.mjs";
+import {
+  expireArchives,
+  extractArchive,
+  listArchives,
+  snapshotContents,
+} from "../../../js/git/archive.mjs";
 import { diskUses, findOrphans, removeOrphan, removeWorktree } from "../../../js/git/cleanup.mjs";
 import { WorktreePool } from "../../../js/git/worktree-pool.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
@@ -124,7 +129,7 @@ test("what checks leave is nobody's work, and is in no next worktree", async (t)
   assert.equal(path.basename(one.path), "p-one-1-checks");
   write(one.path, { "a.txt": "checked\n", "x.log": "x\n", "report.xml": "r\n" });
   git(one.path, "update-index", "--skip-worktree", "a.txt");
-  await pool.release({ ...one, isForChecks });
+  await pool.release(one);
   const two = await pool.acquire(wanted("two"));
   assert.equal(two.admin, one.admin);
   assert.deepEqual(fs.readdirSync(two.path).sort(), [".git", ".gitignore", "a.txt"]);
@@ -409,7 +414,7 @@ test("a removal that was interrupted before anything was kept keeps it then", as
   const { root, worktrees, wanted } = await makeRepository(t);
   const made = await worktrees.add(wanted());
   write(made.path, { "new.txt": "mine\n" });
-  const aside = path.join(path.dirname(made.path), `.removed-${NONCE}-${path.basename(made.path)}`);
+  const aside = path.join(path.dirname(made.path), `.aside-${NONCE}-${path.basename(made.path)}`);
   fs.renameSync(made.path, aside);
   const removal = await removeWorktree(worktrees, made);
   assert.deepEqual([removal.removed, removal.kept?.ref], [true, KEPT]);
@@ -417,11 +422,84 @@ test("a removal that was interrupted before anything was kept keeps it then", as
   assert.deepEqual(fs.readdirSync(path.dirname(made.path)), []);
   const orphan = await worktrees.add(wanted("o"));
   write(orphan.path, { "new.txt": "orphan\n" });
-  const other = path.join(
-    path.dirname(made.path),
-    `.removed-${NONCE}-${path.basename(orphan.path)}`,
-  );
+  const other = path.join(path.dirname(made.path), `.aside-${NONCE}-${path.basename(orphan.path)}`);
   fs.renameSync(orphan.path, other);
   const gone = await removeOrphan(worktrees, { path: other }, { nonces: [] });
   assert.equal(git(root, "show", `${gone.kept?.ref}:new.txt`), "orphan");
+});
+
+test("a worktree on its way to checks when everything was killed, or canceled, loses nothing of its node", async (t) => {
+  for (const isKilled of [true, false]) {
+    const { root, worktrees, wanted } = await makeRepository(t, {
+      files: { ".gitignore": "*.log\n" },
+    });
+    const one = await worktrees.add(wanted("one"));
+    write(one.path, { "x.log": "mine\n" });
+    const forChecks = { ...wanted("two"), isForChecks: true };
+    if (isKilled) {
+      const place = await worktrees.worktreePath(forChecks);
+      git(root, "worktree", "move", "--force", "--force", one.path, place);
+      const two = await worktrees.add(forChecks);
+      assert.deepEqual(fs.readdirSync(two.path).sort(), [".git", ".gitignore"]);
+    } else {
+      const keep = () => Promise.reject(new Error("canceled"));
+      await assert.rejects(worktrees.reuse(one, forChecks, keep), { message: "canceled" });
+      assert.ok(fs.existsSync(path.join(one.path, "x.log")));
+      assert.equal((await removeWorktree(worktrees, one)).removed, true);
+    }
+    assert.equal(git(root, "show", "refs/tap/kept/p/one:x.log"), "mine");
+  }
+});
+
+test("what git has forgotten of a removal that was cut off is kept, too", async (t) => {
+  const { root, worktrees, wanted } = await makeRepository(t);
+  const made = await worktrees.add(wanted());
+  write(made.path, { "new.txt": "mine\n" });
+  const aside = path.join(path.dirname(made.path), `.aside-${NONCE}-${path.basename(made.path)}`);
+  fs.renameSync(made.path, aside);
+  git(root, "worktree", "unlock", made.path);
+  git(root, "worktree", "prune");
+  assert.equal((await removeWorktree(worktrees, made)).removed, true);
+  assert.equal(git(root, "show", `${KEPT}:new.txt`), "mine");
+  assert.deepEqual(fs.readdirSync(path.dirname(made.path)), []);
+});
+
+test("two who keep or remove a worktree at once get all that is in it", async (t) => {
+  const files = Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`f${i}`, `${i}\n`]));
+  const { root, worktrees, wanted } = await makeRepository(t, { files });
+  const made = await worktrees.add(wanted());
+  write(made.path, { "new.txt": "mine\n" });
+  const why = "test";
+  const both = [1, 2].map(() => snapshotContents(worktrees.repository, made, { why }));
+  for (const { kept } of await Promise.all(both))
+    assert.equal(Object.keys(filesOf(root, String(kept?.commit))).length, 301);
+  const removals = await Promise.all([1, 2].map(() => removeWorktree(worktrees, made)));
+  assert.deepEqual(
+    removals.map(({ removed }) => removed),
+    [true, true],
+  );
+});
+
+test("a file that git was told to overlook, and that is gone, is there in the next attempt's worktree", async (t) => {
+  const { worktrees, wanted } = await makeRepository(t);
+  const pool = new WorktreePool(worktrees, { most: 1 });
+  const one = await pool.acquire(wanted("one"));
+  git(one.path, "update-index", "--skip-worktree", "a.txt");
+  fs.rmSync(path.join(one.path, "a.txt"));
+  await pool.release(one);
+  const two = await pool.acquire(wanted("two"));
+  assert.equal(two.admin, one.admin);
+  assert.ok(fs.existsSync(path.join(two.path, "a.txt")));
+});
+
+test("a checkout for checks that were cut off begins anew", async (t) => {
+  const { worktrees, wanted } = await makeRepository(t, { untouched: false });
+  const forChecks = { ...wanted("one"), isForChecks: true };
+  const one = await worktrees.add(forChecks);
+  git(one.path, "update-index", "--skip-worktree", "a.txt");
+  write(one.path, { "a.txt": "good\n", "new.txt": "x\n" });
+  git(one.path, "sparse-checkout", "set", "--no-cone", "/a.txt");
+  const two = await worktrees.add(forChecks);
+  assert.deepEqual(fs.readdirSync(two.path).sort(), [".git", "a.txt", "b.txt"]);
+  assert.notEqual(fs.readFileSync(path.join(two.path, "a.txt"), "utf8"), "good\n");
 });
