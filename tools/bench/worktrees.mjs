@@ -27,7 +27,7 @@ export const SMALL = { rounds: 1, nodes: 9, wide: 3, files: 50 };
 
 /**
  * The steps of a node: a worktree without files, in turn; its files; `true`; whether it has a ref; what was changed,
- * by files and by lines; what else is there; away with it, in turn.
+ * by files and by lines; what else is there; with CHECKS a second checkout for `true`; away with it, in turn.
  */
 const SCRIPT = `
 set -e
@@ -42,6 +42,12 @@ one() {
   git -C "$tree" diff-index --cached --raw -z HEAD
   git diff --numstat -z -M HEAD HEAD
   test -z "$(git -C "$tree" status --porcelain=v2 -z --ignored)"
+  if [ -n "$CHECKS" ]; then
+    flock .git/turn git worktree add --quiet --no-checkout --detach "$tree-checks" HEAD
+    git -C "$tree-checks" reset --hard --quiet HEAD
+    true
+    flock .git/turn git worktree remove --force "$tree-checks"
+  fi
   flock .git/turn git worktree remove --force "$tree"
 }
 if [ -n "$4" ]; then one "$4"; exit; fi
@@ -79,12 +85,14 @@ function mustBe({ removed, message }, wanted = true) {
 
 /** @typedef {Record<string, () => Promise<void>>} Rivals */
 
-/** @param {string} repo @param {number} nodes @param {number} wide */
-const makePlan = (repo, nodes, wide) => ({
+const TRUE = { type: "process", executable: "true" };
+
+/** @param {string} repo @param {number} nodes @param {number} wide @param {object} [more] of each node */
+const makePlan = (repo, nodes, wide, more = {}) => ({
   ...{ name: "bench", repo, maxParallel: wide },
   nodes: Array.from({ length: nodes }, (_, index) => ({
     ...{ id: `n${index}`, dependencies: [], expectsNoChanges: true },
-    work: { type: "process", executable: "true" },
+    ...{ work: TRUE, ...more },
   })),
 });
 
@@ -101,6 +109,17 @@ function engines(root, nodes, wide, home) {
       const engine = new PollingEngine(readPlan(JSON.stringify(plan)), `${script}.json`);
       return engine.run(({ id }) => ended("sh", [script, ...words, id]));
     },
+  };
+}
+
+/** The same where each node is checked. @param {string} root @param {number} nodes @param {number} wide @param {Home} home @returns {Rivals} */
+function checked(root, nodes, wide, home) {
+  const script = path.join(root, ".git", "script.sh");
+  const words = [`CHECKS=1`, "sh", script, root, String(nodes), String(wide)];
+  const plan = makePlan(root, nodes, wide, { postchecks: TRUE });
+  return {
+    "shell script, checks": () => ended("env", words),
+    "tap, plan run, checks": async () => void (await home.run(plan)),
   };
 }
 
@@ -158,7 +177,10 @@ export async function worktrees({ rounds, nodes = 100, wide = 8, files = 5000, a
     const home = await Home.make(path.join(root, "home"));
     const rivals = {
       ...engines(repository, nodes, wide, home),
-      ...(more && layers(repository, nodes, wide)),
+      ...(more && {
+        ...checked(repository, nodes, wide, home),
+        ...layers(repository, nodes, wide),
+      }),
     };
     for (let round = 0; round < rounds; ++round) {
       const order = Object.entries(rivals);

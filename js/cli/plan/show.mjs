@@ -127,6 +127,7 @@ function listFacts({ evidence, tested, workSummary: own, aggregatedWorkSummary: 
   const commits = [node.baseCommit, node.completedCommit].filter(Boolean);
   return [
     ["worktree", node.worktreePath ?? ""],
+    ["kept", node.kept ? `${node.kept.ref}: copilot-tap plan restore ${node.kept.of}` : ""],
     ["session", node.sessionId ?? ""],
     ["commits", commits.join("..")],
     ["changes", own.files > 0 ? changesText(own) : ""],

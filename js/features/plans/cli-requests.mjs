@@ -76,6 +76,21 @@ async function show(plans, planId) {
   return { ...plan, nodes: shown };
 }
 
+/** With what was in worktrees of it that are gone or were made again. @param {PlanManager} plans @param {string} planId @param {string} nodeId */
+async function showNode(plans, planId, nodeId) {
+  const seen = plans.view({ view: "node", planId, nodeId });
+  const all = await plans
+    .openPlan(planId)
+    .then(({ git, repository }) => git.listArchives(repository, planId))
+    .catch(() => []);
+  const { ref, commit, at } = all.find(({ node }) => node === seen.id) ?? {};
+  const kept = ref && { of: `${planId}/${seen.id}`, ref, commit, at };
+  return {
+    ...(await viewNode(plans, planId, nodeId)),
+    ...{ kept, edited: seen.edited, attempts: listAttempts(plans, planId, seen) },
+  };
+}
+
 /**
  * Once something has happened since `seen`, or after a while, or when nobody waits for it any more.
  * @param {PlanManager} plans @param {any} asked @param {Asker} _asker @param {AbortSignal} [left]
@@ -181,13 +196,7 @@ const REQUESTS = {
   validate: (plans, { plan }, asker) => plans.validate(plan, asker),
   create,
   show: (plans, { planId }) => show(plans, planId),
-  node: async (plans, { planId, nodeId }) => {
-    const node = plans.view({ view: "node", planId, nodeId });
-    return {
-      ...(await viewNode(plans, planId, nodeId)),
-      ...{ edited: node.edited, attempts: listAttempts(plans, planId, node) },
-    };
-  },
+  node: (plans, { planId, nodeId }) => showNode(plans, planId, nodeId),
   follow,
   log: readOutput,
   logs: readLogPart,

@@ -92,7 +92,8 @@ async function archiveInterruptedWork(run) {
     throw new PhaseFailed(rest.code ?? "FAILED", text);
   }
   const { kept, omitted = [] } = rest;
-  const where = kept ? `; what it had done is in ${kept.ref} (${kept.commit})` : "";
+  const restore = `copilot-tap plan restore ${plan.id}/${run.node.id}`;
+  const where = kept ? `; what it had done is in ${kept.ref} (${kept.commit}): ${restore}` : "";
   const without = omitted.length > 0 ? `, without ${omitted.join(", ")}` : "";
   run.log(`tap: the work was interrupted, and begins again${where}${without}`);
 }

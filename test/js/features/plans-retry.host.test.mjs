@@ -165,7 +165,8 @@ async function makeFailed(t) {
 }
 
 test("what a person has changed in a failed node's worktree becomes its work, by that person", async (t) => {
-  const { planId, take, write, git, ended } = await makeFailed(t);
+  const rig = await makeFailed(t);
+  const { planId, take, write, git, ended } = rig;
   write("a.txt", "good\n");
   write("mine.txt", "mine\n");
   const { kept } = await take();
@@ -175,6 +176,8 @@ test("what a person has changed in a failed node's worktree becomes its work, by
   assert.equal(git("show", "out:b.txt"), "good");
   assert.equal(git("show", "out:mine.txt"), "mine");
   assert.equal(git("show", `${kept.ref}:a.txt`), "good");
+  const now = (await show(rig, planId, "a")).kept;
+  assert.deepEqual([now.of, now.ref], [`${planId}/a`, kept.ref]);
   assert.equal(git("log", "-1", "--format=%an", `refs/tap/${planId}/a/2`), "A");
   assert.equal(git("show", `refs/tap/${planId}/a/1:a.txt`), "bad");
 });
