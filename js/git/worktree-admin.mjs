@@ -2,9 +2,11 @@
 // from the moment in which git makes that folder, as the reason of a lock, and in a file. The file also names where the
 // plan is recorded: several hosts may work in one repository.
 
+import { lstatSync, readFileSync } from "node:fs";
 import fs from "node:fs/promises";
 import path from "node:path";
 import { listCheckouts, resolveGitDir } from "./checkouts.mjs";
+import { GitError } from "./errors.mjs";
 import { exists, readRegular } from "./repository.mjs";
 
 /** @typedef {import("./repository.mjs").Repository} Repository */
@@ -75,15 +77,55 @@ export async function readWorktreeFolder(admin) {
   return link === "" ? "" : path.dirname(link);
 }
 
+// What runs in a worktree can write git's folder of it. Git takes settings from there, and programs from settings: of
+// filters, for example.
+
+const FILES = ["HEAD", "commondir", "gitdir", "index", "config.worktree"];
+/** What git itself writes there for a sparse checkout. */
+const SPARSE_LINE =
+  /^(?:\[(?:core|index)\]|(?:sparseCheckout|sparseCheckoutCone|sparse) ?= ?(?:true|false))$/i;
+
+/** @param {string} file @returns {string[]} its lines; none where it is not there */
+function readLines(file) {
+  try {
+    return readFileSync(file, "utf8")
+      .split("\n")
+      .map((line) => line.trim());
+  } catch {
+    return [];
+  }
+}
+
+/** @param {string} admin @returns {string} the file that leads git elsewhere; "": none */
+function findForged(admin) {
+  const common = path.dirname(path.dirname(admin));
+  for (const name of FILES) {
+    const stat = lstatSync(path.join(admin, name), { throwIfNoEntry: false });
+    if (stat && !stat.isFile()) return name;
+  }
+  const [leads] = readLines(path.join(admin, "commondir"));
+  if (leads !== undefined && path.resolve(admin, leads) !== common) return "commondir";
+  const own = readLines(path.join(admin, "config.worktree")).filter(Boolean);
+  if (own.length === 0) return "";
+  const users = new Set(readLines(path.join(common, "config.worktree")));
+  const isKnown = (/** @type {string} */ line) => users.has(line) || SPARSE_LINE.test(line);
+  return own.every(isKnown) ? "" : "config.worktree";
+}
+
 /**
  * For git in a worktree. Both folders are named: without its .git file, which anybody may have deleted, git would go
  * upwards and find the user's checkout.
  * @param {{path: string, admin: string}} worktree
+ * @throws {GitError} BROKEN_WORKTREE: its folder would give git other settings than the repository's, or hold it up
  */
-export const worktreeOptions = ({ path: cwd, admin }) => ({
-  cwd,
-  env: { GIT_DIR: admin, GIT_WORK_TREE: cwd },
-});
+export function worktreeOptions({ path: cwd, admin }) {
+  const forged = findForged(admin);
+  if (forged) {
+    const text = `"${path.join(admin, forged)}" was changed, so git does not run there. Copy what you need from "${cwd}", and retry the node from the start.`;
+    throw new GitError("BROKEN_WORKTREE", text, { path: cwd });
+  }
+  return { cwd, env: { GIT_DIR: admin, GIT_WORK_TREE: cwd } };
+}
 
 /** What the worktree has checked out: a commit, or "ref: " and a ref; "": nothing yet. @param {string} admin */
 export const readHead = (admin) => readTrimmed(path.join(admin, "HEAD"));

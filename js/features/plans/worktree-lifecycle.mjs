@@ -115,7 +115,8 @@ export class WorktreeLifecycle {
   /**
    * A person's changes in the worktree of a node that has failed become its work: what follows is the commit.
    * @param {string} planId @param {string} nodeId
-   * @returns {Promise<{kept?: import("../../git/archive.mjs").Archive}>} what was in the worktree before
+   * @returns {Promise<{id: string, status: string, kept?: import("../../git/archive.mjs").Archive}>} kept: what was in the
+   *   worktree before
    */
   async take(planId, nodeId) {
     const { status, commit, attempts } = this.#plans.view({ view: "node", planId, nodeId });
@@ -154,7 +155,8 @@ export class WorktreeLifecycle {
     const { kept } = await git.snapshotContents(repository, { ...place, known }, { why });
     const input = { input: "retry", planId, nodeId, from: "commit", detail: { take: true } };
     await this.#plans.submitOrThrow(input);
-    return kept ? { kept } : {};
+    const now = this.#plans.view({ view: "node", planId, nodeId });
+    return { id: nodeId, status: now.status, ...(kept && { kept }) };
   }
 
   /** Nothing of the plan runs any more. @param {string} planId @param {number} endedAt since then */

@@ -8,6 +8,7 @@ import { test } from "node:test";
 import { copyUntrackedFiles } from "../../../js/git/copy-untracked.mjs";
 import { changesBetween, diffBetween, linesBetween } from "../../../js/git/merge.mjs";
 import { commitWork, withTrailer, diffWorktree } from "../../../js/git/commit-work.mjs";
+import { removeWorktree } from "../../../js/git/cleanup.mjs";
 import { WorktreePool } from "../../../js/git/worktree-pool.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 import { commit, commitOn, filesOf, git, gitWorks, makeRepository, write } from "./rig.mjs";
@@ -365,4 +366,58 @@ test("what work writes outside of a sparse checkout is committed, and what is le
   const { commit: made } = await commitWork(repository, worktree, { message: "work" });
   const names = git(root, "diff", "--name-status", `${made}~`, made).split("\n");
   assert.deepEqual(names, ["A\tin/new", "M\tout/b", "A\tout/new"]);
+});
+
+test("a folder of git that a node has forged runs no program of the node", posix, async (t) => {
+  const forge = {
+    commondir: (/** @type {string} */ admin, /** @type {string} */ other) =>
+      fs.writeFileSync(path.join(admin, "commondir"), other),
+    "config.worktree": (/** @type {string} */ admin, /** @type {string} */ other) =>
+      fs.copyFileSync(path.join(other, "config"), path.join(admin, "config.worktree")),
+    index: (/** @type {string} */ admin) => {
+      fs.rmSync(path.join(admin, "index"));
+      execFileSync("mkfifo", [path.join(admin, "index")]);
+    },
+    HEAD: (/** @type {string} */ admin, /** @type {string} */ other) => {
+      fs.rmSync(path.join(admin, "HEAD"));
+      fs.symlinkSync(path.join(other, "HEAD"), path.join(admin, "HEAD"));
+    },
+  };
+  for (const [name, change] of Object.entries(forge)) {
+    const made = await makeRepository(t, { untouched: false });
+    const { root, repository, worktrees, wanted } = made;
+    const worktree = await worktrees.add(wanted());
+    const other = path.join(temporaryFolder(t), "other.git");
+    fs.cpSync(path.join(root, ".git"), other, { recursive: true });
+    const ran = path.join(path.dirname(other), "ran");
+    git(root, "config", "extensions.worktreeConfig", "true");
+    git(
+      root,
+      "config",
+      "--file",
+      path.join(other, "config"),
+      "filter.x.clean",
+      `touch ${ran}; cat`,
+    );
+    write(worktree.path, { ".gitattributes": "* filter=x\n", "new.txt": "x\n" });
+    change(worktree.admin, other);
+    const commits = commitWork(repository, worktree, { message: "m" });
+    await assert.rejects(commits, { code: "BROKEN_WORKTREE" }, name);
+    const removal = await removeWorktree(worktrees, worktree);
+    assert.deepEqual([removal.removed, fs.existsSync(worktree.path)], [false, true], name);
+    assert.equal(fs.existsSync(ran), false, name);
+  }
+});
+
+test("a sparse checkout is no forgery", async (t) => {
+  const { repository, worktrees, wanted, root } = await makeRepository(t, { untouched: false });
+  git(root, "sparse-checkout", "set", "--no-cone", "/b.txt");
+  const made = await worktrees.add(wanted());
+  git(made.path, "sparse-checkout", "set", "--no-cone", "/a.txt");
+  write(made.path, { "new.txt": "x\n" });
+  const { changes } = await commitWork(repository, made, { message: "m" });
+  assert.deepEqual(
+    changes.map((change) => change.path),
+    ["new.txt"],
+  );
 });
