@@ -263,7 +263,6 @@ async function checkHistory(t, rig, seed) {
     error.message = `seed ${seed}: ${error.message}\n${one.told.join("\n")}`;
     throw error;
   }
-  fs.rmSync(one.repo, { recursive: true, force: true, maxRetries: 20 });
 }
 
 /**
