@@ -283,15 +283,26 @@ async function collectIgnored(root, entry, room) {
   }
 }
 
+/** Whether anything was written, or deleted, in a folder. @param {string} place @param {number} since ms since 1970 @returns {Promise<boolean>} */
+async function isChanged(place, since) {
+  const stat = await fs.lstat(place);
+  if (stat.ctimeMs >= since) return true; // the clock of files has steps
+  if (!stat.isDirectory()) return false;
+  for (const name of await fs.readdir(place)) {
+    if (await isChanged(path.join(place, name), since)) return true;
+  }
+  return false;
+}
+
 /**
  * Those for which there is room, in the order in which git lists them.
  * @param {string} root @param {string[]} entries
- * @param {{isAsked?: boolean, made?: string[]}} [options] isAsked: a person has asked for the removal; made: entries that
- *   the setup makes again
+ * @param {{isAsked?: boolean, setup?: import("./commit-work.mjs").SetupIgnored}} [options] isAsked: a person has asked
+ *   for the removal; setup: what that makes again
  * @returns {Promise<{files: string[], omitted: string[]}>} omitted: too large, and made again by a command
  * @throws {GitError} NESTED_REPOSITORY, TOO_LARGE: nobody could make it again
  */
-export async function chooseIgnored(root, entries, { isAsked = false, made = [] } = {}) {
+export async function chooseIgnored(root, entries, { isAsked = false, setup } = {}) {
   const chosen = { files: /** @type {string[]} */ ([]), omitted: /** @type {string[]} */ ([]) };
   let bytes = MAX_IGNORED_BYTES;
   for (const entry of entries) {
@@ -302,7 +313,9 @@ export async function chooseIgnored(root, entries, { isAsked = false, made = [] 
       [bytes, chosen.files] = [room.bytes, room.files];
       continue;
     }
-    if (!made.includes(entry) && !(await isRebuilt(path.join(root, name)))) {
+    const place = path.join(root, name);
+    const isMade = setup?.entries.includes(entry) && !(await isChanged(place, setup.at));
+    if (!isMade && !(await isRebuilt(place))) {
       if (room.nested) throw nestedRepositoryError(room.nested);
       if (!isAsked) throw tooLargeError(entry);
     }
@@ -366,8 +379,8 @@ export async function checkLinks(repository, tree, head) {
  */
 async function createSnapshot(repository, place, contents, { why, signal, isAsked }) {
   const { head, changed, ignored, lost, brought } = contents;
-  const made = await readSetupIgnored(place.admin);
-  const { files, omitted } = await chooseIgnored(place.path, ignored, { isAsked, made });
+  const setup = await readSetupIgnored(place.admin);
+  const { files, omitted } = await chooseIgnored(place.path, ignored, { isAsked, setup });
   if (!changed && files.length === 0 && lost.length === 0) return { omitted };
   const index = path.join(place.admin, `tap-index-${crypto.randomUUID()}`);
   await fs

@@ -306,8 +306,10 @@ export async function removeOrphan(worktrees, { path: place }, { nonces }) {
     if (kind === undefined)
       return notRemoved("NOT_OURS", `"${place}" stays: it is somebody's worktree.`);
     if (kind === "forgotten") return await removeForgotten(worktrees, place);
+    const [, aside] = ASIDE_NAME.exec(path.basename(place)) ?? [];
     const wanted = path.join(folder, path.basename(place).replace(ASIDE_NAME, ""));
-    if (wanted !== place && (await findAdmin(worktrees.repository, wanted)))
+    const admin = aside && (await findAdmin(worktrees.repository, wanted));
+    if (admin && (await readNonce(admin)) === aside)
       return await removeForgotten(worktrees, wanted);
     if ((await fs.lstat(place)).isSymbolicLink()) {
       return notRemoved("NOT_OURS", `"${place}" stays: it is a link.`);

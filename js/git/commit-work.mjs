@@ -70,11 +70,15 @@ async function readSetupChanges(admin) {
 export const forgetSetup = (admin) =>
   Promise.all([NOTE, IGNORED_NOTE].map((name) => fs.rm(path.join(admin, name), { force: true })));
 
-/** What the setup has left that git ignores: as git lists it. @param {string} admin @returns {Promise<string[]>} */
-export const readSetupIgnored = async (admin) =>
-  (await readRegular(path.join(admin, IGNORED_NOTE), MAX_NOTE_BYTES).catch(() => ""))
-    .split("\0")
-    .filter(Boolean);
+/** entries: as git lists them; at: when, in ms since 1970 @typedef {{entries: string[], at: number}} SetupIgnored */
+
+/** What the setup has left that git ignores. @param {string} admin @returns {Promise<SetupIgnored | undefined>} undefined: nothing */
+export async function readSetupIgnored(admin) {
+  const file = path.join(admin, IGNORED_NOTE);
+  const text = await readRegular(file, MAX_NOTE_BYTES).catch(() => "");
+  if (text === "") return undefined;
+  return { entries: text.split("\0"), at: (await fs.lstat(file)).mtimeMs };
+}
 
 /**
  * Stages the worktree in an index of its own, which begins as that of the worktree.
@@ -123,7 +127,8 @@ export async function noteSetup(repository, place, { signal } = {}) {
     without: await readCopiedPaths(place.admin),
   });
   const ignored = entries.filter(({ state }) => state === "!!").map((entry) => entry.path);
-  await fs.writeFile(path.join(place.admin, IGNORED_NOTE), ignored.join("\0"));
+  if (ignored.length > 0)
+    await fs.writeFile(path.join(place.admin, IGNORED_NOTE), ignored.join("\0"));
   if (text === "") return;
   const next = path.join(place.admin, `${NOTE}.new`);
   const file = await fs.open(next, "w");

@@ -96,6 +96,19 @@ function readLines(file) {
   }
 }
 
+/** What git has given it of the user's own settings. @param {string} admin */
+const settingsFile = (admin) =>
+  path.join(path.dirname(path.dirname(admin)), "tap", `settings-${path.basename(admin)}`);
+
+/** Once git has made it, and before anything else runs there. @param {string} admin */
+export async function noteSettings(admin) {
+  await fs.rm(settingsFile(admin), { force: true });
+  const own = path.join(admin, "config.worktree");
+  if (!(await exists(own))) return;
+  await fs.mkdir(path.dirname(settingsFile(admin)), { recursive: true });
+  await fs.copyFile(own, settingsFile(admin));
+}
+
 /** @param {string} admin @returns {string} the file that leads git elsewhere; "": none */
 function findForged(admin) {
   const common = path.dirname(path.dirname(admin));
@@ -107,7 +120,7 @@ function findForged(admin) {
   if (leads !== undefined && path.resolve(admin, leads) !== common) return "commondir";
   const own = readLines(path.join(admin, "config.worktree")).filter(Boolean);
   if (own.length === 0) return "";
-  const users = new Set(readLines(path.join(common, "config.worktree")));
+  const users = new Set(readLines(settingsFile(admin)));
   const isKnown = (/** @type {string} */ line) => users.has(line) || SPARSE_LINE.test(line);
   return own.every(isKnown) ? "" : "config.worktree";
 }
@@ -121,7 +134,7 @@ function findForged(admin) {
 export function worktreeOptions({ path: cwd, admin }) {
   const forged = findForged(admin);
   if (forged) {
-    const text = `"${path.join(admin, forged)}" was changed, so git does not run there. Copy what you need from "${cwd}", and retry the node from the start.`;
+    const text = `"${path.join(admin, forged)}" was changed, so git does not run there. Copy what you need out of the worktree, and retry the node from the start.`;
     throw new GitError("BROKEN_WORKTREE", text, { path: cwd });
   }
   return { cwd, env: { GIT_DIR: admin, GIT_WORK_TREE: cwd } };

@@ -7,6 +7,7 @@ import { GitError, isGitError } from "./errors.mjs";
 import { hasStrays } from "./worktree-status.mjs";
 import { detach } from "./worktree-admin.mjs";
 import { CLOCK_SKEW_MS, entryExists } from "./repository.mjs";
+import { asidePath } from "./worktrees.mjs";
 import { snapshotContents } from "./archive.mjs";
 import { inUseBy, toNotRemoved, removeWorktree } from "./cleanup.mjs";
 
@@ -48,7 +49,9 @@ export class WorktreePool {
   /** @param {WorktreeRequest} wanted @returns {Promise<Worktree>} */
   async #acquire(wanted) {
     // What an attempt has begun before a crash is its own; git would move another worktree into it.
-    const isBegun = await entryExists(await this.worktrees.worktreePath(wanted));
+    const place = await this.worktrees.worktreePath(wanted);
+    const places = [place, asidePath(place, wanted.nonce)];
+    const isBegun = (await Promise.all(places.map(entryExists))).includes(true);
     for (let one; !isBegun && (one = this.#idle.pop());) {
       try {
         if (!(await this.worktrees.isReusable(one.worktree)))

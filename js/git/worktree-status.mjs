@@ -225,14 +225,25 @@ async function filterExisting(root, names) {
   return found;
 }
 
+/** Of an index that only git can read, such as a split one. @param {import("./repository.mjs").Repository} repository @param {Place} place */
+async function listMarked(repository, place) {
+  const look = { ...worktreeOptions(place), encoding: /** @type {const} */ ("latin1") };
+  const { stdout } = await repository.query(["ls-files", "-v", "-z"], look);
+  const all = stdout.split("\0").filter(Boolean);
+  const named = (/** @type {RegExp} */ tag) =>
+    all.filter((line) => tag.test(line)).map((line) => line.slice(2));
+  return { assumed: named(/^[a-z]/), skipped: named(/^s/i) };
+}
+
 /**
  * Git sees again what it was told to overlook. A file that is not there may be none of a sparse checkout: it stays so.
  * @param {import("./repository.mjs").Repository} repository @param {Place} place
  * @returns {Promise<boolean>} whether there was any
  */
 export async function clearIndexFlags(repository, place) {
-  const { assumed = [], skipped = [] } =
-    (await loadIndex(place, repository.hexDigits, MARKED_ONLY)) ?? {};
+  const { assumed, skipped } =
+    (await loadIndex(place, repository.hexDigits, MARKED_ONLY)) ??
+    (await listMarked(repository, place));
   const isPartial = skipped.length > 0 && (await isSparse(place.admin));
   const all = [
     { how: "--no-assume-unchanged", names: assumed },

@@ -22,6 +22,7 @@ import {
 import {
   isSparseSince,
   lockReason,
+  noteSettings,
   mainRoot,
   writeOwner,
   readNonce,
@@ -217,6 +218,7 @@ export class Worktrees {
     const admin = await findAdmin(this.repository, place);
     if (admin === undefined) throw new GitError("GIT_FAILED", `git has not made "${place}".`);
     await this.#writeOwner(admin, wanted);
+    await noteSettings(admin);
     return admin;
   }
 

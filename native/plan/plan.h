@@ -195,6 +195,8 @@ class Plan {
   [[nodiscard]] bool needsLandingSlot(NodeIndex index, Phase phase) const {
     return lands(index) && (phase == Phase::Postchecks || phase == Phase::MergeRi);
   }
+  // Whether a landing has made a step that is no transition: only a damaged journal has such.
+  [[nodiscard]] bool hasOddLanding() const { return hasOddLanding_; }
   [[nodiscard]] std::optional<NodeIndex> landingSlot() const { return landingSlot_; }
   [[nodiscard]] const std::deque<NodeIndex>& landingQueue() const { return landingQueue_; }
   // The first phase from `phase` on that this node has.
@@ -249,6 +251,7 @@ class Plan {
   std::set<std::pair<int64_t, NodeIndex>> delayed_;
   std::string pause_;
   std::optional<PlanStatus> ended_;
+  bool hasOddLanding_ = false;
   bool isCanceled_ = false;
   std::string unlanded_;
   int64_t createdAt_ = 0;

@@ -1,6 +1,5 @@
 // What each entry makes of a plan.
 #include <algorithm>
-#include <cassert>
 #include <utility>
 
 #include "plan/plan.h"
@@ -161,7 +160,8 @@ std::optional<std::string> Plan::nodeEnded(const Entry& entry, NodeIndex index) 
 
 std::optional<std::string> Plan::interrupted(const Entry& entry, NodeIndex index) {
   Node& node = nodes_[index];
-  if (!holdsPlace(node.status)) return "interrupted, and did not run";
+  if (!holdsPlace(node.status) || node.landing == LandingState::Waiting)
+    return "interrupted, and did not run";
   end(index, PhaseStatus::Interrupted, entry);
   addUsage(index, entry);
   ++node.attempts.back().interruptions;
@@ -275,8 +275,9 @@ void Plan::applyDetail(NodeIndex index, const Entry& entry) {
     return wait(index, entry, why->raw);
   }
   if (changes) landed_.add(readChanges(*changes));
-  // Each result has those before it in it.
-  if (!textMember(entry.detail, "landed").empty()) landWaiting();
+  if (textMember(entry.detail, "landed").empty()) return;
+  setLanding(index, LandingState::Landed);
+  landWaiting();  // each result has those before it in it
 }
 
 void Plan::wait(NodeIndex index, const Entry& entry, std::string_view why) {
@@ -319,6 +320,8 @@ std::optional<std::string> Plan::landedLate(const Entry& entry, NodeIndex index)
       node.attempts.empty()) {
     return "landed, and was not canceled on its way to the target";
   }
+  stopWaiting(index);
+  if (node.landing != LandingState::None) setLanding(index, LandingState::None);
   Attempt& attempt = node.attempts.back();
   PhaseRecord& record = attempt.phases[static_cast<size_t>(Phase::MergeRi)];
   record.status = PhaseStatus::Succeeded;
@@ -361,7 +364,9 @@ void Plan::end(NodeIndex index, PhaseStatus phase, const Entry& entry) {
   settle(index);
   if (node.attempts.empty()) return;
   Attempt& attempt = node.attempts.back();
-  leaveLanding(index, attempt.landsAgain ? LandingState::Again : LandingState::None);
+  leaveLanding(index, LandingState::None);
+  const bool landsAgain = attempt.landsAgain && !isTerminal(attempt.status);
+  if (landsAgain && node.landing == LandingState::None) setLanding(index, LandingState::Again);
   PhaseRecord& record = attempt.phases[static_cast<size_t>(node.phase)];
   if (record.status == PhaseStatus::Running) {
     record.status = phase;
@@ -376,7 +381,7 @@ void Plan::end(NodeIndex index, PhaseStatus phase, const Entry& entry) {
 
 void Plan::setLanding(NodeIndex index, LandingState to) {
   LandingState& state = nodes_[index].landing;
-  assert(isTransition(state, to));
+  hasOddLanding_ = hasOddLanding_ || !isTransition(state, to);
   state = to;
 }
 

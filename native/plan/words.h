@@ -198,7 +198,7 @@ inline constexpr std::array<Transition<NodeStatus>, 21> kTransitions{{
 }};
 
 // The same for landings (docs/landing.md).
-inline constexpr std::array<Transition<LandingState>, 22> kLandingTransitions{{
+inline constexpr std::array<Transition<LandingState>, 23> kLandingTransitions{{
     {LandingState::None, LandingState::Queued},
     {LandingState::None, LandingState::Checking},
     {LandingState::None, LandingState::Moving},
@@ -220,8 +220,10 @@ inline constexpr std::array<Transition<LandingState>, 22> kLandingTransitions{{
     {LandingState::Queued, LandingState::Again},
     {LandingState::Checking, LandingState::Again},
     {LandingState::Moving, LandingState::Again},
-    {LandingState::Again, LandingState::None},   // it does its work again
-    {LandingState::None, LandingState::Landed},  // it had landed when it was canceled
+    {LandingState::Again, LandingState::None},  // it does its work again
+    // Its landing could not be stopped any more when it was canceled.
+    {LandingState::None, LandingState::Landed},
+    {LandingState::None, LandingState::Waiting},
 }};
 
 template <class State, size_t kRows>

@@ -1,7 +1,6 @@
 // The phases of a node, one function each: what they do in the repository and in the node's worktree. Each can be begun
 // again after a crash: it finds what it has done already. What it returns is the detail of the phase's end.
 
-import { join } from "node:path";
 import { redactLine, redactLines } from "../../lib/redact.mjs";
 import { sleep } from "../../lib/timers.mjs";
 import { errorMessage } from "../../lib/values.mjs";
@@ -346,7 +345,7 @@ const MAX_IGNORED_NAMES = 5;
 /** Of what a check has not seen, though the worktree has it. @param {NodeRun} run @param {string} checkout @returns {Promise<string>} "": nothing */
 async function formatUnseen({ git, repository, plan, node, worktree }, checkout) {
   const { ignored, changed } = await git.inspectWorktree(repository, worktree, [worktree.commit]);
-  const isThere = await Promise.all(ignored.map((name) => git.exists(join(checkout, name))));
+  const isThere = await Promise.all(ignored.map((name) => git.exists(`${checkout}/${name}`)));
   const unseen = ignored.filter((_, at) => !isThere[at]);
   const some = unseen.slice(0, MAX_IGNORED_NAMES).map((one) => visible(one));
   const more = unseen.length > some.length ? ` and ${unseen.length - some.length} more` : "";

@@ -412,7 +412,9 @@ export class PlanPreflight {
     const all = /** @type {InspectedSession[]} */ (await this.#services.sessions.list());
     if (all.some((one) => one.id === session && !one.ending)) return false;
     const own = all.find((one) => one.id === id)?.cwd ?? "";
-    return [repo, cwd].includes(own) || own.startsWith(`${repo}/`);
+    return (
+      [repo, cwd].includes(own) || (own.startsWith(repo) && /^[\\/]/.test(own.slice(repo.length)))
+    );
   }
 
   /**

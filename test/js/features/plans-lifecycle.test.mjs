@@ -68,7 +68,7 @@ async function makeSucceeded(t) {
   const first = await worktrees.add(wanted("one", 1));
   const pool = new git.WorktreePool(worktrees, { most: 2 });
   const plan = {
-    ...{ git, repository, worktrees, pool, head: {}, facts: { nonce: NONCE } },
+    ...{ id: "p", git, repository, worktrees, pool, head: {}, facts: { nonce: NONCE } },
     settleResult: async () => {},
     forgetSessions: async () => {},
     releaseWorktree: (/** @type {any} */ worktree) => pool.release(worktree),

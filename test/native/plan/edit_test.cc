@@ -9,14 +9,14 @@
 namespace tap::plan {
 namespace {
 
-constexpr std::string_view kChecked = R"("work":"true","postchecks":"npm test")";
+constexpr std::string_view kCheckedWork = R"("work":"true","postchecks":"npm test")";
 
 [[nodiscard]] std::string codeOf(std::string_view refused) {
   const auto code =
       refused.empty() ? std::nullopt : json::find({json::Kind::Object, refused}, "code");
   return code ? json::decodeString(*code) : "";
 }
-[[nodiscard]] std::string landing(const std::vector<std::string>& nodes) {
+[[nodiscard]] std::string landingPlan(const std::vector<std::string>& nodes) {
   return planText(nodes, R"("targetBranch":"main",)");
 }
 
@@ -100,7 +100,7 @@ TEST(PlanEdit, HasItsMistakesNamed) {
 
 TEST(PlanEdit, OtherWorkBeginsFromTheStartAndIsShownBesideWhatWas) {
   Edits rig;
-  ASSERT_EQ(rig.create(planText({nodeText("a", {}, kChecked), nodeText("b", {"a"})})), "");
+  ASSERT_EQ(rig.create(planText({nodeText("a", {}, kCheckedWork), nodeText("b", {"a"})})), "");
   rig.failDuring("a", Phase::Postchecks);
   EXPECT_EQ(rig.status(), "failed");
   EXPECT_EQ(rig.editCode("a", R"({"work":"@agent mend it","prechecks":"true"})"), "");
@@ -124,7 +124,7 @@ TEST(PlanEdit, OtherWorkBeginsFromTheStartAndIsShownBesideWhatWas) {
 
 TEST(PlanEdit, OtherChecksCheckAgainAndATimeoutVoidsNothing) {
   Edits rig;
-  ASSERT_EQ(rig.create(landing({nodeText("a", {}, kChecked)})), "");
+  ASSERT_EQ(rig.create(landingPlan({nodeText("a", {}, kCheckedWork)})), "");
   rig.failDuring("a", Phase::MergeRi);
   EXPECT_EQ(rig.editCode("a", R"({"timeout":"2m"})"), "");
   EXPECT_EQ(rig.retry("a"), "");
@@ -141,7 +141,7 @@ TEST(PlanEdit, OtherChecksCheckAgainAndATimeoutVoidsNothing) {
 
 TEST(PlanEdit, ChecksThatAreTakenAwayLeaveWhatWasCommitted) {
   Edits rig;
-  ASSERT_EQ(rig.create(planText({nodeText("a", {}, kChecked), nodeText("b", {"a"})})), "");
+  ASSERT_EQ(rig.create(planText({nodeText("a", {}, kCheckedWork), nodeText("b", {"a"})})), "");
   rig.failDuring("a", Phase::Postchecks);
   EXPECT_EQ(rig.editCode("a", R"({"postchecks":null})"), "");
   EXPECT_EQ(rig.retry("a"), "");
@@ -152,7 +152,7 @@ TEST(PlanEdit, ChecksThatAreTakenAwayLeaveWhatWasCommitted) {
 
 TEST(PlanEdit, WhatWasInterruptedBeginsAgainWithOtherWork) {
   Edits rig;
-  ASSERT_EQ(rig.create(landing({nodeText("a", {}, kChecked)})), "");
+  ASSERT_EQ(rig.create(landingPlan({nodeText("a", {}, kCheckedWork)})), "");
   rig.began(*rig.of("a"));
   rig.finish(*rig.of("a"));
   ASSERT_EQ(rig.pause(), "");
@@ -174,7 +174,7 @@ TEST(PlanEdit, WhatWasInterruptedBeginsAgainWithOtherWork) {
 
 TEST(PlanEdit, OfAResultThatWaitsBeginsItsWorkAgain) {
   Edits rig;
-  ASSERT_EQ(rig.create(landing({nodeText("a", {}, kChecked)})), "");
+  ASSERT_EQ(rig.create(landingPlan({nodeText("a", {}, kCheckedWork)})), "");
   while (rig.phaseOf("a") != Phase::MergeRi) rig.finish(*rig.of("a"));
   rig.finish(*rig.of("a"), Outcome::Succeeded, R"({"unlanded":{"message":"x"},"result":"r"})");
   EXPECT_EQ(codeOf(rig.input(R"({"input":"land","planId":"p","result":"s"})")), "");
@@ -245,7 +245,7 @@ TEST(PlanEdit, WhatAPlanGoesOnWithTakesNodesThatWaitForNothingAlong) {
 
 TEST(PlanEdit, KeepsNoResultFromItsTarget) {
   Edits rig;
-  ASSERT_EQ(rig.create(landing({nodeText("a"), nodeText("b", {"a"}), nodeText("other")})), "");
+  ASSERT_EQ(rig.create(landingPlan({nodeText("a"), nodeText("b", {"a"}), nodeText("other")})), "");
   rig.succeed("a");
   rig.failDuring("b", Phase::Work);
   EXPECT_EQ(rig.editCode("b", R"({"dependencies":["other"]})"), "WRONG_STATE");
@@ -284,9 +284,10 @@ TEST(PlanAdd, OnlyWhatReopensAddsToAPlanThatHasEnded) {
 
 TEST(PlanReplace, WhatWasBehindGoesOnAndThePlanSucceeds) {
   Edits rig;
-  ASSERT_EQ(rig.create(landing({nodeText("a"), nodeText("bad", {"a"}, R"("work":"x","group":"g")"),
-                                nodeText("b", {"bad"}), nodeText("c", {"bad", "a"})})),
-            "");
+  ASSERT_EQ(
+      rig.create(landingPlan({nodeText("a"), nodeText("bad", {"a"}, R"("work":"x","group":"g")"),
+                              nodeText("b", {"bad"}), nodeText("c", {"bad", "a"})})),
+      "");
   rig.succeed("a");
   rig.failDuring("bad", Phase::Work);
   ASSERT_EQ(rig.status(), "partial");

@@ -180,6 +180,7 @@ class Life {
             << rig_->journal[id].back() << plan.node(i).spec.id
             << " has a place, and nobody was asked to do anything";
       }
+      ASSERT_FALSE(plan.hasOddLanding());
       for (NodeIndex i = 0; i < plan.size(); ++i) checkLanding(plan, i);
       if (plan.landingSlot()) {
         ASSERT_TRUE(holdsPlace(plan.node(*plan.landingSlot()).status));
