@@ -259,5 +259,44 @@ TEST(PlanLanding, WhatWaitsHasLandedWithACanceledNodeOnlyIfTheTargetHasIt) {
   }
 }
 
+TEST(PlanLanding, WhatLandsAgainAndIsCanceledTooLateHasLanded) {
+  Landing rig;
+  ASSERT_EQ(rig.create(landingOn({nodeText("a", {}, kChecked)})), "");
+  rig.landAs("a", kWaits);
+  ASSERT_EQ(rig.land("r1", false), "");
+  rig.finish(*rig.of("a"));
+  ASSERT_EQ(rig.nodePhase("a"), Phase::MergeRi);
+  ASSERT_EQ(rig.cancelNode("a"), "");
+  EXPECT_EQ(rig.node("a").landing, LandingState::Again);
+  rig.input(R"({"input":"landed","planId":"p","nodeId":"a","detail":{"landed":"r2"}})");
+  EXPECT_EQ(rig.status("a"), "succeeded");
+  EXPECT_EQ(rig.node("a").landing, LandingState::Landed);
+  EXPECT_FALSE(rig.plan().hasOddLanding());
+}
+
+TEST(PlanLanding, WhatLandsAgainOnlyLandsAlsoWithADependentThatCameMeanwhile) {
+  Landing rig;
+  ASSERT_EQ(rig.create(landingOn({nodeText("a", {}, kChecked), nodeText("b", {}, kChecked)})), "");
+  rig.landAs("a", kWaits);
+  rig.landAs("b", kWaits);
+  ASSERT_EQ(rig.land("r1", false), "");
+  ASSERT_EQ(rig.add("[" + nodeText("c", {"b"}) + "]"), "");
+  rig.landAs("a", R"({"landed":"r2"})");
+  ASSERT_EQ(rig.nodePhase("b"), Phase::Postchecks);
+  rig.failDuring("b", Phase::Postchecks);
+  EXPECT_TRUE(rig.node("b").isRelanding());
+  EXPECT_EQ(rig.retry("b"), "");
+  EXPECT_EQ(rig.nodePhase("b"), Phase::Postchecks);
+}
+
+TEST(PlanLanding, WhatLandsWhileItGetsADependentHasLanded) {
+  Landing rig;
+  ASSERT_EQ(rig.create(landingOn({nodeText("a")})), "");
+  while (rig.nodePhase("a") != Phase::MergeRi) rig.finish(*rig.of("a"));
+  ASSERT_EQ(rig.add("[" + nodeText("c", {"a"}) + "]"), "");
+  rig.finish(*rig.of("a"), Outcome::Succeeded, R"({"landed":"r1"})");
+  EXPECT_EQ(rig.node("a").landing, LandingState::Landed);
+}
+
 }  // namespace
 }  // namespace tap::plan
