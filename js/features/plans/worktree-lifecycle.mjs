@@ -191,7 +191,10 @@ export class WorktreeLifecycle {
   /** Of the checks of attempts that are over. @param {PlanContext} plan */
   async #listCheckouts({ id, git, worktrees, facts: { nonce } }) {
     const found = await git.findCheckouts(worktrees, id);
+    const { nodes } = this.#plans.view({ view: "graph", planId: id });
+    const ids = new Set(nodes.map((/** @type {{id: string}} */ node) => node.id));
     return found.flatMap(({ node, attempt, path }) => {
+      if (!ids.has(node)) return []; // a folder of somebody else's, with such a name
       const { attempts } = this.#plans.view({ view: "node", planId: id, nodeId: node });
       const { status, steps = [] } = attempts[attempt - 1] ?? {};
       const { worktree } = Object.assign({}, ...steps);

@@ -6,7 +6,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { waitFor } from "../../support/wait.mjs";
-import { checkoutOf, plansRig } from "./plans-rig.mjs";
+import { checkoutOf, plansRig, typeCommand } from "./plans-rig.mjs";
 
 const DAY_S = 24 * 3600;
 const NODES = [{ id: "a", work: "echo x > x.txt" }];
@@ -71,4 +71,15 @@ test("snapshots that are older than 30 days are let go of when a plan starts", a
   const kept = () => git("for-each-ref", "--format=%(refname)", "refs/tap/kept");
   await waitFor(() => !kept().includes("old"), { what: kept });
   assert.equal(kept(), "refs/tap/kept/pabcdefgh/young");
+});
+
+test("a plan is deleted beside a folder that has the name of a checkout of no node", async (t) => {
+  const rig = await plansRig(t);
+  const planId = await rig.create({ nodes: NODES });
+  await rig.ended(planId);
+  const foreign = path.join(rig.repo, ".worktrees", `${planId}-nobody-1-checks`);
+  fs.mkdirSync(foreign);
+  const deleted = await typeCommand(rig, { do: "delete_copilot_plan", args: { planId } });
+  assert.deepEqual(deleted.stay ?? [], []);
+  assert.equal(fs.existsSync(foreign), true);
 });
