@@ -58,6 +58,7 @@ const packages = {
   python3: () => answers("python3"),
   cmake: () => answers("cmake"),
   git: () => answers("git"),
+  bubblewrap: () => answers("bwrap"),
   "libbenchmark-dev": async () => headers("benchmark/benchmark.h").some(existsSync),
   valgrind: () => answers("valgrind"),
   "libgtest-dev": async () => headers("gtest/gtest.h").some(existsSync),
@@ -96,7 +97,7 @@ const forBench = ["libbenchmark-dev", "valgrind"];
 
 /** What each purpose needs of the system. @type {Record<string, SystemPackage[]>} */
 const needs = {
-  demo: [...forAddon, "git"],
+  demo: [...forAddon, "git", "bubblewrap"],
   native: [...forNative, ...forSanitizers],
   sanitize: [...forAddon, ...forNative, ...forSanitizers, "libuv1-dev"],
   fuzz: [...forNative, ...forSanitizers],
@@ -104,6 +105,7 @@ const needs = {
     ...forAddon,
     ...forNative,
     "git",
+    "bubblewrap",
     "libuv1-dev",
     "chromium",
     "valgrind",
@@ -111,14 +113,14 @@ const needs = {
     ...shells,
   ],
   python: [...forAddon, ...forPython],
-  e2e: [...forAddon, "git", ...forPython],
+  e2e: [...forAddon, "git", "bubblewrap", ...forPython],
   package: [...forAddon, "binutils", "git"],
   chaos: forAddon,
-  faults: [...forAddon, "git"],
+  faults: [...forAddon, "git", "bubblewrap"],
   lint: [...forNative, "git", "clang", "clang-format", "clang-tidy", "cppcheck"],
   format: ["git", "clang-format"],
   conformance: [],
-  bench: [...forAddon, ...forNative, ...forBench, "git"],
+  bench: [...forAddon, ...forNative, ...forBench, "git", "bubblewrap"],
   budget: [...forNative, ...forBench],
 };
 /** Parts that need what another part needs. @type {Record<string, string>} */

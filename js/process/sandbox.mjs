@@ -1,0 +1,177 @@
+// The wall around a program of a plan, written for bubblewrap: what the program may write, what it may read besides
+// the system, and which hosts it reaches. The kernel enforces it; nothing here reads what the program does.
+
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+
+/**
+ * The worktree's part in a repository. `own` has a private object store, a private copy of git's folder of the
+ * worktree and a temporary folder; they cover the shared ones inside. Without `own`, git's folders are read-only.
+ * @typedef {{checkout?: string, common: string, admin: string, own?: string}} PolicyRepository
+ */
+/**
+ * All paths are absolute, without links, and exist.
+ * @typedef {object} Policy
+ * @property {string} cwd the worktree; writable
+ * @property {PolicyRepository} repository
+ * @property {string[]} writable folders besides `cwd`
+ * @property {string[]} readable folders besides the system
+ * @property {string[]} caches names of CACHES
+ * @property {string[] | "*"} hosts "*": the network of the host
+ * @property {"on" | "off"} sandbox
+ */
+
+/**
+ * What a kind of cache is: its folders, from the home, and the variables that put it elsewhere where it is not granted.
+ * @type {Record<string, {folders: string[], variables?: Record<string, string>}>}
+ */
+export const CACHES = {
+  npm: { folders: [".npm"], variables: { npm_config_cache: "npm" } },
+  pnpm: { folders: [".local/share/pnpm/store", ".cache/pnpm"] },
+  yarn: { folders: [".cache/yarn", ".yarn/berry/cache"], variables: { YARN_CACHE_FOLDER: "yarn" } },
+  pip: { folders: [".cache/pip"], variables: { PIP_CACHE_DIR: "pip" } },
+  uv: { folders: [".cache/uv"], variables: { UV_CACHE_DIR: "uv" } },
+  cargo: { folders: [".cargo/registry", ".cargo/git"], variables: { CARGO_HOME: "cargo" } },
+  go: {
+    folders: [".cache/go-build", "go/pkg/mod"],
+    variables: { GOCACHE: "go-build", GOMODCACHE: "go-mod" },
+  },
+  maven: { folders: [".m2/repository"] },
+  gradle: { folders: [".gradle/caches"], variables: { GRADLE_USER_HOME: "gradle" } },
+  ccache: { folders: [".cache/ccache"], variables: { CCACHE_DIR: "ccache" } },
+};
+
+/** Readable in the home: settings of git, and where toolchains are installed. */
+const HOME_READABLE = [
+  ".gitconfig",
+  ".config/git",
+  ".pyenv",
+  ".rustup",
+  ".cargo/bin",
+  ".nvm",
+  ".asdf",
+  ".sdkman",
+  ".volta",
+  ".bun",
+  ".deno/bin",
+  ".local/bin",
+  ".local/share/fnm",
+  ".local/share/mise",
+];
+/** Of the system, below folders that are hidden. */
+const RUN_READABLE = ["/run/current-system"];
+/** As root bubblewrap leaves them writable, and they are the host's. */
+const PROC_OF_HOST = ["/proc/sys", "/proc/sysrq-trigger"];
+/** Needed for names of hosts, where the network is the host's. */
+const RESOLVER_FILE = "/etc/resolv.conf";
+
+/** @param {string} file @returns {string | undefined} without links; undefined: it is not there */
+function resolveExisting(file) {
+  try {
+    return fs.realpathSync(file);
+  } catch {
+    return undefined;
+  }
+}
+
+/** @param {string} file @param {string} folder */
+export const isBelow = (file, folder) =>
+  file !== folder && (folder === "/" || file.startsWith(`${folder}/`));
+
+/** @param {string} file */
+const depth = (file) => file.split("/").filter(Boolean).length;
+
+/** What is empty inside, and private. @param {string} home */
+const listHidden = (home) => {
+  const homes = ["/home", "/root", home, process.env.COPILOT_HOME ?? ""];
+  const all = [...homes, "/run", "/tmp", "/var/tmp", os.tmpdir()];
+  return [...new Set(all.flatMap((one) => (one && resolveExisting(one)) || []))];
+};
+
+/** @typedef {{at: string, how: "--tmpfs" | "--bind" | "--ro-bind", from?: string}} Mount */
+
+/** @param {PolicyRepository} repository @returns {Mount[]} */
+function listRepositoryMounts({ checkout, common, admin, own }) {
+  const admins = path.dirname(admin);
+  const objects = path.join(common, "objects");
+  /** @type {Mount[]} */
+  const shared = [checkout, common].flatMap((at) => (at ? [{ at, how: "--ro-bind" }] : []));
+  if (own === undefined) return shared;
+  return [
+    ...shared,
+    // At the same depth, so that relative alternates of the repository lead to the same folders.
+    { at: path.join(common, "tap"), how: "--ro-bind", from: objects },
+    { at: objects, how: "--bind", from: path.join(own, "objects") },
+    { at: admins, how: "--tmpfs" },
+    { at: admin, how: "--bind", from: path.join(own, "admin") },
+  ];
+}
+
+/** @param {Policy} policy @param {string} home @returns {Mount[]} */
+function listMounts(policy, home) {
+  const { cwd, repository, writable, readable, caches, hosts } = policy;
+  const system = [
+    ...HOME_READABLE.map((name) => path.join(home, name)),
+    ...RUN_READABLE,
+    ...(hosts === "*" ? [resolveExisting(RESOLVER_FILE) ?? ""] : []),
+    path.dirname(resolveExisting(process.execPath) ?? "/usr"),
+  ].filter((one) => one !== "" && fs.existsSync(one));
+  const folders = caches.flatMap((name) => CACHES[name].folders.map((one) => path.join(home, one)));
+  /** @type {(all: string[], how: "--bind" | "--ro-bind") => Mount[]} */
+  const bind = (all, how) => all.map((at) => ({ at, how }));
+  return [
+    ...bind([...system, ...readable], "--ro-bind"),
+    ...listRepositoryMounts(repository),
+    { at: path.dirname(cwd), how: "--tmpfs" },
+    ...bind([...folders, ...writable, cwd], "--bind"),
+    ...bind([path.join(cwd, ".git")], "--ro-bind").filter(({ at }) => fs.existsSync(at)),
+  ];
+}
+
+/**
+ * Arguments of bwrap, up to the command. The system is read-only; homes, /run and temporary folders are empty; what the
+ * policy names is put into them.
+ * @param {Policy} policy @param {{home?: string}} [options] home: of the user
+ * @returns {string[]}
+ */
+export function formatBwrapArguments(policy, { home = os.homedir() } = {}) {
+  const realHome = resolveExisting(home) ?? home;
+  const hidden = listHidden(realHome);
+  const mounts = listMounts(policy, realHome);
+  const tmp = policy.repository.own && path.join(policy.repository.own, "tmp");
+  // What is bound below a private folder has parents there, which are read-only, too: nothing "succeeds" in them.
+  const parents = hidden.flatMap((folder) =>
+    mounts
+      .filter(({ at }) => isBelow(at, folder))
+      .map(({ at }) => path.join(folder, path.relative(folder, at).split("/")[0]))
+      .filter((parent) => !mounts.some(({ at }) => at === parent)),
+  );
+  /** @type {Mount[]} */
+  const all = [
+    ...hidden.map((at) => ({ at, how: /** @type {const} */ ("--tmpfs") })),
+    ...[...new Set(parents)].map((at) => ({ at, how: /** @type {const} */ ("--tmpfs") })),
+    ...mounts,
+  ];
+  const temporary = resolveExisting("/tmp") ?? "/tmp";
+  const ordered = all
+    .map((mount, order) => ({ ...mount, order }))
+    .sort((one, other) => depth(one.at) - depth(other.at) || one.order - other.order)
+    .map((mount) =>
+      mount.at === temporary && mount.how === "--tmpfs" && tmp
+        ? { ...mount, how: /** @type {const} */ ("--bind"), from: tmp }
+        : mount,
+    );
+  const empty = ordered.filter(({ how, at }) => how === "--tmpfs" && at !== temporary);
+  return [
+    ...["--unshare-all", "--die-with-parent", "--cap-drop", "ALL"],
+    ...(policy.hosts === "*" ? ["--share-net"] : []),
+    ...["--ro-bind", "/", "/", "--dev", "/dev", "--tmpfs", "/dev/shm", "--proc", "/proc"],
+    ...PROC_OF_HOST.flatMap((file) => ["--ro-bind-try", file, file]),
+    ...ordered.flatMap(({ how, at, from = at }) =>
+      how === "--tmpfs" ? [how, at] : [how, from, at],
+    ),
+    ...[...empty.map(({ at }) => at), "/dev", "/proc"].flatMap((at) => ["--remount-ro", at]),
+    ...["--chdir", policy.cwd],
+  ];
+}

@@ -1,0 +1,102 @@
+// What a program in the sandbox can do and cannot, by the kernel's word.
+
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { test } from "node:test";
+import { formatBwrapArguments } from "../../../js/process/sandbox.mjs";
+import { temporaryFolder } from "../../support/temporary.mjs";
+
+/** @param {import("node:test").TestContext} t */
+function makePlace(t) {
+  const root = fs.realpathSync(temporaryFolder(t));
+  const [checkout, cwd] = [path.join(root, "repo"), path.join(root, "repo", ".worktrees", "one")];
+  const common = path.join(checkout, ".git");
+  const admin = path.join(common, "worktrees", "one");
+  const own = path.join(common, "tap", "nodes", "one");
+  const folders = ["objects", "admin", "tmp"].map((name) => path.join(own, name));
+  for (const one of [cwd, admin, path.join(common, "objects"), ...folders])
+    fs.mkdirSync(one, { recursive: true });
+  fs.writeFileSync(path.join(checkout, "mine.txt"), "mine\n");
+  fs.writeFileSync(path.join(cwd, ".git"), `gitdir: ${admin}\n`);
+  /** @type {import("../../../js/process/sandbox.mjs").Policy} */
+  const policy = {
+    cwd,
+    repository: { checkout, common, admin, own },
+    ...{ writable: [], readable: [], caches: [], hosts: [], sandbox: "on" },
+  };
+  return { root, checkout, common, own, admin, cwd, policy };
+}
+
+/** @param {import("../../../js/process/sandbox.mjs").Policy} policy @param {string} command */
+const runInside = (policy, command) =>
+  spawnSync("bwrap", [...formatBwrapArguments(policy), "--", "sh", "-c", command], {
+    encoding: "utf8",
+  });
+
+test("a program writes its worktree, its temporary folder and what the policy names", (t) => {
+  const { root, cwd, own, policy } = makePlace(t);
+  const extra = path.join(root, "extra");
+  fs.mkdirSync(extra);
+  const command = `echo a > a && echo b > /tmp/b && echo c > '${extra}/c'`;
+  const { status, stderr } = runInside({ ...policy, writable: [extra] }, command);
+  assert.equal(status, 0, stderr);
+  const made = [path.join(cwd, "a"), path.join(own, "tmp", "b"), path.join(extra, "c")];
+  assert.deepEqual(made.map(fs.existsSync), [true, true, true]);
+});
+
+test("every write elsewhere fails, also in folders that are empty inside", (t) => {
+  const { root, checkout, common, policy } = makePlace(t);
+  const places = [
+    ...[root, checkout, common, path.dirname(policy.cwd), path.join(common, "tap")],
+    ...[path.join(common, "worktrees"), os.homedir(), "/", "/usr", "/etc", "/run", "/var/tmp"],
+    ...["/dev", "/proc/sys/kernel"],
+  ];
+  for (const place of places) {
+    const { status } = runInside(policy, `echo x > '${place}/tap-test'`);
+    assert.notEqual(status, 0, place);
+    assert.equal(fs.existsSync(path.join(place, "tap-test")), false, place);
+  }
+  const { status } = runInside(policy, "cat /proc/sys/kernel/panic > /proc/sys/kernel/panic");
+  assert.notEqual(status, 0, "a setting of the kernel");
+  const link = runInside(policy, "rm -f .git; echo gone > .git");
+  assert.notEqual(link.status, 0);
+});
+
+test("git's shared folders show the private ones, and the shared objects are read-only", (t) => {
+  const { common, own, admin, policy } = makePlace(t);
+  fs.writeFileSync(path.join(common, "objects", "shared"), "");
+  const command = `echo x > '${common}/objects/mine' && echo y > '${admin}/HEAD' && ls '${common}/tap'`;
+  const { status, stdout } = runInside(policy, command);
+  assert.deepEqual([status, stdout], [0, "shared\n"]);
+  assert.equal(fs.existsSync(path.join(own, "objects", "mine")), true);
+  assert.equal(fs.existsSync(path.join(common, "objects", "mine")), false);
+  assert.equal(fs.existsSync(path.join(admin, "HEAD")), false);
+});
+
+test("without a store of its own a node reads git's folders and writes none of them", (t) => {
+  const { checkout, common, admin, policy } = makePlace(t);
+  const without = { ...policy, repository: { checkout, common, admin } };
+  assert.equal(runInside(without, `ls '${common}/objects' '${admin}'`).status, 0);
+  for (const place of [common, `${common}/objects`, admin])
+    assert.notEqual(runInside(without, `echo x > '${place}/x'`).status, 0, place);
+});
+
+test("no capability, no process of the host and no network are inside", (t) => {
+  const { policy } = makePlace(t);
+  const command = `grep CapEff /proc/self/status; kill -0 ${process.pid} 2> /dev/null || echo none; cat /proc/net/dev | grep -c :`;
+  const { stdout } = runInside(policy, command);
+  assert.deepEqual(stdout.trim().split("\n"), ["CapEff:\t0000000000000000", "none", "1"]);
+});
+
+test("what a command has started ends with it", async (t) => {
+  const { cwd, policy } = makePlace(t);
+  const command = "(while :; do date > beat; sleep 0.05; done) > /dev/null 2>&1 & sleep 0.2";
+  assert.equal(runInside(policy, command).status, 0);
+  const beat = () => fs.statSync(path.join(cwd, "beat")).mtimeMs;
+  const then = beat();
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  assert.equal(beat(), then);
+});
