@@ -5,10 +5,17 @@ import crypto from "node:crypto";
 import fs from "node:fs/promises";
 import path from "node:path";
 import { formatPathspecs, listCheckouts, readStatus } from "./checkouts.mjs";
-import { NOT_SPARSE, readSetupIgnored, withWorkIndex } from "./commit-work.mjs";
+import {
+  copyRegular,
+  NOT_SPARSE,
+  readSetupIgnored,
+  removeIndex,
+  withWorkIndex,
+} from "./commit-work.mjs";
 import { GitError } from "./errors.mjs";
 import { checkId, isCommit } from "./git.mjs";
 import { isAncestor } from "./merge.mjs";
+import { adoptChanges, ALL_REFS, gitFolder, importObjects } from "./private-store.mjs";
 import {
   archiveRef,
   ARCHIVES,
@@ -135,7 +142,9 @@ export const parseReflog = (text) =>
 
 /** @param {string} admin git's folder of the worktree @returns {Promise<ReflogEntry[]>} */
 export const readReflog = async (admin) =>
-  parseReflog(await readRegular(path.join(admin, "logs", "HEAD"), MAX_LOG_BYTES).catch(() => ""));
+  parseReflog(
+    await readRegular(path.join(gitFolder(admin), "logs", "HEAD"), MAX_LOG_BYTES).catch(() => ""),
+  );
 
 // A commit of everything that is in a worktree: changed, new and, up to a size, ignored files. The worktree itself
 // and its HEAD stay as they are.
@@ -168,23 +177,23 @@ async function resolveHead(repository, place) {
   return stdout.trim();
 }
 
-/** What keeps a commit from being collected as garbage; the HEAD of a worktree goes with it. */
-const ALL_REFS = ["--branches", "--tags", "--remotes", "--glob=refs/stash", "--glob=refs/tap"];
-
 /**
  * Commits that no ref has: HEAD, and those that only the worktree's own log knows, made here and then left with a
  * reset or another checkout.
- * @param {Repository} repository @param {string} admin @param {string} head @param {Set<string>} known
+ * @param {Repository} repository @param {Place} place @param {string} head @param {Set<string>} known
  * @returns {Promise<string[]>}
  */
-async function findUnreferencedCommits(repository, admin, head, known) {
-  const logged = (await readReflog(admin)).map(({ commit }) => commit);
+async function findUnreferencedCommits(repository, place, head, known) {
+  const logged = (await readReflog(place.admin)).map(({ commit }) => commit);
   const all = new Set([...logged, head]);
   const unknown = [...all].filter((one) => isCommit(one) && !/^0+$/.test(one) && !known.has(one));
   if (unknown.length === 0) return [];
   const args = ["rev-list", "--ignore-missing", "--stdin", "--not", ...ALL_REFS];
   const input = [...unknown, ...[...known].map((one) => `^${one}`)].join("\n");
-  const { stdout } = await repository.query(args, { input: `${input}\n` });
+  const { stdout } = await repository.query(args, {
+    ...worktreeOptions(place),
+    input: `${input}\n`,
+  });
   const found = new Set(stdout.split("\n"));
   return unknown.filter((one) => found.has(one));
 }
@@ -196,6 +205,7 @@ async function findUnreferencedCommits(repository, admin, head, known) {
  * @throws {GitError} SUBMODULE: something in a submodule cannot be kept
  */
 export async function inspectWorktree(repository, place, known, signal) {
+  await adoptChanges(place.admin);
   await clearIndexFlags(repository, place);
   const brought = await readCopiedPaths(place.admin);
   const look = {
@@ -212,7 +222,7 @@ export async function inspectWorktree(repository, place, known, signal) {
   if (inner) throw submoduleError(`The submodule "${inner.path}" has changes`);
   await checkSubmodules(repository, place);
   const head = await resolveHead(repository, place);
-  const lost = await findUnreferencedCommits(repository, place.admin, head, new Set(known));
+  const lost = await findUnreferencedCommits(repository, place, head, new Set(known));
   const dirty = rest.length > 0;
   const changed = dirty && (await isBeyondSetup(repository, place, head, signal));
   return { head, dirty, changed, ignored, lost, brought };
@@ -237,7 +247,7 @@ const submoduleError = (what) =>
 
 /** Commits in submodules are in git's folder of the worktree, and go with it. @param {Repository} repository @param {Place} place */
 async function checkSubmodules(repository, place) {
-  const names = await fs.readdir(path.join(place.admin, "modules")).catch(() => []);
+  const names = await fs.readdir(path.join(gitFolder(place.admin), "modules")).catch(() => []);
   if (names.length === 0) return;
   const count = "git rev-list --max-count=1 --all HEAD --not --remotes --tags";
   const args = ["submodule", "--quiet", "foreach", "--recursive", count];
@@ -382,25 +392,28 @@ async function createSnapshot(repository, place, contents, { why, signal, isAske
   const setup = await readSetupIgnored(place.admin);
   const { files, omitted } = await chooseIgnored(place.path, ignored, { isAsked, setup });
   if (!changed && files.length === 0 && lost.length === 0) return { omitted };
-  const index = path.join(place.admin, `tap-index-${crypto.randomUUID()}`);
-  await fs
-    .copyFile(path.join(place.admin, "index"), index)
-    .catch(() => fs.rm(index, { force: true }));
-  const { cwd, env } = worktreeOptions(place);
-  const where = { cwd, env: { ...env, GIT_INDEX_FILE: index }, signal };
+  const name = `tap-index-${crypto.randomUUID()}`;
+  const folder = gitFolder(place.admin);
+  const index = path.join(folder, name);
+  await copyRegular(path.join(folder, "index"), index).catch(() => fs.rm(index, { force: true }));
+  const { env, ...rest } = worktreeOptions(place);
+  const where = { ...rest, env: { ...env, GIT_INDEX_FILE: path.join(place.admin, name) }, signal };
   try {
     const tree = await writeTree(repository, where, { without: brought, files });
+    await importObjects(repository, place, [...new Set([tree, head, ...lost])].filter(Boolean), {
+      signal,
+    });
     if (head !== "") await checkLinks(repository, tree, head);
     const parents = [...new Set([head, ...lost])].filter((one) => one !== "");
     return { kept: await archiveTree(repository, place, tree, parents, why), omitted };
   } finally {
-    await Promise.all([index, `${index}.lock`].map((file) => fs.rm(file, { force: true })));
+    await removeIndex(index);
   }
 }
 
 /** Nothing was checked out yet. @param {Place} place */
 async function isEmpty(place) {
-  if (await entryExists(path.join(place.admin, "index"))) return false;
+  if (await entryExists(path.join(gitFolder(place.admin), "index"))) return false;
   const names = await fs.readdir(place.path);
   return names.every((name) => name === ".git");
 }
@@ -521,6 +534,7 @@ async function findUnreachableCommits(repository, worktree, head) {
   if (made.length === 0) return undefined;
   // What another node has left in the same worktree is kept for that one.
   const kept = [`--exclude=${archiveRef(plan, node)}`, "--glob=refs/tap"];
+  await importObjects(repository, worktree, made).catch(() => {}); // what is broken is left out
   const outside = await listReachable(repository, made, [start, head, ...kept]);
   const commits = made.filter((one) => outside.has(one));
   if (commits.length === 0) return undefined;

@@ -5,6 +5,7 @@ import fs from "node:fs/promises";
 import path from "node:path";
 import { GitError } from "./errors.mjs";
 import { branchRef } from "./refs.mjs";
+import { gitFolder } from "./private-store.mjs";
 import { exists, readRegular } from "./repository.mjs";
 
 /** @typedef {import("./repository.mjs").Repository} Repository */
@@ -32,8 +33,10 @@ const OPERATIONS = [
 
 /** @param {string} gitDir of a checkout @returns {Promise<{what: string, end: string} | undefined>} */
 export async function findOperation(gitDir) {
-  for (const [file, what, end] of OPERATIONS) {
-    if (await exists(path.join(gitDir, file))) return { what, end };
+  for (const folder of new Set([gitDir, gitFolder(gitDir)])) {
+    for (const [file, what, end] of OPERATIONS) {
+      if (await exists(path.join(folder, file))) return { what, end };
+    }
   }
   return undefined;
 }
@@ -87,6 +90,7 @@ const parseSubmoduleState = (flags) => flags.slice(1).replaceAll(".", "").toLowe
  * @param {string[]} [options.without] paths that are left out
  * @param {boolean} [options.reading] false: the index may be refreshed
  * @param {Record<string, string>} [options.env] that names the folders
+ * @param {import("../process/sandbox.mjs").Policy} [options.sandbox]
  * @returns {Promise<Status>}
  */
 export async function readStatus(repository, folder, options = {}) {
@@ -95,7 +99,8 @@ export async function readStatus(repository, folder, options = {}) {
   const flags = ["--porcelain=v2", "-z", "--no-renames", "--ignore-submodules=none"];
   if (ignored) flags.push("--ignored=traditional");
   const args = ["status", ...flags, `--untracked-files=${untracked}`, ...formatPathspecs(without)];
-  const where = { signal, reading, env, ...(folder && { cwd: folder }) };
+  const { sandbox } = options;
+  const where = { signal, reading, env, sandbox, ...(folder && { cwd: folder }) };
   const { stdout } = await repository.query(args, where);
   const all = stdout.split("\0").flatMap((record) => readEntry(record) ?? []);
   const entries = all.slice(0, MAX_ENTRIES);

@@ -15,6 +15,7 @@ import {
 import { resolveGitDir } from "./checkouts.mjs";
 import { GitError } from "./errors.mjs";
 import { checkId, checkNonce, isCommit } from "./git.mjs";
+import { importObjects, removeStore } from "./private-store.mjs";
 import { processesUsing } from "./processes.mjs";
 import { entryExists } from "./repository.mjs";
 import {
@@ -165,10 +166,11 @@ async function removeUnderLock(worktrees, folder, record, options) {
   if (there) return { ...left, ...(await snapshotAndRemove(worktrees, place, trash, options)) };
   const head = await readHead(admin);
   const isKnown = !isCommit(head) || /^0+$/.test(head) || (record.known ?? []).includes(head);
+  if (!isKnown) await importObjects(repository, place, [head]);
   const kept = isKnown
     ? undefined
     : await archiveCommit(repository, record, head, "the folder was gone");
-  await unregister(repository, record.path);
+  await unregister(repository, place);
   return { removed: true, ...left, ...(kept && { kept }) };
 }
 
@@ -209,16 +211,17 @@ async function snapshotAndRemove({ repository }, place, trash, options) {
     throw error;
   }
   await fs.rename(aside, trash);
-  await unregister(repository, place.path);
+  await unregister(repository, place);
   await deleteFolder(trash);
   const { kept, omitted } = snapshot;
   return { removed: true, ...(kept && { kept }), ...(omitted.length > 0 && { omitted }) };
 }
 
-/** @param {Repository} repository @param {string} worktree whose folder is gone */
-function unregister(repository, worktree) {
+/** @param {Repository} repository @param {{path: string, admin: string}} place whose folder is gone */
+async function unregister(repository, { path: worktree, admin }) {
   const args = ["worktree", "remove", "--force", "--force", worktree];
-  return withLock(repository.commonDir, () => repository.change(args));
+  await withLock(repository.commonDir, () => repository.change(args));
+  await removeStore(admin);
 }
 
 /**

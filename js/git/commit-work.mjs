@@ -13,8 +13,9 @@ import {
 } from "./checkouts.mjs";
 import { formatFiles, formatOutput, GitError, isGitError } from "./errors.mjs";
 import { checkCommit, checkMessage, EVIDENCE, isCommit } from "./git.mjs";
-import { changesBetween, MAX_DIFF_BYTES, readRaw } from "./merge.mjs";
+import { changesBetween, isAncestor, MAX_DIFF_BYTES, readRaw } from "./merge.mjs";
 import { attemptRef, resolveRefs, setRefOnce } from "./refs.mjs";
+import { adoptChanges, copyWithTime, gitFolder, takeOver } from "./private-store.mjs";
 import { readRegular } from "./repository.mjs";
 import { detach, readCopiedPaths, readHead, worktreeOptions } from "./worktree-admin.mjs";
 import { loadIndex, MARKED_ONLY } from "./worktree-status.mjs";
@@ -80,6 +81,17 @@ export async function readSetupIgnored(admin) {
   return { entries: text.split("\0"), at: (await fs.lstat(file)).mtimeMs };
 }
 
+/** Never waits for the other end of a pipe, and follows no link. @param {string} from @param {string} to */
+export async function copyRegular(from, to) {
+  const stat = await fs.lstat(from);
+  if (!stat.isFile()) throw new GitError("BROKEN_WORKTREE", `"${from}" is no regular file.`);
+  await copyWithTime(from, to);
+}
+
+/** @param {string} file an index of ours */
+export const removeIndex = (file) =>
+  Promise.all([file, `${file}.lock`].map((one) => fs.rm(one, { force: true })));
+
 /**
  * Stages the worktree in an index of its own, which begins as that of the worktree.
  * @template T
@@ -89,17 +101,19 @@ export async function readSetupIgnored(admin) {
  * @param {(where: Where) => Promise<T>} use
  */
 async function withStagedIndex(repository, place, { signal, without, more = {} }, use) {
-  const index = path.join(place.admin, `tap-setup-${crypto.randomUUID()}`);
-  const { cwd, env } = worktreeOptions(place);
-  const where = { cwd, env: { ...env, ...more, GIT_INDEX_FILE: index }, signal };
+  const name = `tap-setup-${crypto.randomUUID()}`;
+  const folder = gitFolder(place.admin);
+  const { env, ...rest } = worktreeOptions(place);
+  const variables = { ...env, ...more, GIT_INDEX_FILE: path.join(place.admin, name) };
+  const where = { ...rest, env: variables, signal };
   try {
-    await fs.copyFile(path.join(place.admin, "index"), index);
+    await copyRegular(path.join(folder, "index"), path.join(folder, name));
     const limits = { ...where, lasting: true, network: true, timeoutMs: SETUP_STAGE_MS };
-    const rest = formatPathspecs([...without, ...(await readCopiedPaths(place.admin))]);
-    await repository.change(["add", "--all", ...rest], { ...limits, settings: [NOT_SPARSE] });
+    const paths = formatPathspecs([...without, ...(await readCopiedPaths(place.admin))]);
+    await repository.change(["add", "--all", ...paths], { ...limits, settings: [NOT_SPARSE] });
     return await use(where);
   } finally {
-    await Promise.all([index, `${index}.lock`].map((file) => fs.rm(file, { force: true })));
+    await removeIndex(path.join(folder, name));
   }
 }
 
@@ -194,10 +208,14 @@ export async function leaveOutSetup(repository, place, where) {
  */
 export async function withWorkIndex(repository, place, how, use) {
   if ((await readSetupChanges(place.admin)).size === 0) return undefined;
-  const objects = path.join(place.admin, `tap-objects-${crypto.randomUUID()}`);
+  const name = `tap-objects-${crypto.randomUUID()}`;
+  const objects = path.join(gitFolder(place.admin), name);
   await fs.mkdir(objects);
   const shared = path.join(repository.commonDir, "objects").replace(/["\\]/g, "\\$&");
-  const more = { GIT_OBJECT_DIRECTORY: objects, GIT_ALTERNATE_OBJECT_DIRECTORIES: `"${shared}"` };
+  const more = {
+    GIT_OBJECT_DIRECTORY: path.join(place.admin, name),
+    GIT_ALTERNATE_OBJECT_DIRECTORIES: `"${shared}"`,
+  };
   try {
     return await withStagedIndex(repository, place, { ...how, more }, async (where) => {
       await leaveOutSetup(repository, place, where);
@@ -242,9 +260,19 @@ export function withTrailer(message, of) {
 async function resolveHead(repository, worktree) {
   const head = await readHead(worktree.admin);
   if (isCommit(head)) return head;
-  const args = ["rev-parse", "--verify", "HEAD^{commit}"];
-  const { stdout } = await repository.query(args, worktreeOptions(worktree));
-  return stdout.trim();
+  const args = ["rev-parse", "--verify", "--quiet", "HEAD^{commit}"];
+  const look = { ...worktreeOptions(worktree), codes: [0, 1, 128] };
+  const commit = (await repository.query(args, look)).stdout.trim();
+  if (commit !== "") return commit;
+  const text = `The work has ended on a branch without a commit. Let it commit on top of ${worktree.commit.slice(0, 10)}. Then retry the node.`;
+  throw new GitError("NOT_DESCENDED", text, { base: worktree.commit });
+}
+
+/** Another history cannot be merged with what others have done. @param {Repository} repository @param {Worktree} worktree @param {string} commit */
+async function requireDescendant(repository, worktree, commit) {
+  if (await isAncestor(repository, worktree.commit, commit)) return;
+  const text = `The work has ended on ${commit.slice(0, 10)}, which does not descend from ${worktree.commit.slice(0, 10)}, with which it began. Let it commit on top of that. Then retry the node.`;
+  throw new GitError("NOT_DESCENDED", text, { commit, base: worktree.commit });
 }
 
 /** Whether this attempt's commit was made by a call that was interrupted. @param {Repository} repository @param {Worktree} worktree @param {string} head */
@@ -323,9 +351,11 @@ async function checkNested(worktree, staged) {
  */
 export async function checkWorktreeLink({ path: place, admin }) {
   const named = await resolveGitDir(place).catch(() => undefined);
-  const log = await fs.lstat(path.join(admin, "logs", "HEAD")).catch(() => undefined);
+  await adoptChanges(admin);
+  const logFile = path.join(gitFolder(admin), "logs", "HEAD");
+  const log = await fs.lstat(logFile).catch(() => undefined);
   if (log && !log.isFile()) {
-    const text = `"${path.join(admin, "logs", "HEAD")}" is no regular file: git cannot work in the worktree. Retry the node from the start.`;
+    const text = `"${logFile}" is no regular file: git cannot work in the worktree. Retry the node from the start.`;
     throw new GitError("BROKEN_WORKTREE", text, { path: place });
   }
   if (named === admin) return;
@@ -350,11 +380,12 @@ function toCommitRefusal(error, timeoutMs) {
 async function commitStaged(repository, worktree, { message, hooks, timeoutMs, env, signal }) {
   const args = ["commit", "--quiet", "--cleanup=whitespace", "--file=-"];
   const input = withTrailer(message, worktree);
-  const folders = hooks ? getCeilingEnvironment(worktree.path) : worktreeOptions(worktree).env;
+  const { env: named, ...place } = worktreeOptions(worktree);
+  const folders = hooks ? getCeilingEnvironment(worktree.path) : named;
   const limits = { hooks, timeoutMs, signal, lasting: true, network: true };
   const settings = ["commit.gpgSign=false"]; // it would ask for a passphrase
   const where = {
-    cwd: worktree.path,
+    ...place,
     env: { ...dropReservedForGit(env), ...folders },
     ...{ input, settings },
   };
@@ -389,12 +420,17 @@ export async function commitWork(repository, worktree, options) {
   await detach(repository, worktree);
   await checkMerged(repository, worktree);
   const head = await resolveHead(repository, worktree);
+  await takeOver(repository, worktree, head, { signal });
+  await requireDescendant(repository, worktree, head);
   if (await isOwnCommit(repository, worktree, head)) return done(head, false);
   const staged = await stage(repository, worktree, head, signal);
   if (staged.length === 0) return done(head, false);
   await checkNested(worktree, staged);
   await commitStaged(repository, worktree, { message, hooks, timeoutMs, env, signal });
-  return done(await resolveHead(repository, worktree), true);
+  const made = await resolveHead(repository, worktree);
+  await takeOver(repository, worktree, made, { signal });
+  await requireDescendant(repository, worktree, made);
+  return done(made, true);
 }
 
 // What is in a worktree and not in the commit where it started, new files too. The worktree, its index and the objects
@@ -423,17 +459,18 @@ export async function diffWorktree(
   const how = { signal, without: [EVIDENCE] };
   const own = await withWorkIndex(repository, worktree, how, (where) => look(where, "--cached"));
   if (own) return own;
-  const index = path.join(admin, `tap-diff-${crypto.randomUUID()}`);
-  await fs.copyFile(path.join(admin, "index"), index);
-  const { cwd, env } = worktreeOptions(worktree);
-  const limits = { signal, lasting: true, network: true, timeoutMs: DIFF_MS };
-  const where = { ...limits, cwd, env: { ...env, GIT_INDEX_FILE: index } };
+  const name = `tap-diff-${crypto.randomUUID()}`;
+  const folder = gitFolder(admin);
+  await copyRegular(path.join(folder, "index"), path.join(folder, name));
+  const { env, ...rest } = worktreeOptions(worktree);
+  const limits = { ...rest, signal, lasting: true, network: true, timeoutMs: DIFF_MS };
+  const where = { ...limits, env: { ...env, GIT_INDEX_FILE: path.join(admin, name) } };
   try {
     const without = [EVIDENCE, ...(await readCopiedPaths(admin))];
     const add = await getAddArguments(repository);
     await repository.change([...add, "--intent-to-add", ...formatPathspecs(without)], where);
     return await look(where);
   } finally {
-    await Promise.all([index, `${index}.lock`].map((file) => fs.rm(file, { force: true })));
+    await removeIndex(path.join(folder, name));
   }
 }

@@ -5,6 +5,7 @@ import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { visible } from "../lib/visible.mjs";
 import { endGroup, guard, ownGroup, release } from "../process/group.mjs";
+import { wrapInSandbox } from "../process/sandbox.mjs";
 import { GitError, isGitError, toGitError } from "./errors.mjs";
 
 /** From SIGTERM to SIGKILL. */
@@ -52,6 +53,9 @@ const NO_HOOKS = ["-c", "core.hooksPath=/dev/null"];
  * @property {string[]} [settings] "key=value", of git
  * @property {Record<string, string>} [env] besides what every git gets
  * @property {(pid: number) => void} [onStart]
+ * @property {import("../process/sandbox.mjs").Policy} [sandbox] git and the programs that it runs are inside
+ * @property {number} [inputFile] in place of `input`: what its stdin reads
+ * @property {number} [outputFile] where its stdout goes
  * @property {"utf8" | "latin1"} [encoding] of its stdout; latin1: one character for each byte, since names of files may be no UTF-8
  *
  * @typedef {{code: number | null, signal: string | null, stdout: string, stderr: string, cut: boolean}} GitResult
@@ -79,10 +83,10 @@ class OutputBuffer {
   #room;
   cut = false;
 
-  /** @param {import("node:stream").Readable} stream @param {number} most @param {() => void} onCut */
+  /** @param {import("node:stream").Readable | null} stream null: it goes elsewhere @param {number} most @param {() => void} onCut */
   constructor(stream, most, onCut) {
     this.#room = most;
-    stream.on("data", (/** @type {Buffer} */ piece) => {
+    stream?.on("data", (/** @type {Buffer} */ piece) => {
       if (piece.length > this.#room && !this.cut) {
         this.cut = true;
         onCut();
@@ -137,8 +141,8 @@ class Run {
           : new GitError("TOO_LARGE", `${name}: more than ${mostBytes} bytes of output`),
       );
     const [out, err] = [
-      new OutputBuffer(/** @type {any} */ (child.stdout), mostBytes, onCut),
-      new OutputBuffer(/** @type {any} */ (child.stderr), mostBytes, () => {}),
+      new OutputBuffer(child.stdout, mostBytes, onCut),
+      new OutputBuffer(child.stderr, mostBytes, () => {}),
     ];
     const onAbort = () => this.end(new GitError("CANCELLED", `${name} was cancelled`));
     const late = () =>
@@ -224,14 +228,19 @@ export class Git {
   /** @param {string[]} args @param {RunOptions} options */
   #spawn(args, options) {
     this.onRun(args);
-    const { cwd, hooks, settings = [] } = options;
+    const { cwd, hooks, settings = [], inputFile = "pipe", outputFile = "pipe" } = options;
     const own = [...SETTINGS, ...(hooks ? [] : NO_HOOKS)];
     const given = settings.flatMap((setting) => ["-c", setting]);
-    return spawn(this.program, [...own, ...given, ...args], {
+    const all = [...own, ...given, ...args];
+    const env = environment(options, this.env);
+    const program = options.sandbox
+      ? wrapInSandbox(options.sandbox, { command: this.program, args: all, env })
+      : { command: this.program, args: all, env };
+    return spawn(program.command, program.args, {
       cwd,
-      env: environment(options, this.env),
+      env: program.env,
       detached: ownGroup,
-      stdio: ["pipe", "pipe", "pipe"],
+      stdio: [inputFile, outputFile, "pipe"],
       windowsHide: true,
     });
   }

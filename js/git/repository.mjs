@@ -8,6 +8,7 @@ import { copilotHome } from "../lib/paths.mjs";
 import { visible, wrapInQuotes } from "../lib/visible.mjs";
 import { GitError, isGitError } from "./errors.mjs";
 import { checkBranch, checkInnerPath, Git, isCommit } from "./git.mjs";
+import { deleteOldStores, gitFolder } from "./private-store.mjs";
 import { processesUsing } from "./processes.mjs";
 import { branchRef, readRefs, resolveRefs } from "./refs.mjs";
 
@@ -80,14 +81,18 @@ async function findOwnWorktree(admin) {
 
 /**
  * Removes the lock, if it is on something that only tap uses and nobody is at work there.
- * @param {string} lockFile @returns {Promise<boolean>} whether it is gone
+ * @param {string} named as git names it @returns {Promise<boolean>} whether it is gone
  */
-export async function removeStaleLock(lockFile) {
+export async function removeStaleLock(named) {
+  const worktreeAdmin = path.dirname(named);
+  // In a sandbox, git names a file of the worktree's store by the path that covers it.
+  const inStore = path.basename(path.dirname(worktreeAdmin)) === "worktrees";
+  const lockFile = inStore ? path.join(gitFolder(worktreeAdmin), path.basename(named)) : named;
   const stat = await fs.stat(lockFile).catch(() => undefined);
   if (stat === undefined) return true;
   const age = Date.now() - stat.mtimeMs;
   if (!isStaleRefLock(lockFile, age)) {
-    const worktree = await findOwnWorktree(path.dirname(lockFile));
+    const worktree = await findOwnWorktree(worktreeAdmin);
     if (worktree === undefined || age < YOUNG_MS) return false;
     const holders = await processesUsing(worktree);
     if (holders === undefined ? age < UNKNOWN_MS : holders.length > 0) return false;
@@ -129,6 +134,8 @@ const USUAL_BRANCHES = ["main", "master", "trunk"];
 export class Repository {
   /** @type {Promise<string> | undefined} */
   #default;
+  /** @type {Promise<string[]> | undefined} */
+  #settings;
   /** @type {Promise<void> | undefined} */
   #tidied;
 
@@ -149,13 +156,48 @@ export class Repository {
   }
 
   /** Without locks. @param {string[]} args @param {Partial<RunOptions>} [options] */
-  query(args, options) {
-    return this.git.run(args, { cwd: this.root, reading: true, ...options });
+  async query(args, options) {
+    const more = await this.#addSettings(options);
+    return this.git.run(args, { cwd: this.root, reading: true, ...more });
   }
 
   /** Again while another git holds a lock. @param {string[]} args @param {Partial<RunOptions>} [options] */
-  change(args, options) {
-    return this.git.change(args, { cwd: this.root, ...options }, removeStaleLock);
+  async change(args, options) {
+    const more = await this.#addSettings(options);
+    return this.git.change(args, { cwd: this.root, ...more }, removeStaleLock);
+  }
+
+  /** @param {Partial<RunOptions>} [options] @returns {Promise<Partial<RunOptions> | undefined>} */
+  async #addSettings(options) {
+    if (!options?.sandbox) return options;
+    const readable = [...options.sandbox.readable, ...(await this.settingsFiles())];
+    return { ...options, sandbox: { ...options.sandbox, readable } };
+  }
+
+  /** Of the user's git: files and folders that a program in a sandbox needs to see. @returns {Promise<string[]>} asked once */
+  settingsFiles() {
+    this.#settings ??= this.#findSettingsFiles().catch((error) => {
+      this.#settings = undefined;
+      throw error;
+    });
+    return this.#settings;
+  }
+
+  async #findSettingsFiles() {
+    const { stdout } = await this.query(["config", "--list", "--show-origin", "-z"]);
+    const fields = stdout.split("\0");
+    const named = fields.flatMap((origin, at) => {
+      const [, file] = at % 2 === 0 ? (/^file:(.*)/.exec(origin) ?? []) : [];
+      if (file === undefined) return []; // given by tap itself
+      const value = /^core\.(?:excludesfile|attributesfile|hookspath)\n(.*)/.exec(fields[at + 1]);
+      return [file, ...(value ? [value[1]] : [])];
+    });
+    const home = this.git.env.HOME ?? "";
+    const all = named.map((file) => file.replace(/^~(?=\/)/, home)).filter(path.isAbsolute);
+    const files = [...new Set(all)];
+    const real = await Promise.all(files.map((file) => fs.realpath(file).catch(() => "/")));
+    // Nothing that would show the whole home.
+    return files.filter((_, at) => real[at] !== "/" && !`${home}/`.startsWith(`${real[at]}/`));
   }
 
   /** For files of ours that belong to the repository. @returns {Promise<string>} */
@@ -163,7 +205,9 @@ export class Repository {
     const folder = path.join(this.commonDir, "tap");
     await fs.mkdir(folder, { recursive: true });
     // What cannot be deleted only takes space.
-    this.#tidied ??= deleteOldFiles(folder).catch(() => {});
+    this.#tidied ??= Promise.all([deleteOldFiles(folder), deleteOldStores(this.commonDir)])
+      .then(() => {})
+      .catch(() => {});
     await this.#tidied;
     return folder;
   }

@@ -7,6 +7,7 @@ import fs from "node:fs/promises";
 import path from "node:path";
 import { listCheckouts, resolveGitDir } from "./checkouts.mjs";
 import { GitError } from "./errors.mjs";
+import { createGitPolicy, gitFolder } from "./private-store.mjs";
 import { exists, readRegular } from "./repository.mjs";
 
 /** @typedef {import("./repository.mjs").Repository} Repository */
@@ -41,7 +42,7 @@ export async function readHolder(admin) {
 }
 
 /** Whether some files are left out of it on purpose. @param {string} admin */
-export const isSparse = (admin) => exists(path.join(admin, "info", "sparse-checkout"));
+export const isSparse = (admin) => exists(path.join(gitFolder(admin), "info", "sparse-checkout"));
 
 /** @param {string} admin @returns {Promise<string>} the nonce; "": tap has not made it */
 export async function readNonce(admin) {
@@ -52,10 +53,11 @@ export async function readNonce(admin) {
 
 /** Whether an attempt has made its worktree a sparse checkout, or another one than the user's. @param {string} admin */
 export async function isSparseSince(admin) {
-  const names = [OWNER_FILE, "config.worktree", path.join("info", "sparse-checkout")];
+  const settings = ["config.worktree", path.join("info", "sparse-checkout")];
+  const files = settings.map((name) => path.join(gitFolder(admin), name));
   const [since, ...all] = await Promise.all(
-    names.map((name) =>
-      fs.lstat(path.join(admin, name)).then(
+    [path.join(admin, OWNER_FILE), ...files].map((file) =>
+      fs.lstat(file).then(
         (stat) => stat.mtimeMs,
         () => 0,
       ),
@@ -112,13 +114,14 @@ export async function noteSettings(admin) {
 /** @param {string} admin @returns {string} the file that leads git elsewhere; "": none */
 function findForged(admin) {
   const common = path.dirname(path.dirname(admin));
+  const folder = gitFolder(admin);
   for (const name of FILES) {
-    const stat = lstatSync(path.join(admin, name), { throwIfNoEntry: false });
+    const stat = lstatSync(path.join(folder, name), { throwIfNoEntry: false });
     if (stat && !stat.isFile()) return name;
   }
-  const [leads] = readLines(path.join(admin, "commondir"));
+  const [leads] = readLines(path.join(folder, "commondir"));
   if (leads !== undefined && path.resolve(admin, leads) !== common) return "commondir";
-  const own = readLines(path.join(admin, "config.worktree")).filter(Boolean);
+  const own = readLines(path.join(folder, "config.worktree")).filter(Boolean);
   if (own.length === 0) return "";
   const users = new Set(readLines(settingsFile(admin)));
   const isKnown = (/** @type {string} */ line) => users.has(line) || SPARSE_LINE.test(line);
@@ -126,22 +129,23 @@ function findForged(admin) {
 }
 
 /**
- * For git in a worktree. Both folders are named: without its .git file, which anybody may have deleted, git would go
- * upwards and find the user's checkout.
+ * For git in a worktree, in its sandbox where it has one. Both folders are named: without its .git file, which anybody
+ * may have deleted, git would go upwards and find the user's checkout.
  * @param {{path: string, admin: string}} worktree
  * @throws {GitError} BROKEN_WORKTREE: its folder would give git other settings than the repository's, or hold it up
  */
 export function worktreeOptions({ path: cwd, admin }) {
+  const sandbox = createGitPolicy({ path: cwd, admin });
   const forged = findForged(admin);
   if (forged) {
     const text = `"${path.join(admin, forged)}" was changed, so git does not run there. Copy what you need out of the worktree, and retry the node from the start.`;
     throw new GitError("BROKEN_WORKTREE", text, { path: cwd });
   }
-  return { cwd, env: { GIT_DIR: admin, GIT_WORK_TREE: cwd } };
+  return { cwd, env: { GIT_DIR: admin, GIT_WORK_TREE: cwd }, ...(sandbox && { sandbox }) };
 }
 
 /** What the worktree has checked out: a commit, or "ref: " and a ref; "": nothing yet. @param {string} admin */
-export const readHead = (admin) => readTrimmed(path.join(admin, "HEAD"));
+export const readHead = (admin) => readTrimmed(path.join(gitFolder(admin), "HEAD"));
 
 /**
  * A branch that is checked out stays where it is, whatever is committed then.

@@ -4,6 +4,7 @@
 import { lstatSync } from "node:fs";
 import fs from "node:fs/promises";
 import path from "node:path";
+import { gitFolder } from "./private-store.mjs";
 import { isSparse, worktreeOptions } from "./worktree-admin.mjs";
 import { entryExists } from "./repository.mjs";
 
@@ -97,7 +98,7 @@ export function readIndex(bytes, hexDigits, { all = true } = {}) {
 
 /** @param {Place} place @param {number} hexDigits @param {{all?: boolean}} [options] as of readIndex @returns {Promise<Index | undefined>} */
 export async function loadIndex({ admin }, hexDigits, options) {
-  const file = path.join(admin, "index");
+  const file = path.join(gitFolder(admin), "index");
   const stat = await fs.lstat(file).catch(() => undefined);
   return stat?.isFile() ? readIndex(await fs.readFile(file), hexDigits, options) : undefined;
 }

@@ -32,6 +32,14 @@ import { archiveCommit, snapshotContents } from "./archive.mjs";
 import { entryExists, exists, readRegular, updateSubmodules } from "./repository.mjs";
 import { forgetSetup } from "./commit-work.mjs";
 
+import {
+  createStore,
+  importObjects,
+  publishCheckout,
+  refreshModules,
+  removeStore,
+} from "./private-store.mjs";
+
 /** @typedef {import("./repository.mjs").Repository} Repository */
 
 /** A checkout with filters may reach other machines. */
@@ -44,6 +52,7 @@ const CHECKOUT_MS = 1_800_000;
  * @property {number} attempt
  * @property {string} nonce of the plan: newNonce()
  * @property {string} commit
+ * @property {boolean} [isPrivate] programs in it have an object store of their own, in a sandbox
  * @property {boolean} [isForChecks] one beside the node's own, for its checks: what is left in it is nobody's work
  * @property {AbortSignal} [signal]
  *
@@ -172,6 +181,7 @@ export class Worktrees {
     const admin =
       begun ?? (await withLock(this.repository.commonDir, () => this.#register(place, wanted)));
     const worktree = { path: place, admin, nonce, plan, node, attempt, commit };
+    await this.#replaceStore(admin, wanted);
     await this.checkOut(worktree, signal);
     // It may have been another attempt's, and on its way here when a host was killed; or a copy was cut off.
     if (begun) await this.#empty(worktree, signal);
@@ -191,6 +201,11 @@ export class Worktrees {
     await forgetSetup(admin);
     await this.#writeOwner(admin, wanted);
     return admin;
+  }
+
+  /** What is in it was kept before. @param {string} admin @param {WorktreeRequest} wanted */
+  #replaceStore(admin, { isPrivate }) {
+    return isPrivate ? createStore(admin) : removeStore(admin);
   }
 
   /** @param {string} admin @param {WorktreeRequest} wanted */
@@ -253,8 +268,10 @@ export class Worktrees {
   async #discard(place, admin, { plan, node, commit }) {
     const head = (await readHolder(admin)) === "checks" ? "" : await readHead(admin);
     if (/^[0-9a-f]+$/.test(head) && head !== commit && !/^0+$/.test(head)) {
+      await importObjects(this.repository, { path: place, admin }, [head]);
       await archiveCommit(this.repository, { plan, node }, head, "the folder was gone");
     }
+    await removeStore(admin);
     await fs.rm(admin, { recursive: true, force: true });
     await fs.rm(place, { recursive: true, force: true });
   }
@@ -271,7 +288,12 @@ export class Worktrees {
     };
     await detach(this.repository, worktree, commit);
     await this.repository.change(["reset", "--hard", "--quiet", commit], limits);
-    if (await hasSubmodules(cwd)) await updateSubmodules(this.repository, worktree.admin, limits);
+    await publishCheckout(worktree.admin);
+    if (!(await hasSubmodules(cwd))) return;
+    // As git itself would do it for the user: with the network and the user's login, and without the plan's programs.
+    const { sandbox: _, ...outside } = limits;
+    await updateSubmodules(this.repository, worktree.admin, outside);
+    await refreshModules(worktree.admin);
   }
 
   /** All its files as they are in the commit, also those that git was told to overlook. @param {Worktree} worktree @param {AbortSignal} [signal] */
@@ -306,6 +328,7 @@ export class Worktrees {
     // Whatever it knows has refs by now.
     await fs.rm(path.join(worktree.admin, "logs", "HEAD"), { force: true });
     const next = { path: place, admin: worktree.admin, nonce, plan, node, attempt, commit };
+    await this.#replaceStore(next.admin, wanted);
     await this.#writeOwner(next.admin, wanted);
     await forgetSetup(next.admin);
     if (dirty || (await readHead(next.admin)) !== commit) await this.checkOut(next, signal);

@@ -108,14 +108,15 @@ function listRepositoryMounts({ checkout, common, admin, own }) {
   ];
 }
 
-/** @param {Policy} policy @param {string} home @returns {Mount[]} */
-function listMounts(policy, home) {
+/** @param {Policy} policy @param {string} home @param {string[]} search @returns {Mount[]} */
+function listMounts(policy, home, search) {
   const { cwd, repository, writable, readable, caches, hosts } = policy;
   const system = [
     ...HOME_READABLE.map((name) => path.join(home, name)),
     ...RUN_READABLE,
     ...(hosts === "*" ? [resolveExisting(RESOLVER_FILE) ?? ""] : []),
     path.dirname(resolveExisting(process.execPath) ?? "/usr"),
+    ...search.filter((one) => isBelow(one, home)),
   ].filter((one) => one !== "" && fs.existsSync(one));
   const folders = caches.flatMap((name) => CACHES[name].folders.map((one) => path.join(home, one)));
   /** @type {(all: string[], how: "--bind" | "--ro-bind") => Mount[]} */
@@ -132,13 +133,14 @@ function listMounts(policy, home) {
 /**
  * Arguments of bwrap, up to the command. The system is read-only; homes, /run and temporary folders are empty; what the
  * policy names is put into them.
- * @param {Policy} policy @param {{home?: string}} [options] home: of the user
+ * @param {Policy} policy @param {{home?: string, search?: string[]}} [options] home: of the user; search: the folders
+ *   of PATH
  * @returns {string[]}
  */
-export function formatBwrapArguments(policy, { home = os.homedir() } = {}) {
+export function formatBwrapArguments(policy, { home = os.homedir(), search = [] } = {}) {
   const realHome = resolveExisting(home) ?? home;
   const hidden = listHidden(realHome);
-  const mounts = listMounts(policy, realHome);
+  const mounts = listMounts(policy, realHome, search);
   const tmp = policy.repository.own && path.join(policy.repository.own, "tmp");
   // What is bound below a private folder has parents there, which are read-only, too: nothing "succeeds" in them.
   const parents = hidden.flatMap((folder) =>
@@ -174,4 +176,31 @@ export function formatBwrapArguments(policy, { home = os.homedir() } = {}) {
     ...[...empty.map(({ at }) => at), "/dev", "/proc"].flatMap((at) => ["--remount-ro", at]),
     ...["--chdir", policy.cwd],
   ];
+}
+
+/** By this process's PATH, never by one that a plan has set. @returns {string} absolute */
+export function findBwrap() {
+  const folders = (process.env.PATH ?? "").split(path.delimiter).filter(path.isAbsolute);
+  const all = folders.map((folder) => path.join(folder, "bwrap"));
+  return all.find((file) => fs.existsSync(file)) ?? "/usr/bin/bwrap";
+}
+
+/** @typedef {{command: string, args: string[], env: NodeJS.ProcessEnv}} Command */
+
+/**
+ * The same command inside. The environment stays out of the command line, which everybody can read.
+ * @param {Policy} policy @param {Command} command @returns {Command}
+ */
+export function wrapInSandbox(policy, { command, args, env }) {
+  const search = (env.PATH ?? "").split(path.delimiter);
+  const temporary = { TMPDIR: "/tmp", TMP: "/tmp", TEMP: "/tmp" };
+  const caches = Object.entries(CACHES)
+    .filter(([name]) => !policy.caches.includes(name))
+    .flatMap(([, { variables = {} }]) => Object.entries(variables))
+    .map(([name, folder]) => [name, `/tmp/.cache/${folder}`]);
+  return {
+    command: findBwrap(),
+    args: [...formatBwrapArguments(policy, { search, home: env.HOME }), "--", command, ...args],
+    env: { XDG_CACHE_HOME: "/tmp/.cache", ...Object.fromEntries(caches), ...env, ...temporary },
+  };
 }

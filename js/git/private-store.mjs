@@ -1,0 +1,261 @@
+// Git's part of a worktree whose programs run in a sandbox: an object store and a copy of git's folder of the worktree,
+// both of which they may write. Inside, these cover the repository's own, which stay as they are. What a program has
+// committed leaves them as a pack that git checks.
+
+import crypto from "node:crypto";
+import { existsSync } from "node:fs";
+import fs from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { GitError, isGitError } from "./errors.mjs";
+import { isCommit } from "./git.mjs";
+import { readRegular } from "./repository.mjs";
+
+/** @typedef {import("./repository.mjs").Repository} Repository */
+/** @typedef {{path: string, admin: string}} Place */
+
+const MAX_OBJECTS = 500_000;
+const MAX_LIST_BYTES = 64 * 1024 * 1024;
+const MAX_PACK_BYTES = 2 ** 31;
+/** A smaller pack becomes loose objects, as git's own fetch does it. */
+const UNPACK_BELOW = 100;
+const PACK_MS = 600_000;
+/** What keeps a commit from being collected as garbage; the HEAD of a worktree goes with it. */
+export const ALL_REFS = "--branches --tags --remotes --glob=refs/stash --glob=refs/tap".split(" ");
+/** Files of tap's in git's folder of a worktree: no program of a plan writes them. */
+const OWN_FILE = /^tap(?:-|$)/;
+
+/** @param {string} admin git's folder of a worktree */
+const commonFolder = (admin) => path.dirname(path.dirname(admin));
+
+/** @param {string} admin */
+export const storeFolder = (admin) =>
+  path.join(commonFolder(admin), "tap", "nodes", path.basename(admin));
+
+/** @param {string} admin git's folder of a worktree, or of a checkout */
+export const hasStore = (admin) =>
+  path.basename(path.dirname(admin)) === "worktrees" && existsSync(storeFolder(admin));
+
+/** Where the index and HEAD of a worktree are. @param {string} admin as git names it, also inside @returns {string} */
+export const gitFolder = (admin) =>
+  hasStore(admin) ? path.join(storeFolder(admin), "admin") : admin;
+
+/** Git of tap in such a worktree: without network, and without folders of the plan. @param {Place} place @returns {import("../process/sandbox.mjs").Policy | undefined} undefined: it has no store */
+export function createGitPolicy({ path: cwd, admin }) {
+  if (!hasStore(admin)) return undefined;
+  const repository = { common: commonFolder(admin), admin, own: storeFolder(admin) };
+  const none = { writable: [], readable: [], caches: [], hosts: [] };
+  return { cwd, repository, ...none, sandbox: "on" };
+}
+
+/** Git compares the time of an index with those of files. @param {string} from @param {string} to */
+export async function copyWithTime(from, to) {
+  const { atimeMs, mtimeMs } = await fs.lstat(from);
+  await fs.copyFile(from, to);
+  await fs.utimes(to, atimeMs / 1000, mtimeMs / 1000);
+}
+
+/** @param {string} from @param {string} to does not exist */
+async function copyFolder(from, to) {
+  await fs.mkdir(to);
+  for (const entry of await fs.readdir(from, { withFileTypes: true })) {
+    const [source, target] = [path.join(from, entry.name), path.join(to, entry.name)];
+    if (entry.isDirectory()) await copyFolder(source, target);
+    else if (entry.isFile() && !OWN_FILE.test(entry.name)) await copyWithTime(source, target);
+  }
+}
+
+/** As git's folder of the worktree is now; one that was there is replaced. @param {string} admin */
+export async function createStore(admin) {
+  await removeStore(admin);
+  const store = storeFolder(admin);
+  const made = `${store}.new`;
+  await fs.rm(made, { recursive: true, force: true });
+  const folders = ["tmp", "objects/info", "objects/pack"];
+  for (const name of folders) await fs.mkdir(path.join(made, name), { recursive: true });
+  // Inside, the repository's objects are at this path.
+  const alternates = path.join(made, "objects", "info", "alternates");
+  await fs.writeFile(alternates, `${path.join(commonFolder(admin), "tap")}\n`);
+  await copyFolder(admin, path.join(made, "admin"));
+  await fs.rename(made, store);
+  await notePublished(admin);
+}
+
+/** @param {string} admin */
+export async function removeStore(admin) {
+  if (!hasStore(admin)) return;
+  const gone = `${storeFolder(admin)}.gone-${crypto.randomUUID()}`;
+  await fs.rename(storeFolder(admin), gone);
+  await fs.rm(gone, { recursive: true, force: true });
+}
+
+const OLD_MS = 30 * 86_400_000;
+
+/** Of worktrees that git does not know any more. @param {string} common @param {number} [now] ms since 1970 */
+export async function deleteOldStores(common, now = Date.now()) {
+  const folder = path.join(common, "tap", "nodes");
+  for (const name of await fs.readdir(folder).catch(() => [])) {
+    const place = path.join(folder, name);
+    const stat = await fs.lstat(place).catch(() => undefined);
+    const isUsed = existsSync(path.join(common, "worktrees", name));
+    if (stat && !isUsed && now - stat.mtimeMs > OLD_MS)
+      await fs.rm(place, { recursive: true, force: true });
+  }
+}
+
+/** Submodules are there since. @param {string} admin */
+export async function refreshModules(admin) {
+  if (!hasStore(admin)) return;
+  const [from, to] = [admin, gitFolder(admin)].map((folder) => path.join(folder, "modules"));
+  await fs.rm(to, { recursive: true, force: true });
+  if (existsSync(from)) await copyFolder(from, to);
+}
+
+/** What programs have left in their temporary folder. @param {string} admin */
+export async function emptyTemporaryFolder(admin) {
+  if (!hasStore(admin)) return;
+  const folder = path.join(storeFolder(admin), "tmp");
+  const gone = `${folder}.gone-${crypto.randomUUID()}`;
+  await fs.rename(folder, gone);
+  await fs.mkdir(folder);
+  await fs.rm(gone, { recursive: true, force: true });
+}
+
+// The user's git, and a person in the worktree, see git's own folder of it: at the commit that was checked out, or taken
+// over, last. What the person does there comes into the store.
+
+/** @param {string} admin */
+const publishedFile = (admin) => path.join(storeFolder(admin), "published");
+
+/** @param {string} folder */
+async function readState(folder) {
+  const head = (await readRegular(path.join(folder, "HEAD")).catch(() => "")).trim();
+  const stat = await fs.lstat(path.join(folder, "index")).catch(() => undefined);
+  return { head, state: `${head} ${stat?.mtimeMs} ${stat?.size}` };
+}
+
+/** @param {string} admin */
+async function notePublished(admin) {
+  await fs.writeFile(publishedFile(admin), (await readState(admin)).state);
+}
+
+/** @param {string} from @param {string} to @param {string} name */
+async function replaceFile(from, to, name) {
+  const next = path.join(to, `${name}.tap-new`);
+  await copyWithTime(path.join(from, name), next);
+  await fs.rename(next, path.join(to, name));
+}
+
+/** What git of tap has checked out. Nothing else has run in the store. @param {string} admin */
+export async function publishCheckout(admin) {
+  if (!hasStore(admin)) return;
+  for (const name of ["index", "HEAD"]) await replaceFile(gitFolder(admin), admin, name);
+  await notePublished(admin);
+}
+
+/** A person has committed or staged something in the worktree since. @param {string} admin */
+export async function adoptChanges(admin) {
+  if (!hasStore(admin)) return;
+  const { head, state } = await readState(admin);
+  const before = await readRegular(publishedFile(admin)).catch(() => "");
+  if (state === before) return;
+  // A branch that is checked out cannot move inside.
+  const own = isCommit(head) ? ["index", "HEAD"] : ["index"];
+  for (const name of own) await replaceFile(admin, gitFolder(admin), name).catch(() => {});
+  await notePublished(admin);
+}
+
+// ---- objects ---------------------------------------------------------------------------------------
+
+/** @param {unknown} error */
+function toImportError(error) {
+  if (!isGitError(error, "GIT_FAILED", "DAMAGED", "TOO_LARGE")) return error;
+  const { message } = /** @type {GitError} */ (error);
+  const text = `What was committed cannot be taken over from the worktree: ${message} Retry the node from the start.`;
+  const code = isGitError(error, "TOO_LARGE") ? "TOO_LARGE" : "BAD_OBJECTS";
+  return new GitError(code, text, { cause: error });
+}
+
+/**
+ * Brings commits and trees of a worktree's store into the repository, with all that they need.
+ * @param {Repository} repository @param {Place} place
+ * @param {string[]} wanted their names @param {{base?: string, signal?: AbortSignal}} [options] base: the repository has it
+ * @returns {Promise<void>}
+ * @throws {GitError} BAD_OBJECTS: they are broken or incomplete; TOO_LARGE
+ */
+export async function importObjects(repository, place, wanted, { base, signal } = {}) {
+  if (!hasStore(place.admin) || wanted.length === 0) return;
+  const file = path.join(storeFolder(place.admin), `pack-${crypto.randomUUID()}`);
+  // The worktree itself is not needed, and may be gone.
+  const cwd = await fs.realpath(await fs.mkdtemp(path.join(os.tmpdir(), "tap-import-")));
+  const sandbox = createGitPolicy({ ...place, path: cwd });
+  const inside = {
+    ...{ cwd, sandbox, signal, lasting: true, timeoutMs: PACK_MS },
+    env: { GIT_DIR: place.admin },
+  };
+  try {
+    const args = ["rev-list", "--objects", "--no-object-names", "--stdin", "--not", ...ALL_REFS];
+    const input = [...wanted, ...(base ? [`^${base}`] : [])].join("\n");
+    const limits = { ...inside, mostBytes: MAX_LIST_BYTES };
+    const { stdout } = await repository.query(args, { ...limits, input: `${input}\n` });
+    const count = stdout.split("\n").length - 1;
+    if (count === 0) return;
+    if (count > MAX_OBJECTS)
+      throw new GitError("TOO_LARGE", `It has ${count} new objects, and ${MAX_OBJECTS} may be.`);
+    await writePack(repository, file, { ...inside, input: stdout });
+    await readPack(repository, file, count, signal);
+  } catch (error) {
+    throw toImportError(error);
+  } finally {
+    await fs.rm(file, { force: true });
+    await fs.rmdir(cwd).catch(() => {});
+  }
+}
+
+/** @param {Repository} repository @param {string} file @param {Partial<import("./git.mjs").RunOptions>} options */
+async function writePack(repository, file, options) {
+  const pack = await fs.open(file, "wx", 0o600);
+  try {
+    await repository.query(["pack-objects", "--stdout", "--quiet"], {
+      ...options,
+      outputFile: pack.fd,
+    });
+    const { size } = await pack.stat();
+    if (size > MAX_PACK_BYTES)
+      throw new GitError("TOO_LARGE", `It has ${size} bytes of new objects, and 2 GiB may be.`);
+  } finally {
+    await pack.close();
+  }
+}
+
+/** Outside: git checks each object, and that nothing is missing. @param {Repository} repository @param {string} file @param {number} count @param {AbortSignal} [signal] */
+async function readPack(repository, file, count, signal) {
+  const pack = await fs.open(file, "r");
+  try {
+    const args =
+      count < UNPACK_BELOW
+        ? ["unpack-objects", "-q", "--strict"]
+        : ["index-pack", "--stdin", "--strict"];
+    const options = { signal, lasting: true, timeoutMs: PACK_MS, inputFile: pack.fd };
+    await repository.change(args, options);
+  } finally {
+    await pack.close();
+  }
+}
+
+/**
+ * The commit that a program has left in its worktree becomes the repository's, and is what the user's git sees there.
+ * @param {Repository} repository @param {Place & {commit: string}} worktree commit: where it started
+ * @param {string} commit @param {{signal?: AbortSignal}} [options]
+ */
+export async function takeOver(repository, worktree, commit, { signal } = {}) {
+  const { admin } = worktree;
+  if (!hasStore(admin) || (await readState(admin)).head === commit) return;
+  await importObjects(repository, worktree, [commit], { base: worktree.commit, signal });
+  const next = path.join(admin, "HEAD.tap-new");
+  await fs.writeFile(next, `${commit}\n`);
+  await fs.rename(next, path.join(admin, "HEAD"));
+  const index = { GIT_DIR: admin, GIT_INDEX_FILE: path.join(admin, "index") };
+  await repository.change(["read-tree", commit], { signal, env: index });
+  await notePublished(admin);
+}

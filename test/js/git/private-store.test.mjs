@@ -1,0 +1,179 @@
+// Worktrees whose programs have an object store of their own: what they commit there reaches the repository only as a
+// checked pack, and nothing else of git's is changed.
+
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import fs from "node:fs";
+import path from "node:path";
+import { test } from "node:test";
+import { snapshotContents } from "../../../js/git/archive.mjs";
+import { removeWorktree } from "../../../js/git/cleanup.mjs";
+import { commitWork, diffWorktree } from "../../../js/git/commit-work.mjs";
+import { gitFolder, hasStore, storeFolder } from "../../../js/git/private-store.mjs";
+import { WorktreePool } from "../../../js/git/worktree-pool.mjs";
+import { wrapInSandbox } from "../../../js/process/sandbox.mjs";
+import { commit, filesOf, git, makeRepository, write } from "./rig.mjs";
+
+const REF = "refs/tap/p/n/1";
+
+/** @param {Awaited<ReturnType<typeof makeRepository>>} made @param {{path: string, admin: string}} worktree @returns {import("../../../js/process/sandbox.mjs").Policy} */
+const createPolicy = ({ root, repository }, { path: cwd, admin }) => ({
+  cwd,
+  repository: { checkout: root, common: repository.commonDir, admin, own: storeFolder(admin) },
+  ...{ writable: [], readable: [], caches: [], hosts: [], sandbox: "on" },
+});
+
+/** As a program of the node. @param {import("../../../js/process/sandbox.mjs").Policy} policy @param {string} script */
+function runInside(policy, script) {
+  const shell = { command: "sh", args: ["-ec", script], env: process.env };
+  const { command, args, env } = wrapInSandbox(policy, shell);
+  const { status, stdout, stderr } = spawnSync(command, args, {
+    env,
+    encoding: "utf8",
+    cwd: policy.cwd,
+  });
+  return { status, text: stdout + stderr };
+}
+
+/** Each file of git's and what is in it. @param {string} folder @param {RegExp} without */
+function digest(folder, without) {
+  const names = fs.readdirSync(folder, { recursive: true, encoding: "utf8" }).sort();
+  const files = names.filter((name) => !without.test(name));
+  return files.map((name) => {
+    const file = path.join(folder, name);
+    const stat = fs.lstatSync(file);
+    const bytes = stat.isFile() ? fs.readFileSync(file) : "";
+    return `${name} ${stat.mode} ${createHash("sha256").update(bytes).digest("hex")}`;
+  });
+}
+
+/** @param {import("node:test").TestContext} t @param {Parameters<typeof makeRepository>[1]} [options] */
+async function begin(t, options) {
+  const made = await makeRepository(t, options);
+  const worktree = await made.worktrees.add({ ...made.wanted(), isPrivate: true });
+  const policy = createPolicy(made, worktree);
+  return { ...made, worktree, policy, inside: (/** @type {string} */ s) => runInside(policy, s) };
+}
+
+test("a program's own commits are in its store until they are taken over", async (t) => {
+  const { root, repository, worktree, first, inside } = await begin(t);
+  const look = () => digest(repository.commonDir, /^(?:tap|index$)/);
+  const before = look();
+  const { status, text } = inside("echo 2 > a.txt; git commit -qam own; git status --short");
+  assert.deepEqual([status, text], [0, ""]);
+  assert.deepEqual(look(), before);
+  assert.equal(git(worktree.path, "rev-parse", "HEAD"), first);
+  write(worktree.path, { "new.txt": "x\n" });
+  const done = await commitWork(repository, worktree, { message: "m" });
+  assert.equal(git(root, "rev-parse", REF), done.commit);
+  assert.equal(git(root, "rev-parse", `${REF}~2`), first);
+  assert.deepEqual(filesOf(root, REF), { "a.txt": "2\n", "b.txt": "b\n", "new.txt": "x\n" });
+  git(root, "fsck", "--strict");
+  // And the user's git sees the worktree at that commit.
+  assert.equal(git(worktree.path, "rev-parse", "HEAD"), done.commit);
+  assert.equal(git(worktree.path, "status", "--porcelain"), "");
+});
+
+test("hooks and filters of the tree run inside", async (t) => {
+  const { root, repository, worktree, inside } = await begin(t, { untouched: false });
+  const mark = path.join(root, "mark");
+  git(root, "config", "core.hooksPath", ".hooks");
+  git(root, "config", "filter.own.clean", "./clean.sh");
+  write(worktree.path, { ".gitattributes": "*.own filter=own\n", "x.own": "x\n" });
+  const script = `#!/bin/sh\ntouch '${mark}' || true\ntouch inside-$(basename $0)\n`;
+  write(worktree.path, { ".hooks/pre-commit": script, "clean.sh": `${script}cat\n` });
+  assert.equal(inside("chmod +x .hooks/pre-commit clean.sh").status, 0);
+  await diffWorktree(repository, worktree);
+  await commitWork(repository, worktree, { message: "m" });
+  assert.equal(fs.existsSync(mark), false);
+  const made = ["inside-pre-commit", "inside-clean.sh"];
+  assert.deepEqual(
+    made.map((name) => fs.existsSync(path.join(worktree.path, name))),
+    [true, true],
+  );
+});
+
+test("a commit that does not descend from the base is refused", async (t) => {
+  const { root, repository, worktree, inside } = await begin(t);
+  const alone = "git checkout -q --detach $(git commit-tree -m alone HEAD^{tree} < /dev/null)";
+  for (const script of [alone, "git checkout -q --orphan x"]) {
+    assert.equal(inside(script).status, 0);
+    const failed = commitWork(repository, worktree, { message: "m" });
+    await assert.rejects(failed, { code: "NOT_DESCENDED" });
+  }
+  assert.equal(git(root, "for-each-ref", "refs/tap"), "");
+});
+
+test("a commit without its tree, or a damaged one, is refused and leaves the repository whole", async (t) => {
+  const broken = [
+    "t=$(git write-tree); c=$(git commit-tree -p HEAD -m x $t); git checkout -q $c; rm -f $OBJECTS/??/?*; git update-ref --no-deref HEAD $c 2> /dev/null || echo $c > $(git rev-parse --git-dir)/HEAD",
+    "echo new > a.txt; git commit -qam x; for f in $OBJECTS/??/?*; do chmod u+w $f; echo junk > $f; done",
+    "echo new > a.txt; git commit -qam x; rm -rf $OBJECTS/*",
+  ];
+  for (const script of broken) {
+    const { root, repository, worktree, inside } = await begin(t);
+    inside(`OBJECTS=$(git rev-parse --git-common-dir)/objects; ${script}`);
+    await assert.rejects(commitWork(repository, worktree, { message: "m" }), (error) => {
+      const { code } = /** @type {any} */ (error);
+      assert.ok(["BAD_OBJECTS", "DAMAGED", "GIT_FAILED", "NOT_DESCENDED"].includes(code), code);
+      return true;
+    });
+    git(root, "fsck", "--strict");
+    assert.equal(git(root, "for-each-ref", "refs/tap"), "");
+  }
+});
+
+test("what a program has committed and left is in the snapshot", async (t) => {
+  const { root, repository, worktree, inside, first } = await begin(t);
+  const script = "echo 2 > a.txt; git commit -qam lost; git reset -q --hard HEAD^; echo 3 > b.txt";
+  assert.equal(inside(script).status, 0);
+  const { kept } = await snapshotContents(repository, worktree, { why: "test" });
+  assert.ok(kept);
+  assert.equal(filesOf(root, kept.commit)["b.txt"], "3\n");
+  const parents = git(root, "rev-list", "--parents", "-1", kept.commit).split(" ").slice(1);
+  assert.ok(parents.includes(first));
+  const [lost] = parents.filter((one) => one !== first);
+  assert.equal(filesOf(root, lost)["a.txt"], "2\n");
+});
+
+test("a person's commit in the worktree is what the node goes on with", async (t) => {
+  const { root, repository, worktree, inside, first } = await begin(t);
+  assert.equal(inside("echo 2 > a.txt").status, 0);
+  const byHand = commit(worktree.path, { "hand.txt": "x\n" }, "by hand");
+  const done = await commitWork(repository, worktree, { message: "m" });
+  assert.equal(done.commit, byHand);
+  assert.equal(git(root, "rev-parse", `${byHand}^`), first);
+  assert.equal(filesOf(root, REF)["a.txt"], "2\n");
+});
+
+test("a worktree of the pool gets a new store, and one that is removed leaves none", async (t) => {
+  const { root, worktrees, worktree, wanted, repository, inside } = await begin(t);
+  const pool = new WorktreePool(worktrees, { most: 2 });
+  inside("echo 2 > a.txt; git commit -qam own; echo left > left.txt");
+  const { commit: made } = await commitWork(repository, worktree, { message: "m" });
+  await pool.release(worktree, { known: [made] });
+  const next = await pool.acquire({ ...wanted("next", 1, made), isPrivate: true });
+  assert.equal(next.admin, worktree.admin);
+  assert.deepEqual(fs.readdirSync(path.join(storeFolder(next.admin), "objects")), ["info", "pack"]);
+  assert.equal(git(next.path, "status", "--porcelain"), "");
+  assert.equal(git(next.path, "rev-parse", "HEAD"), made);
+  const record = { ...next, known: [made] };
+  assert.equal((await removeWorktree(worktrees, record)).removed, true);
+  assert.deepEqual(fs.readdirSync(path.dirname(storeFolder(next.admin))), []);
+  assert.equal(hasStore(next.admin), false);
+  git(root, "fsck");
+});
+
+test("links and pipes in a store do not lead git of tap anywhere, nor hold it up", async (t) => {
+  const names = ["HEAD", "index", "commondir", "config.worktree", "logs/HEAD"];
+  for (const name of names) {
+    for (const make of ["ln -s /etc/passwd", "mkfifo"]) {
+      const { repository, worktree, inside } = await begin(t);
+      inside(`echo 2 > a.txt; f=$(git rev-parse --absolute-git-dir)/${name}; rm -f $f; ${make} $f`);
+      const failed = commitWork(repository, worktree, { message: "m" });
+      await assert.rejects(failed, { code: "BROKEN_WORKTREE" }, `${make} ${name}`);
+      assert.equal(gitFolder(worktree.admin), path.join(storeFolder(worktree.admin), "admin"));
+    }
+  }
+});
