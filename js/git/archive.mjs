@@ -15,7 +15,7 @@ import {
 import { GitError } from "./errors.mjs";
 import { checkId, isCommit } from "./git.mjs";
 import { isAncestor } from "./merge.mjs";
-import { adoptChanges, ALL_REFS, gitFolder, importObjects } from "./private-store.mjs";
+import { ALL_REFS, gitFolder, importObjects } from "./private-store.mjs";
 import {
   archiveRef,
   ARCHIVES,
@@ -29,7 +29,13 @@ import {
   resolveRefs,
 } from "./refs.mjs";
 import { entryExists, readRegular } from "./repository.mjs";
-import { readCopiedPaths, readHead, readHolder, worktreeOptions } from "./worktree-admin.mjs";
+import {
+  adoptPersonsChanges,
+  readCopiedPaths,
+  readHead,
+  readHolder,
+  worktreeOptions,
+} from "./worktree-admin.mjs";
 import { clearIndexFlags } from "./worktree-status.mjs";
 
 /** @typedef {import("./repository.mjs").Repository} Repository */
@@ -205,7 +211,7 @@ async function findUnreferencedCommits(repository, place, head, known) {
  * @throws {GitError} SUBMODULE: something in a submodule cannot be kept
  */
 export async function inspectWorktree(repository, place, known, signal) {
-  await adoptChanges(place.admin);
+  await adoptPersonsChanges(repository, place);
   await clearIndexFlags(repository, place);
   const brought = await readCopiedPaths(place.admin);
   const look = {
@@ -245,14 +251,40 @@ async function isBeyondSetup(repository, { commit, ...place }, head, signal) {
 const submoduleError = (what) =>
   new GitError("SUBMODULE", `${what} that no snapshot can keep. Push or copy them first.`);
 
+/** @param {string} folder of submodules @returns {Promise<string[]>} git's folders in it, by their paths from there */
+async function listModules(folder) {
+  const names = await fs.readdir(folder).catch(() => []);
+  const found = names.map(async (name) => {
+    const place = path.join(folder, name);
+    if (!(await fs.lstat(place)).isDirectory()) return [];
+    if (!(await entryExists(path.join(place, "HEAD")))) {
+      return (await listModules(place)).map((one) => path.join(name, one));
+    }
+    const inner = await listModules(path.join(place, "modules"));
+    return [name, ...inner.map((one) => path.join(name, "modules", one))];
+  });
+  return (await Promise.all(found)).flat();
+}
+
 /** Commits in submodules are in git's folder of the worktree, and go with it. @param {Repository} repository @param {Place} place */
 async function checkSubmodules(repository, place) {
-  const names = await fs.readdir(path.join(gitFolder(place.admin), "modules")).catch(() => []);
-  if (names.length === 0) return;
-  const count = "git rev-list --max-count=1 --all HEAD --not --remotes --tags";
-  const args = ["submodule", "--quiet", "foreach", "--recursive", count];
-  const { stdout } = await repository.change(args, { ...worktreeOptions(place), lasting: true });
-  if (stdout.trim() !== "") throw submoduleError("A submodule has commits");
+  const { env: _, ...options } = worktreeOptions(place);
+  const pushed = ["--remotes", "--tags"];
+  const args = ["rev-list", "--max-count=1", "--ignore-missing", "--stdin", "--all", "HEAD"];
+  for (const admin of new Set([gitFolder(place.admin), place.admin])) {
+    for (const name of await listModules(path.join(admin, "modules"))) {
+      const env = { GIT_DIR: path.join(place.admin, "modules", name), GIT_WORK_TREE: place.path };
+      // No program of the node has written git's own folder. A person may have pushed from there.
+      const isOwn = admin === place.admin;
+      const known = isOwn
+        ? ""
+        : await repository.query(["rev-parse", ...pushed], { env, codes: [0, 128] });
+      const input = known && known.stdout.replace(/^(?=.)/gm, "^");
+      const where = { ...(isOwn ? {} : options), env, input };
+      const { stdout } = await repository.query([...args, "--not", ...pushed], where);
+      if (stdout.trim() !== "") throw submoduleError("A submodule has commits");
+    }
+  }
 }
 
 /** Folders that a command makes again. Others say so themselves: with a tag, or a file of the tool. */

@@ -14,7 +14,7 @@ import {
 } from "./archive.mjs";
 import { resolveGitDir } from "./checkouts.mjs";
 import { GitError } from "./errors.mjs";
-import { checkId, checkNonce, isCommit } from "./git.mjs";
+import { checkId, checkNonce } from "./git.mjs";
 import { importObjects, removeStore } from "./private-store.mjs";
 import { processesUsing } from "./processes.mjs";
 import { entryExists } from "./repository.mjs";
@@ -24,7 +24,7 @@ import {
   isOwnedByOther,
   listAdmins,
   mainRoot,
-  readHead,
+  readHeads,
   readNonce,
   readWorktreeFolder,
 } from "./worktree-admin.mjs";
@@ -164,12 +164,12 @@ async function removeUnderLock(worktrees, folder, record, options) {
   if (!admin) return { removed: true, ...left };
   const place = { ...record, admin };
   if (there) return { ...left, ...(await snapshotAndRemove(worktrees, place, trash, options)) };
-  const head = await readHead(admin);
-  const isKnown = !isCommit(head) || /^0+$/.test(head) || (record.known ?? []).includes(head);
-  if (!isKnown) await importObjects(repository, place, [head]);
-  const kept = isKnown
-    ? undefined
-    : await archiveCommit(repository, record, head, "the folder was gone");
+  let kept;
+  const unknown = (await readHeads(admin)).filter((head) => !record.known?.includes(head));
+  for (const head of unknown) {
+    await importObjects(repository, place, [head]);
+    kept = await archiveCommit(repository, record, head, "the folder was gone");
+  }
   await unregister(repository, place);
   return { removed: true, ...left, ...(kept && { kept }) };
 }

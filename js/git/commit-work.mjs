@@ -15,9 +15,15 @@ import { formatFiles, formatOutput, GitError, isGitError } from "./errors.mjs";
 import { checkCommit, checkMessage, EVIDENCE, isCommit } from "./git.mjs";
 import { changesBetween, isAncestor, MAX_DIFF_BYTES, readRaw } from "./merge.mjs";
 import { attemptRef, resolveRefs, setRefOnce } from "./refs.mjs";
-import { adoptChanges, copyWithTime, gitFolder, takeOver } from "./private-store.mjs";
+import { copyWithTime, gitFolder, takeOver } from "./private-store.mjs";
 import { readRegular } from "./repository.mjs";
-import { detach, readCopiedPaths, readHead, worktreeOptions } from "./worktree-admin.mjs";
+import {
+  adoptPersonsChanges,
+  detach,
+  readCopiedPaths,
+  readHead,
+  worktreeOptions,
+} from "./worktree-admin.mjs";
 import { loadIndex, MARKED_ONLY } from "./worktree-status.mjs";
 
 /** @typedef {import("./repository.mjs").Repository} Repository */
@@ -346,12 +352,13 @@ async function checkNested(worktree, staged) {
 
 /**
  * Whatever runs in a worktree finds the repository by its .git file; without it git goes upwards, to the user's
- * checkout.
- * @param {{path: string, admin: string}} worktree
+ * checkout. What a person has done there meanwhile counts.
+ * @param {Repository} repository @param {{path: string, admin: string}} worktree
  */
-export async function checkWorktreeLink({ path: place, admin }) {
+export async function checkWorktreeLink(repository, worktree) {
+  const { path: place, admin } = worktree;
   const named = await resolveGitDir(place).catch(() => undefined);
-  await adoptChanges(admin);
+  await adoptPersonsChanges(repository, worktree);
   const logFile = path.join(gitFolder(admin), "logs", "HEAD");
   const log = await fs.lstat(logFile).catch(() => undefined);
   if (log && !log.isFile()) {
@@ -416,7 +423,7 @@ export async function commitWork(repository, worktree, options) {
     return { commit, made, changes: await changesBetween(repository, worktree.commit, commit) };
   };
   if (there) return done(there, false);
-  await checkWorktreeLink(worktree);
+  await checkWorktreeLink(repository, worktree);
   await detach(repository, worktree);
   await checkMerged(repository, worktree);
   const head = await resolveHead(repository, worktree);

@@ -1,6 +1,6 @@
-// Git's part of a worktree whose programs run in a sandbox: an object store and a copy of git's folder of the worktree,
-// both of which they may write. Inside, these cover the repository's own, which stay as they are. What a program has
-// committed leaves them as a pack that git checks.
+// Git's part of a worktree whose programs run in a sandbox: an object store, and a copy of git's folder of it. They may
+// write both. Inside, these cover the repository's own, which stay as they are. What a program has committed
+// leaves them as a pack that git checks.
 
 import crypto from "node:crypto";
 import { existsSync } from "node:fs";
@@ -8,7 +8,6 @@ import fs from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { GitError, isGitError } from "./errors.mjs";
-import { isCommit } from "./git.mjs";
 import { readRegular } from "./repository.mjs";
 
 /** @typedef {import("./repository.mjs").Repository} Repository */
@@ -20,6 +19,7 @@ const MAX_PACK_BYTES = 2 ** 31;
 /** A smaller pack becomes loose objects, as git's own fetch does it. */
 const UNPACK_BELOW = 100;
 const PACK_MS = 600_000;
+const MAX_LOG_BYTES = 64 * 1024 * 1024;
 /** What keeps a commit from being collected as garbage; the HEAD of a worktree goes with it. */
 export const ALL_REFS = "--branches --tags --remotes --glob=refs/stash --glob=refs/tap".split(" ");
 /** Files of tap's in git's folder of a worktree: no program of a plan writes them. */
@@ -40,7 +40,10 @@ export const hasStore = (admin) =>
 export const gitFolder = (admin) =>
   hasStore(admin) ? path.join(storeFolder(admin), "admin") : admin;
 
-/** Git of tap in such a worktree: without network, and without folders of the plan. @param {Place} place @returns {import("../process/sandbox.mjs").Policy | undefined} undefined: it has no store */
+/**
+ * Git of tap in such a worktree: without network, and without folders of the plan.
+ * @param {Place} place @returns {import("../process/sandbox.mjs").Policy | undefined} undefined: it has no store
+ */
 export function createGitPolicy({ path: cwd, admin }) {
   if (!hasStore(admin)) return undefined;
   const repository = { common: commonFolder(admin), admin, own: storeFolder(admin) };
@@ -121,8 +124,8 @@ export async function emptyTemporaryFolder(admin) {
   await fs.rm(gone, { recursive: true, force: true });
 }
 
-// The user's git, and a person in the worktree, see git's own folder of it: at the commit that was checked out, or taken
-// over, last. What the person does there comes into the store.
+// The user's git, and a person in the worktree, see git's own folder of it: at the commit that was checked out or taken
+// over last. What the person does there comes into the store.
 
 /** @param {string} admin */
 const publishedFile = (admin) => path.join(storeFolder(admin), "published");
@@ -149,19 +152,33 @@ async function replaceFile(from, to, name) {
 /** What git of tap has checked out. Nothing else has run in the store. @param {string} admin */
 export async function publishCheckout(admin) {
   if (!hasStore(admin)) return;
-  for (const name of ["index", "HEAD"]) await replaceFile(gitFolder(admin), admin, name);
+  const folder = gitFolder(admin);
+  const shared = (await fs.readdir(folder)).filter((name) => name.startsWith("sharedindex."));
+  for (const name of [...shared, "index", "HEAD"]) await replaceFile(folder, admin, name);
   await notePublished(admin);
 }
 
-/** A person has committed or staged something in the worktree since. @param {string} admin */
-export async function adoptChanges(admin) {
+/**
+ * A person may have committed or staged something in the worktree: then the store begins again as git's own folder is,
+ * with all its objects. Nothing of the node runs meanwhile.
+ * @param {string} admin @param {() => Promise<void>} detach HEAD: a branch of the user's cannot move inside
+ */
+export async function adoptChanges(admin, detach) {
   if (!hasStore(admin)) return;
-  const { head, state } = await readState(admin);
   const before = await readRegular(publishedFile(admin)).catch(() => "");
-  if (state === before) return;
-  // A branch that is checked out cannot move inside.
-  const own = isCommit(head) ? ["index", "HEAD"] : ["index"];
-  for (const name of own) await replaceFile(admin, gitFolder(admin), name).catch(() => {});
+  if ((await readState(admin)).state === before) return;
+  await detach();
+  const folder = gitFolder(admin);
+  const made = `${folder}.new`;
+  await fs.rm(made, { recursive: true, force: true });
+  await copyFolder(admin, made);
+  const log = path.join("logs", "HEAD");
+  const entries = await readRegular(path.join(folder, log), MAX_LOG_BYTES).catch(() => "");
+  const later = await readRegular(path.join(admin, log), MAX_LOG_BYTES).catch(() => "");
+  await fs.mkdir(path.join(made, "logs"), { recursive: true });
+  await fs.writeFile(path.join(made, log), entries + later);
+  await fs.rm(folder, { recursive: true, force: true });
+  await fs.rename(made, folder);
   await notePublished(admin);
 }
 
@@ -179,7 +196,8 @@ function toImportError(error) {
 /**
  * Brings commits and trees of a worktree's store into the repository, with all that they need.
  * @param {Repository} repository @param {Place} place
- * @param {string[]} wanted their names @param {{base?: string, signal?: AbortSignal}} [options] base: the repository has it
+ * @param {string[]} wanted their names
+ * @param {{base?: string, signal?: AbortSignal}} [options] base: a commit that the repository has
  * @returns {Promise<void>}
  * @throws {GitError} BAD_OBJECTS: they are broken or incomplete; TOO_LARGE
  */
@@ -228,7 +246,10 @@ async function writePack(repository, file, options) {
   }
 }
 
-/** Outside: git checks each object, and that nothing is missing. @param {Repository} repository @param {string} file @param {number} count @param {AbortSignal} [signal] */
+/**
+ * Outside: git checks each object, and that nothing is missing.
+ * @param {Repository} repository @param {string} file @param {number} count @param {AbortSignal} [signal]
+ */
 async function readPack(repository, file, count, signal) {
   const pack = await fs.open(file, "r");
   try {

@@ -7,7 +7,8 @@ import fs from "node:fs/promises";
 import path from "node:path";
 import { listCheckouts, resolveGitDir } from "./checkouts.mjs";
 import { GitError } from "./errors.mjs";
-import { createGitPolicy, gitFolder } from "./private-store.mjs";
+import { isCommit } from "./git.mjs";
+import { adoptChanges, createGitPolicy, gitFolder } from "./private-store.mjs";
 import { exists, readRegular } from "./repository.mjs";
 
 /** @typedef {import("./repository.mjs").Repository} Repository */
@@ -147,13 +148,33 @@ export function worktreeOptions({ path: cwd, admin }) {
 /** What the worktree has checked out: a commit, or "ref: " and a ref; "": nothing yet. @param {string} admin */
 export const readHead = (admin) => readTrimmed(path.join(gitFolder(admin), "HEAD"));
 
+/** Also what a person has checked out there, where it has a store. @param {string} admin @returns {Promise<string[]>} commits */
+export async function readHeads(admin) {
+  const files = [...new Set([gitFolder(admin), admin])].map((folder) => path.join(folder, "HEAD"));
+  const heads = new Set(await Promise.all(files.map(readTrimmed)));
+  return [...heads].filter((head) => isCommit(head) && !/^0+$/.test(head));
+}
+
+/** What a person has done in the worktree becomes part of its store. @param {Repository} repository @param {{path: string, admin: string}} worktree */
+export async function adoptPersonsChanges(repository, worktree) {
+  const { sandbox: _, ...outside } = worktreeOptions(worktree);
+  await adoptChanges(worktree.admin, async () => {
+    const head = await readTrimmed(path.join(worktree.admin, "HEAD"));
+    if (head.startsWith("ref:")) await detachHead(repository, outside);
+  });
+}
+
 /**
  * A branch that is checked out stays where it is, whatever is committed then.
  * @param {Repository} repository @param {{path: string, admin: string}} worktree @param {string} [to] a commit; else that of the branch
  */
 export async function detach(repository, worktree, to) {
   if (!(await readHead(worktree.admin)).startsWith("ref:")) return;
-  const where = worktreeOptions(worktree);
+  await detachHead(repository, worktreeOptions(worktree), to);
+}
+
+/** @param {Repository} repository @param {Partial<import("./git.mjs").RunOptions>} where @param {string} [to] */
+async function detachHead(repository, where, to) {
   const args = ["rev-parse", "--verify", "--quiet", "HEAD^{commit}"];
   const look = () => repository.query(args, { ...where, codes: [0, 1] });
   const commit = to ?? (await look()).stdout.trim();

@@ -5,7 +5,7 @@
 import { processesUsing } from "./processes.mjs";
 import { GitError, isGitError } from "./errors.mjs";
 import { hasStrays } from "./worktree-status.mjs";
-import { detach } from "./worktree-admin.mjs";
+import { adoptPersonsChanges, detach } from "./worktree-admin.mjs";
 import { CLOCK_SKEW_MS, entryExists } from "./repository.mjs";
 import { asidePath } from "./worktrees.mjs";
 import { snapshotContents } from "./archive.mjs";
@@ -89,6 +89,7 @@ export class WorktreePool {
     const since = this.#since.get(worktree.admin);
     this.#since.delete(worktree.admin);
     try {
+      await adoptPersonsChanges(this.worktrees.repository, worktree);
       const holders = (await processesUsing(worktree.path)) ?? [];
       if (holders.length > 0) return { ...inUseBy(worktree.path, holders), pooled: false };
       const fits = this.#idle.length < this.maxIdle && (await entryExists(worktree.path));

@@ -15,6 +15,7 @@ import {
   detach,
   readWorktreeFolder,
   readHead,
+  readHeads,
   readHolder,
   worktreeOptions,
   isWhole,
@@ -266,8 +267,8 @@ export class Worktrees {
 
   /** The worktree's folder was deleted, or was never filled. @param {string} place @param {string} admin @param {WorktreeRequest} wanted */
   async #discard(place, admin, { plan, node, commit }) {
-    const head = (await readHolder(admin)) === "checks" ? "" : await readHead(admin);
-    if (/^[0-9a-f]+$/.test(head) && head !== commit && !/^0+$/.test(head)) {
+    const heads = (await readHolder(admin)) === "checks" ? [] : await readHeads(admin);
+    for (const head of heads.filter((one) => one !== commit)) {
       await importObjects(this.repository, { path: place, admin }, [head]);
       await archiveCommit(this.repository, { plan, node }, head, "the folder was gone");
     }
@@ -323,12 +324,11 @@ export class Worktrees {
       await move(place, worktree.path);
       throw error;
     });
-    const dirty =
-      (await clearIndexFlags(this.repository, { ...worktree, path: place })) || isChanged;
     // Whatever it knows has refs by now.
     await fs.rm(path.join(worktree.admin, "logs", "HEAD"), { force: true });
     const next = { path: place, admin: worktree.admin, nonce, plan, node, attempt, commit };
     await this.#replaceStore(next.admin, wanted);
+    const dirty = (await clearIndexFlags(this.repository, next)) || isChanged;
     await this.#writeOwner(next.admin, wanted);
     await forgetSetup(next.admin);
     if (dirty || (await readHead(next.admin)) !== commit) await this.checkOut(next, signal);

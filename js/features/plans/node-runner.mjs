@@ -224,7 +224,7 @@ export class NodeRun {
   /** What it leaves is no work of the node. @param {string} command @param {any} worktree */
   async runSetup(command, worktree) {
     await this.runProgram({ type: "shell", command }, worktree.path);
-    await this.git.checkWorktreeLink(worktree);
+    await this.git.checkWorktreeLink(this.repository, worktree);
   }
 
   // ---- programs ------------------------------------------------------------------------------------

@@ -132,7 +132,7 @@ export class WorktreeLifecycle {
       throw new PlanError("WORKTREE_GONE", text);
     }
     const place = { ...worktree, plan: planId, node: nodeId };
-    await git.checkWorktreeLink(place);
+    await git.checkWorktreeLink(repository, place);
     const holders = (await git.processesUsing(worktree.path)) ?? [];
     if (holders.length > 0) {
       const who = holders.map((one) => `${one.pid} (${visible(one.name)})`).join(", ");
