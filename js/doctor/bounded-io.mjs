@@ -1,11 +1,8 @@
 // Operations that may hang, with a limit on time and size.
 
-import { spawn } from "node:child_process";
 import fs from "node:fs";
 
-const MAX_OUTPUT = 64 * 1024;
-/** For a program that is told to end: it may have something half done. */
-const FAREWELL_MS = 400;
+const MAX_JSON_BYTES = 64 * 1024;
 
 /**
  * @template T, F
@@ -19,64 +16,16 @@ export function withTimeout(promise, ms, instead) {
   });
 }
 
-/** @typedef {{code: number | null, out: string, late: boolean, error?: string}} Answer */
-
-/**
- * Runs a program to its end, or tells it and what it has started to end, and kills what does not.
- * @param {string} command @param {string[]} args @param {{env?: NodeJS.ProcessEnv, cwd?: string, ms: number}} options
- * @returns {Promise<Answer>} `out` is all that it has printed
- */
-export function runProgram(command, args, { env = process.env, cwd, ms }) {
-  return new Promise((resolve) => {
-    const child = spawn(command, args, {
-      ...{ env, cwd, windowsHide: true },
-      stdio: ["ignore", "pipe", "pipe"],
-      detached: process.platform !== "win32",
-    });
-    let out = "";
-    let late = false;
-    const settle = (/** @type {Omit<Answer, "out">} */ end) => {
-      clearTimeout(timer);
-      resolve({ ...end, out });
-    };
-    let timer = setTimeout(() => {
-      late = true;
-      signalAll(child, "SIGTERM");
-      timer = setTimeout(giveUp, FAREWELL_MS);
-    }, ms);
-    const giveUp = () => {
-      child.stdout.destroy();
-      child.stderr.destroy();
-      signalAll(child, "SIGKILL");
-      settle({ code: null, late: true });
-    };
-    for (const stream of [child.stdout, child.stderr]) {
-      stream.setEncoding("utf8").on("data", (text) => {
-        if (out.length < MAX_OUTPUT) out += text;
-      });
-    }
-    child.on("error", (error) => settle({ code: null, late: false, error: error.message }));
-    child.on("close", (code) => (late ? giveUp() : settle({ code, late: false })));
-  });
-}
-
-/** @param {import("node:child_process").ChildProcess} child @param {NodeJS.Signals} signal */
-function signalAll(child, signal) {
-  try {
-    if (child.pid !== undefined && process.platform !== "win32") process.kill(-child.pid, signal);
-    else child.kill(signal);
-  } catch {
-    // It has ended meanwhile.
-  }
-}
-
 /** The first bytes of a regular file; empty if there is no such file. @param {string} file @param {number} bytes */
 export const readHead = (file, bytes) => readPart(file, bytes, () => 0);
 
 /** The last bytes of one. @param {string} file @param {number} bytes */
 export const readTail = (file, bytes) => readPart(file, bytes, (size) => Math.max(0, size - bytes));
 
-/** A pipe in its place is not waited for. @param {string} file @param {number} bytes @param {(size: number) => number} from */
+/**
+ * A pipe in its place is not waited for.
+ * @param {string} file @param {number} bytes @param {(size: number) => number} from
+ */
 function readPart(file, bytes, from) {
   let handle;
   try {
@@ -96,7 +45,7 @@ function readPart(file, bytes, from) {
 /** A JSON file of ours, or undefined. @param {string} file @returns {any} */
 export function readJson(file) {
   try {
-    return JSON.parse(readTail(file, MAX_OUTPUT));
+    return JSON.parse(readTail(file, MAX_JSON_BYTES));
   } catch {
     return undefined;
   }

@@ -12,8 +12,8 @@ import { bySessionUse } from "../lib/inspection.mjs";
 import { copilotHome, gatewayFiles } from "../lib/paths.mjs";
 import { errorMessage } from "../lib/values.mjs";
 import { providerLogFile } from "../process/log.mjs";
-import { GOOD_RUN_MS } from "../process/run.mjs";
-import { readTail, runProgram, withTimeout } from "./bounded-io.mjs";
+import { GOOD_RUN_MS, runProgram } from "../process/run.mjs";
+import { readTail, withTimeout } from "./bounded-io.mjs";
 import { gatewayFacts } from "./gateway-facts.mjs";
 import * as installed from "./installation-facts.mjs";
 

@@ -10,7 +10,8 @@ import { listNodes, findNode, readNodeVersion } from "../lib/node.mjs";
 import { MIN_NODE } from "../lib/node-version.mjs";
 import { programFolder } from "../lib/paths.mjs";
 import { releaseNamedBy } from "../install/extension-folder.mjs";
-import { runProgram, readHead, readJson, listNames, readTail } from "./bounded-io.mjs";
+import { runProgram } from "../process/run.mjs";
+import { readHead, readJson, listNames, readTail } from "./bounded-io.mjs";
 
 /** Of a program that only says its version. The first start of a CLI unpacks it. */
 const VERSION_MS = 5000;

@@ -4,7 +4,7 @@
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { runProgram } from "./bounded-io.mjs";
+import { runProgram } from "../process/run.mjs";
 
 /** @typedef {{pid: number, name: string}} Holder */
 /** @typedef {{address: string, pids: number[]}} Listener */

@@ -1,6 +1,7 @@
 // One run of a command: from spawn until nothing of its group is left.
 
-import { ownGroup } from "./group.mjs";
+import { spawn } from "node:child_process";
+import { ownGroup, signalGroup } from "./group.mjs";
 import { TERM_MS } from "./reaper.mjs";
 
 /**
@@ -176,3 +177,61 @@ export class ProcessRun {
 
 /** A run this long counts as good: the count of restarts starts again at zero. */
 export const GOOD_RUN_MS = 60_000;
+
+// A program that answers with what it prints, in bounded time.
+
+/** Characters of each stream. */
+const MAX_ANSWER = 64 * 1024;
+/** For a program that is told to end: it may have something half done. */
+const FAREWELL_MS = 400;
+
+/**
+ * @typedef {object} Answer
+ * @property {number | null} code
+ * @property {string} out all that it has printed, in the order in which it came
+ * @property {string} stdout @property {string} stderr
+ * @property {boolean} late @property {string} [error] why it could not be started
+ */
+
+/**
+ * Runs a program to its end, or tells it and what it has started to end, and kills what does not.
+ * @param {string} command @param {string[]} args @param {{env?: NodeJS.ProcessEnv, cwd?: string, ms: number}} options
+ * @returns {Promise<Answer>}
+ */
+export function runProgram(command, args, { env = process.env, cwd, ms }) {
+  return new Promise((resolve) => {
+    const child = spawn(command, args, {
+      ...{ env, cwd, windowsHide: true },
+      stdio: ["ignore", "pipe", "pipe"],
+      detached: ownGroup,
+    });
+    const said = { out: "", stdout: "", stderr: "" };
+    let late = false;
+    const settle = (/** @type {{code: number | null, late: boolean, error?: string}} */ end) => {
+      clearTimeout(timer);
+      resolve({ ...end, ...said });
+    };
+    const signal = (/** @type {NodeJS.Signals} */ name) =>
+      child.pid !== undefined && signalGroup(child.pid, name);
+    let timer = setTimeout(() => {
+      late = true;
+      signal("SIGTERM");
+      timer = setTimeout(giveUp, FAREWELL_MS);
+    }, ms);
+    const giveUp = () => {
+      child.stdout.destroy();
+      child.stderr.destroy();
+      signal("SIGKILL");
+      settle({ code: null, late: true });
+    };
+    for (const name of /** @type {const} */ (["stdout", "stderr"])) {
+      child[name].setEncoding("utf8").on("data", (/** @type {string} */ text) => {
+        const piece = text.slice(0, MAX_ANSWER - said[name].length);
+        said[name] += piece;
+        said.out += piece;
+      });
+    }
+    child.on("error", (error) => settle({ code: null, late: false, error: error.message }));
+    child.on("close", (code) => (late ? giveUp() : settle({ code, late: false })));
+  });
+}
