@@ -9,6 +9,7 @@ import { nameProblem, visible } from "../lib/visible.mjs";
 import { isAbsolute, TAP_VARIABLES, VARIABLE } from "./emitter-work.mjs";
 import { parseEmitters } from "./emitters.mjs";
 import { CONFIG_NAME, configFile, findConfigName } from "./file.mjs";
+import { parseSandbox } from "./sandbox.mjs";
 import {
   parsePositioned,
   problemAt,
@@ -173,6 +174,7 @@ export function parsePlans(reader, node) {
  * @property {{mode: "ask" | "allow" | "deny"}} [session] of the user's file
  * @property {{env?: string[], model?: string, provider?: Record<string, any>}} [workers] of the user's file
  * @property {PlansConfig} [plans] of the user's file
+ * @property {import("./sandbox.mjs").SandboxConfig} [sandbox] of the user's file; without it: DEFAULT_SANDBOX
  *
  * @typedef {(Config & {ok: true}) | {ok: false, problems: Problem[], isUnread?: boolean}} ConfigResult isUnread: the
  *   system did not let it be read, which says nothing of what is in it
@@ -190,7 +192,7 @@ const FIELDS = [
   ...["providers", "declarative", "toolGroups", "features"],
   ...["emitters", "streams", "protectedBranches", "$schema"],
 ];
-const USER_FIELDS = ["records", "spans", "goals", "session", "workers", "plans"];
+const USER_FIELDS = ["records", "spans", "goals", "session", "workers", "plans", "sandbox"];
 /** What an open goal can gate. */
 const GATES = ["push", "task_complete"];
 const MODE_POLICIES = ["ask", "allow", "deny"];
@@ -288,7 +290,7 @@ class Reader extends StrictReader {
     const fields = this.fields(root, "the config", known);
     const [providers, declarative, toolGroups, features, emitters, streams, protectedBranches] =
       FIELDS.map((name) => fields.get(name));
-    const [records, spans, goals, session, workers, plans] = USER_FIELDS.map((name) =>
+    const [records, spans, goals, session, workers, plans, sandbox] = USER_FIELDS.map((name) =>
       fields.get(name),
     );
     const taken = new Set();
@@ -307,6 +309,7 @@ class Reader extends StrictReader {
       ...(session && { session: this.#session(session) }),
       ...(workers && { workers: parseWorkers(this, workers) }),
       ...(plans && { plans: parsePlans(this, plans) }),
+      ...(sandbox && { sandbox: parseSandbox(this, sandbox) }),
     };
   }
 

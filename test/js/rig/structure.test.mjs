@@ -41,7 +41,7 @@ const ROOMS = {
   lib: [],
   link: ["lib"],
   process: ["lib"],
-  config: ["lib"],
+  config: ["lib", "process"],
   views: ["lib"],
   install: ["lib"],
   git: ["lib", "process"],
