@@ -256,12 +256,19 @@ export function showInspection(output, seen) {
   showFailures(output, seen);
 }
 
+/** In a few words. @param {import("../process/sandbox-probe.mjs").SandboxState} probe */
+export const formatSandbox = (probe) =>
+  probe.state === "ok"
+    ? `bubblewrap ${probe.version}`.trimEnd()
+    : `none (${probe.reason.replaceAll("-", " ")})`;
+
 /**
- * Where the gateway keeps its files, and what the user has allowed.
+ * Where the gateway keeps its files, what the user has allowed, and what holds the programs of plans.
  * @param {Output} output
- * @param {{home: string, logs: string, allowed: import("../config/entries.mjs").AllowedConfig[]}} place
+ * @param {{home: string, logs: string, allowed: import("../config/entries.mjs").AllowedConfig[],
+ *   sandbox?: import("../process/sandbox-probe.mjs").SandboxState}} place sandbox: where it was tried out
  */
-export function showPlace(output, { home, logs, allowed }) {
+export function showPlace(output, { home, logs, allowed, sandbox }) {
   if (allowed.length > 0) {
     output.print();
     output.print(strong("Allowed configs"));
@@ -275,6 +282,10 @@ export function showPlace(output, { home, logs, allowed }) {
     output.print(`  ${file} `, since);
   }
   output.print();
+  if (sandbox) {
+    const more = sandbox.state === "ok" ? "" : "  copilot-tap sandbox says more";
+    output.print(`sandbox: ${formatSandbox(sandbox)}`, faint(more));
+  }
   output.print(faint("home "), home);
   output.print(faint("logs "), logs);
 }

@@ -9,6 +9,7 @@ const MODULES = {
   top: () => import("./top.mjs"),
   stop: () => import("./stop.mjs"),
   doctor: () => import("./doctor.mjs"),
+  sandbox: () => import("./sandbox.mjs"),
   tools: () => import("./tools.mjs"),
   rules: () => import("./rules.mjs"),
   calls: () => import("./calls.mjs"),

@@ -3,10 +3,11 @@
 import { requestHostParts } from "../../lib/inspection.mjs";
 import { probePort } from "../../lib/host-process.mjs";
 import { listAllowedConfigs } from "../../config/entries.mjs";
+import { probeSandbox } from "../../process/sandbox-probe.mjs";
 import { inspectionForPrograms } from "../../views/access.mjs";
 import { toFailure, pause, runInterruptible } from "../exit.mjs";
 import { exitFor, HOLDERS, withGateway } from "../gateway.mjs";
-import { getGatewayFiles } from "../options.mjs";
+import { getEnvironment, getGatewayFiles } from "../options.mjs";
 import { Output, strong, warning } from "../../views/output.mjs";
 import { showHost } from "../../views/features-view.mjs";
 import { showStore } from "../../views/records-view.mjs";
@@ -18,8 +19,15 @@ import { showInspection, showPlace } from "../../views/status-view.mjs";
 
 const POLL_MS = 1000;
 
+/** @param {GatewayFiles} files @param {NodeJS.ProcessEnv} env */
+async function readStatus(files, env) {
+  const probed = probeSandbox({ env }); // meanwhile the gateway answers
+  const found = await readGateway(files);
+  return { ...found, sandbox: await probed };
+}
+
 /** @param {GatewayFiles} files */
-async function readStatus(files) {
+async function readGateway(files) {
   const { port, home, logs } = files;
   const allowed = listAllowedConfigs(files);
   const about = { port, home, logs, allowed };
@@ -38,7 +46,7 @@ async function readStatus(files) {
 }
 
 /** @param {Output} output @param {StatusSnapshot} seen */
-function show(output, { port, holder, home, logs, allowed, ...found }) {
+function show(output, { port, holder, home, logs, allowed, sandbox, ...found }) {
   if ("gateway" in found) {
     showInspection(output, found.gateway);
     if (found.featureHost) showHost(output, found.featureHost, found.holds ?? []);
@@ -51,7 +59,7 @@ function show(output, { port, holder, home, logs, allowed, ...found }) {
     output.print(`port ${port}: `, strong(text));
     output.print(`  ${advice}`);
   }
-  showPlace(output, { home, logs, allowed });
+  showPlace(output, { home, logs, allowed, sandbox });
 }
 
 /** @param {StatusSnapshot} seen */
@@ -69,14 +77,15 @@ function toJson(seen, limits) {
 async function run(given) {
   const output = new Output(given);
   const files = getGatewayFiles(given);
+  const env = getEnvironment(given);
   if (!given.watch) {
-    const seen = await readStatus(files);
+    const seen = await readStatus(files, env);
     output.result(toJson(seen, given.limits), () => show(output, seen));
     return getExitCode(seen);
   }
   await runInterruptible(async (ending) => {
     for (; !ending.aborted; await pause(POLL_MS, ending)) {
-      const seen = await readStatus(files);
+      const seen = await readStatus(files, env);
       output.item(toJson(seen, given.limits), () => output.screen(() => show(output, seen)));
     }
   });
@@ -88,8 +97,8 @@ export default {
   describe: "show what runs, and what is allowed",
   about:
     "Shows the gateway with its sessions and providers, their rules, the tools that were called, how " +
-    "often and how fast, recent failures, the feature host, holds, the record store, and which configs are " +
-    "allowed. If no gateway runs, it says which program " +
+    "often and how fast, recent failures, the feature host, holds, the record store, which configs are " +
+    "allowed, and whether plans have a sandbox. If no gateway runs, it says which program " +
     "has the port.",
   options: {
     watch: { short: "w", describe: "look again every second, until Ctrl-C", type: "boolean" },

@@ -54,7 +54,18 @@ const ROOMS = {
   develop: ["lib", "link", "process"],
   doctor: ["lib", "link", "process", "config", "views", "install"],
   evals: ["lib", "link", "process"],
-  cli: ["lib", "link", "config", "views", "develop", "install", "doctor", "evals", "sdk"],
+  cli: [
+    "lib",
+    "link",
+    "process",
+    "config",
+    "views",
+    "develop",
+    "install",
+    "doctor",
+    "evals",
+    "sdk",
+  ],
 };
 
 const LONG_FILE = 800;
