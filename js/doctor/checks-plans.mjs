@@ -51,6 +51,19 @@ function git({ git: { version, error, late } }) {
 }
 
 /** @param {Facts} place */
+function sandbox({ sandbox: found }) {
+  if (found.state === "ok") return undefined;
+  const { code, message, advice, command } = found;
+  const problem = `Plans have no sandbox: ${message}. Everything else works.`;
+  return finding(code, { problem, fix: advice, command });
+}
+
+/** @param {Facts} place */
+function sandboxSeen({ sandbox: found }) {
+  return found.state === "ok" ? `bubblewrap ${found.version}, ${found.program}` : "";
+}
+
+/** @param {Facts} place */
 function workers({ plans }) {
   const { cli, sdk } = plans?.cli ?? {};
   const gone = [cli, sdk && (sdk.endsWith(".js") ? sdk : path.join(sdk, "index.js"))].find(
@@ -110,8 +123,9 @@ function worktreesSeen({ plans }) {
 }
 
 /** @type {Check[]} */
-export const GIT = [
+export const PLAN_NEEDS = [
   { id: "git", title: "git, for plans", run: git, seen: ({ git: { version = "" } }) => version },
+  { id: "sandbox", title: "the sandbox of plans", run: sandbox, seen: sandboxSeen },
 ];
 
 /** @type {Check[]} */

@@ -4,7 +4,7 @@
 import { ACCESS_CHECKS, GATEWAY_CHECKS } from "./checks-gateway.mjs";
 import { INSTALLATION_CHECKS } from "./checks-installation.mjs";
 import { OWN_CONFIG, PARTS } from "./checks-parts.mjs";
-import { GIT, PLANS } from "./checks-plans.mjs";
+import { PLAN_NEEDS, PLANS } from "./checks-plans.mjs";
 import { TOOL_CHECKS, SESSION_CHECK, WAITING_CHECK } from "./checks-session.mjs";
 
 /** @typedef {import("./facts.mjs").Facts} Facts */
@@ -24,7 +24,7 @@ import { TOOL_CHECKS, SESSION_CHECK, WAITING_CHECK } from "./checks-session.mjs"
 /** @type {Check[]} */
 export const CHECKS = [
   ...INSTALLATION_CHECKS,
-  ...GIT,
+  ...PLAN_NEEDS,
   ...OWN_CONFIG,
   ...GATEWAY_CHECKS,
   ...PARTS,

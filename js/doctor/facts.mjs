@@ -13,6 +13,7 @@ import { copilotHome, gatewayFiles } from "../lib/paths.mjs";
 import { errorMessage } from "../lib/values.mjs";
 import { providerLogFile } from "../process/log.mjs";
 import { GOOD_RUN_MS, runProgram } from "../process/run.mjs";
+import { probeSandbox } from "../process/sandbox-probe.mjs";
 import { readTail, withTimeout } from "./bounded-io.mjs";
 import { gatewayFacts } from "./gateway-facts.mjs";
 import * as installed from "./installation-facts.mjs";
@@ -161,12 +162,13 @@ export async function gatherFacts({ env, cwd, tool }) {
   const home = copilotHome(env);
   const extension = installed.extensionFacts(home, cwd);
   const { copies } = extension;
-  const [{ node, addon }, cli, gateway, ignored, git] = await Promise.all([
+  const [{ node, addon }, cli, gateway, ignored, git, sandbox] = await Promise.all([
     programFacts(copies, env),
     installed.cliFacts(env),
     gatewayFacts(files, env),
     ignoredLimits(env),
     gitFacts(env),
+    probeSandbox({ env, again: true }),
   ]);
   const session = chooseSession(gateway.inspection?.sessions ?? [], env, cwd);
   return {
@@ -184,6 +186,7 @@ export async function gatherFacts({ env, cwd, tool }) {
     start: installed.startFacts(home, copies),
     ...gateway,
     git,
+    sandbox,
     plans: await planFacts(files, gateway.parts),
     userConfig: await userConfigFacts(files),
     session,

@@ -46,6 +46,8 @@ export const FINDINGS = /** @type {const} */ ({
   EXTENSION_NEVER_STARTED: "error",
   GIT_MISSING: "warning",
   GIT_OLD: "warning",
+  NO_SANDBOX: "warning",
+  SANDBOX_BROKEN: "warning",
   USER_CONFIG_INVALID: "warning",
   USER_CONFIG_UNSAFE: "warning",
   PORT_FOREIGN: "error",

@@ -28,6 +28,13 @@ export function fakeProgram(folder, name, script) {
   return file;
 }
 
+/** The machine's own bubblewrap, for a PATH without the usual folders. @param {string} folder */
+export function linkBwrap(folder) {
+  const folders = (process.env.PATH ?? "").split(path.delimiter);
+  const found = folders.map((one) => path.join(one, "bwrap")).find((file) => fs.existsSync(file));
+  if (found) fs.symlinkSync(found, path.join(folder, "bwrap"));
+}
+
 export class Place {
   /** What became of it all: nothing outlives its test. */
   workspace = "";

@@ -47,6 +47,32 @@ describe("git", () => {
   });
 });
 
+describe("the sandbox", () => {
+  const CARELESS = 'while [ "$1" != -- ] && [ $# -gt 0 ]; do shift; done; shift; exec "$@"';
+  const find = async (/** @type {Place} */ at) =>
+    (await at.diagnose()).value.checks.find((/** @type {any} */ { id }) => id === "sandbox");
+
+  test("that works is shown with its program", async (t) => {
+    const { status, seen } = await find(await staged(t));
+    assert.equal(status, "passed");
+    assert.match(seen, /^bubblewrap \d+\.\d+.*, \/.*bwrap$/);
+  });
+
+  for (const [code, script] of /** @type {const} */ ([
+    ["NO_SANDBOX", 'echo "bwrap: no permissions" >&2; exit 1'],
+    ["SANDBOX_BROKEN", CARELESS],
+  ])) {
+    test(`that does not is a warning: ${code}`, async (t) => {
+      const at = await staged(t);
+      fakeProgram(at.bin, "bwrap", script);
+      const { exit, warnings } = await at.diagnose();
+      const found = warnings.find((warning) => warning.code === code);
+      assert.ok(found && found.fix !== "", JSON.stringify(warnings));
+      assert.equal(exit, 0);
+    });
+  }
+});
+
 test("a tool in a group that the session has not opened is told with what opens it", async (t) => {
   const { session, doctor } = await planned(t);
   const asked = () => doctor.diagnose(["create_copilot_plan"]);

@@ -9,7 +9,15 @@ import { describe, test } from "node:test";
 import { programFolder } from "../../../js/lib/paths.mjs";
 import { copyOfProject } from "../../support/tap.mjs";
 import { withTimeout } from "../../support/wait.mjs";
-import { diagnoseWith, fakeProgram, Place, staged, TESTED_CLIS, WELL } from "./doctor-place.mjs";
+import {
+  diagnoseWith,
+  fakeProgram,
+  linkBwrap,
+  Place,
+  staged,
+  TESTED_CLIS,
+  WELL,
+} from "./doctor-place.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 
 /** PATH without a node, but with what shells and scripts need. @param {import("node:test").TestContext} t */
@@ -98,6 +106,7 @@ describe("copilot-tap doctor, the CLI", () => {
     fs.symlinkSync(process.execPath, node);
     const PATH = path.dirname(node);
     fakeProgram(PATH, "git", 'echo "git version 2.50.0"');
+    linkBwrap(PATH);
     fs.rmSync(path.join(at.files.logs, "extension.log"));
     const { code, warned } = await at.diagnose([], { PATH });
     assert.deepEqual([code, warned], ["CLI_NOT_FOUND", []]);
@@ -113,6 +122,7 @@ describe("copilot-tap doctor, the CLI", () => {
     fs.rmSync(path.join(at.bin, "copilot"));
     fs.symlinkSync(process.execPath, path.join(at.bin, "node"));
     fakeProgram(at.bin, "git", 'echo "git version 2.50.0"');
+    linkBwrap(at.bin);
     const { code, warned } = await at.diagnose([], { PATH: at.bin });
     assert.deepEqual([code, warned], ["NO_SESSION", ["CLI_NOT_FOUND"]]);
   });
