@@ -109,6 +109,7 @@
       'plan/plan_entries.cc',
       'plan/plan_reader.cc',
       'plan/problems.cc',
+      'plan/sandbox_reader.cc',
       'plan/usage.cc',
       'plan/view.cc',
       'plan/view_groups.cc',

@@ -144,7 +144,7 @@ Refused Engine::edit(std::string_view plan, std::string_view node, std::string_v
   }
   if (!given.any()) {
     return Refusal{Refusal::Code::BadInput,
-                   "say what to change: work, prechecks, postchecks, dependencies or timeout"};
+                   "say what to change, such as work, postchecks, dependencies or allowedUrls"};
   }
   if (const auto stranded = live.plan.findStranded(at.node, graph.dependencies(at.node))) {
     return wrongState(strandedText(live.plan, *stranded) +

@@ -64,7 +64,7 @@ struct Path {
 // The fields of one object, each found once; those without a name in `names` are problems.
 class Fields {
  public:
-  static constexpr size_t kMaxFields = 16;
+  static constexpr size_t kMaxFields = 24;
 
   Fields(json::Value object, const Path& path, std::span<const std::string_view> names,
          Problems& problems)

@@ -102,6 +102,9 @@ std::optional<std::string> Plan::edited(const Entry& entry, NodeIndex index) {
   if (changes.work) node.spec.work = std::move(*changes.work);
   if (changes.postchecks) node.spec.postchecks = std::move(*changes.postchecks);
   if (changes.timeout) node.spec.timeout = *changes.timeout;
+  for (size_t i = 0; i < kSandboxFields.size(); ++i) {
+    if (changes.sandbox[i]) node.spec.sandbox[i] = std::move(*changes.sandbox[i]);
+  }
   recomputePriorities();
   if (changes.dependencies) followDependencies(index);
   if (isOther) {
@@ -189,6 +192,10 @@ std::string Plan::describeFields(NodeIndex index, const NodeChanges& changes) co
   if (changes.timeout) {
     const double seconds = static_cast<double>(spec.timeout.count()) / 1000;
     writer.rawField("timeout", seconds > 0 ? decimal(seconds) : "null");
+  }
+  for (size_t i = 0; i < kSandboxFields.size(); ++i) {
+    const std::string& now = spec.sandbox[i];
+    if (changes.sandbox[i]) writer.key(kSandboxFields[i]).raw(now.empty() ? "null" : now);
   }
   writer.endObject();
   return out;

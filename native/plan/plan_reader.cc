@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "plan/fields.h"
+#include "plan/sandbox_reader.h"
 #include "plan/work_reader.h"
 
 namespace tap::plan {
@@ -18,6 +19,15 @@ constexpr size_t kMaxRefBytes = 200;
 constexpr int64_t kMaxRetries = 10;
 constexpr Millis kMinTimeout{1'000};
 constexpr Millis kMaxTimeout{int64_t{7} * 24 * 3600 * 1000};
+
+// The names of fields, and behind them those of kSandboxFields.
+template <size_t kCount>
+[[nodiscard]] constexpr auto withSandbox(const std::array<std::string_view, kCount>& names) {
+  static_assert(kCount + kSandboxFields.size() <= Fields::kMaxFields);
+  std::array<std::string_view, kCount + kSandboxFields.size()> all{};
+  std::ranges::copy(kSandboxFields, std::ranges::copy(names, all.begin()).out);
+  return all;
+}
 
 namespace node {
 enum : size_t {
@@ -31,11 +41,11 @@ enum : size_t {
   kExpectsNoChanges,
   kTimeout,
   kRetry,
+  kSandbox,  // and the rest of kSandboxFields
 };
-constexpr std::array<std::string_view, 10> kNames{
-    "id",        "name", "group",      "dependencies",
-    "prechecks", "work", "postchecks", "expectsNoChanges",
-    "timeout",   "retry"};
+constexpr auto kNames = withSandbox(
+    std::array<std::string_view, 10>{"id", "name", "group", "dependencies", "prechecks", "work",
+                                     "postchecks", "expectsNoChanges", "timeout", "retry"});
 }  // namespace node
 namespace retry {
 enum : size_t { kMax, kFrom };
@@ -125,6 +135,7 @@ void readRetry(const Fields& fields, NodeSpec& spec, Problems& problems) {
   spec.expectsNoChanges = fields.flag(node::kExpectsNoChanges);
   spec.timeout = readTimeout(fields, node::kTimeout);
   readRetry(fields, spec, problems);
+  spec.sandbox = readSandbox(fields, node::kSandbox, problems);
   return spec;
 }
 
@@ -143,9 +154,9 @@ void readNodeList(json::Value list, const Path& path, std::vector<NodeSpec>& nod
 }
 
 namespace change {
-enum : size_t { kWork, kPrechecks, kPostchecks, kDependencies, kTimeout };
-constexpr std::array<std::string_view, 5> kNames{"work", "prechecks", "postchecks", "dependencies",
-                                                 "timeout"};
+enum : size_t { kWork, kPrechecks, kPostchecks, kDependencies, kTimeout, kSandbox };
+constexpr auto kNames = withSandbox(
+    std::array<std::string_view, 5>{"work", "prechecks", "postchecks", "dependencies", "timeout"});
 }  // namespace change
 
 namespace root {
@@ -165,12 +176,11 @@ enum : size_t {
   kLink,
   kSetup,
   kGitignore,
+  kSandbox,
 };
-constexpr std::array<std::string_view, 15> kNames{
-    "name",        "repo",   "baseBranch", "targetBranch", "maxParallel", "cleanUpSuccessfulWork",
-    "startPaused", "budget", "env",        "nodes",        "fetch",       "copy",
-    "link",        "setup",  "gitignore"};
-static_assert(kNames.size() <= Fields::kMaxFields);
+constexpr auto kNames = withSandbox(std::array<std::string_view, 15>{
+    "name", "repo", "baseBranch", "targetBranch", "maxParallel", "cleanUpSuccessfulWork",
+    "startPaused", "budget", "env", "nodes", "fetch", "copy", "link", "setup", "gitignore"});
 }  // namespace root
 namespace budget {
 enum : size_t { kAiCredits, kTokens };
@@ -215,6 +225,7 @@ void readHead(const Fields& fields, PlanSpec& spec, Problems& problems) {
   fields.texts(root::kCopy, kMaxListItems, ignore);
   fields.texts(root::kLink, kMaxListItems, ignore);
   (void)fields.text(root::kSetup, kMaxWorkBytes);
+  spec.sandbox = readSandbox(fields, root::kSandbox, problems);
 }
 
 // The scanned root of `text`; a problem where there is none.
@@ -281,6 +292,10 @@ NodeChanges readNodeChanges(std::string_view text, Problems& problems) {
     changes.dependencies = readDependencies(fields, change::kDependencies);
   }
   if (fields.isGiven(change::kTimeout)) changes.timeout = readTimeout(fields, change::kTimeout);
+  SandboxSpec sandbox = readSandbox(fields, change::kSandbox, problems);
+  for (size_t i = 0; i < sandbox.size(); ++i) {
+    if (fields.isGiven(change::kSandbox + i)) changes.sandbox[i] = std::move(sandbox[i]);
+  }
   return changes;
 }
 

@@ -2,9 +2,12 @@
 // carry it out.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/time.h"
@@ -24,6 +27,13 @@ struct Work {
   std::string json;  // the object that the plan has; a string has become one
 };
 
+// What the programs of a node may reach, of a plan or of a node: a node's field stands for the
+// plan's as a whole.
+inline constexpr std::array<std::string_view, 5> kSandboxFields{
+    "sandbox", "allowedFolders", "readFolders", "allowedUrls", "caches"};
+// The JSON of each field as it was written; empty: it is not given.
+using SandboxSpec = std::array<std::string, kSandboxFields.size()>;
+
 struct NodeSpec {
   std::string id;
   std::string name;                       // the id where the plan gives none
@@ -36,6 +46,7 @@ struct NodeSpec {
   Millis timeout{0};  // of each phase; 0: by the kind of its work
   uint32_t maxRetries = 0;
   bool retriesFromStart = false;
+  SandboxSpec sandbox;
 
   // A join: it does nothing but bring commits together.
   [[nodiscard]] bool isJoin() const {
@@ -58,9 +69,12 @@ struct NodeChanges {
   std::optional<Work> work;
   std::optional<Work> postchecks;
   std::optional<Millis> timeout;
+  // Of each field what it is from now on; empty: it is taken away.
+  std::array<std::optional<std::string>, kSandboxFields.size()> sandbox;
 
   [[nodiscard]] bool any() const {
-    return dependencies || prechecks || work || postchecks || timeout;
+    return dependencies || prechecks || work || postchecks || timeout ||
+           std::ranges::any_of(sandbox, [](const auto& field) { return field.has_value(); });
   }
 };
 
@@ -76,6 +90,7 @@ struct PlanSpec {
   int64_t maxParallel = 4;
   bool startPaused = false;
   Budget budget;
+  SandboxSpec sandbox;
   std::string head;  // the plan's object without its nodes
   std::vector<NodeSpec> nodes;
 };

@@ -59,6 +59,12 @@ void writeWork(json::Writer& writer, json::Name name, const Work& work) {
   if (work.kind != WorkKind::None) writer.rawField(name, work.json);
 }
 
+void writeSandbox(json::Writer& writer, const SandboxSpec& sandbox) {
+  for (size_t i = 0; i < kSandboxFields.size(); ++i) {
+    if (!sandbox[i].empty()) writer.key(kSandboxFields[i]).raw(sandbox[i]);
+  }
+}
+
 void writeTimes(json::Writer& writer, int64_t started, int64_t ended) {
   if (started > 0) writer.field("startedAt", started);
   if (ended > 0) writer.field("endedAt", ended);
@@ -111,6 +117,7 @@ void writeNode(json::Writer& writer, const Plan& plan, NodeIndex index) {
     writer.key("retry").beginObject().field("max", node.spec.maxRetries);
     writer.field("from", node.spec.retriesFromStart ? "start" : "failed-phase").endObject();
   }
+  writeSandbox(writer, node.spec.sandbox);
   if (!node.commit.empty()) writer.field("commit", node.commit);
   writer.key("changes");
   writeChanges(writer, node.changes);
@@ -319,6 +326,12 @@ std::string nodeJson(const Plan& plan, NodeIndex index, bool isBusy) {
   json::Writer writer(out);
   writer.beginObject();
   writeNode(writer, plan, index);
+  const SandboxSpec& ofPlan = plan.spec().sandbox;
+  if (std::ranges::any_of(ofPlan, [](const std::string& field) { return !field.empty(); })) {
+    writer.key("ofPlan").beginObject();
+    writeSandbox(writer, ofPlan);
+    writer.endObject();
+  }
   writer.field("busy", isBusy).key("attempts").beginArray();
   const auto& attempts = plan.node(index).attempts;
   for (size_t i = 0; i < attempts.size(); ++i) writeAttempt(writer, attempts[i], i + 1);

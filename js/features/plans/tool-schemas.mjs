@@ -11,6 +11,30 @@ const WORK = {
     'A command line; "@agent …"; or {type: "agent", instructions, model, allowedFolders, allowedUrls, maxTurns, tools}, {type: "shell", command, shell}, {type: "process", executable, args, env}, {type: "tool", tool, args}.',
 };
 
+const TEXTS = { type: "array", items: TEXT };
+
+/** Of a plan and of a node. */
+const SANDBOX_FIELDS = {
+  sandbox: {
+    enum: ["on", "off"],
+    description:
+      "The user is asked for off, and for what the next four allow. A node's field stands for the plan's.",
+  },
+  allowedFolders: {
+    ...TEXTS,
+    description: "Writable besides the worktree: from the checkout, or absolute.",
+  },
+  readFolders: { ...TEXTS, description: "Readable besides the system." },
+  allowedUrls: {
+    ...TEXTS,
+    description: "Hosts, *.example.com, or * for all. Default: no network.",
+  },
+  caches: {
+    type: "array",
+    items: { enum: "npm pnpm yarn pip uv cargo go maven gradle ccache".split(" ") },
+  },
+};
+
 const NODE_FIELDS = {
   id: createText("Unique in the plan: letters, digits, - and _."),
   name: TEXT,
@@ -24,6 +48,7 @@ const NODE_FIELDS = {
     description: "Of each phase, such as 30m, or seconds as a number. Agents have 60m, others 10m.",
   },
   retry: { type: "object", description: "{max, from: failed-phase or start}" },
+  ...SANDBOX_FIELDS,
 };
 const NODE = { type: "object", properties: NODE_FIELDS };
 const NODES = { type: "array", items: NODE };
@@ -39,10 +64,11 @@ const PLAN_FIELDS = {
   budget: { type: "object", description: "{aiCredits, tokens}" },
   env: { type: "object" },
   fetch: FLAG,
-  copy: { type: "array", items: TEXT },
-  link: { type: "array", items: TEXT },
+  copy: TEXTS,
+  link: TEXTS,
   setup: TEXT,
   gitignore: FLAG,
+  ...SANDBOX_FIELDS,
 };
 
 const { maxParallel: _many, ...PLAN_OF_ONE } = PLAN_FIELDS;
@@ -197,3 +223,4 @@ export function toRegistration(name, models) {
 export const JOB_KEYS = Object.keys(JOB_FIELDS);
 export const PLAN_KEYS = Object.keys(PLAN_FIELDS);
 export const NODE_KEYS = Object.keys(NODE_FIELDS);
+export const SANDBOX_KEYS = Object.keys(SANDBOX_FIELDS);

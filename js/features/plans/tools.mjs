@@ -25,7 +25,7 @@ import {
 import { outcomeText } from "./notifications.mjs";
 import { PlanError, problemText, ignoreMissingRepository } from "./errors.mjs";
 import { findUnknownFields } from "./validation.mjs";
-import { JOB_KEYS, NODE_KEYS, PLAN_KEYS } from "./tool-schemas.mjs";
+import { JOB_KEYS, NODE_KEYS, PLAN_KEYS, SANDBOX_KEYS } from "./tool-schemas.mjs";
 
 /** @typedef {import("./plan-manager.mjs").PlanManager} PlanManager */
 /** @typedef {import("./plan-manager.mjs").Asker} Asker */
@@ -231,7 +231,8 @@ export const HANDLERS = {
     const found = findUnknownFields(args, JOB_KEYS);
     if (args.work === undefined) found.push(NO_WORK);
     const known = pick(args, JOB_KEYS);
-    const node = { ...pick(known, NODE_KEYS), id: args.id ?? "job" };
+    const own = NODE_KEYS.filter((name) => !SANDBOX_KEYS.includes(name)); // those stay the plan's
+    const node = { ...pick(known, own), id: args.id ?? "job" };
     const plan = { ...pick(known, PLAN_KEYS), nodes: [node] };
     return createPlanAnswer(plans, await stripNodePaths(plans.create(plan, asker, { found })));
   },

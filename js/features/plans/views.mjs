@@ -5,12 +5,15 @@ import { formatSuggestion } from "../../lib/suggestion.mjs";
 import { errorMessage } from "../../lib/values.mjs";
 import { visible } from "../../lib/visible.mjs";
 import { PlanError } from "./errors.mjs";
-import { PHASE_NAMES } from "./tool-schemas.mjs";
+import { PHASE_NAMES, SANDBOX_KEYS } from "./tool-schemas.mjs";
 
 /** @typedef {import("./plan-manager.mjs").PlanManager} PlanManager */
 
 /** What a plan says of a node. */
-const CONFIG = ["prechecks", "work", "postchecks", "expectsNoChanges", "timeout", "retry"];
+const CONFIG = [
+  ...["prechecks", "work", "postchecks", "expectsNoChanges", "timeout", "retry"],
+  ...SANDBOX_KEYS,
+];
 
 /** @param {Record<string, any>} object @param {string[]} keys */
 export const pick = (object, keys) =>

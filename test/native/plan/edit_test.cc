@@ -84,6 +84,8 @@ TEST(PlanEdit, HasItsMistakesNamed) {
       {R"({"work":{"type":"shell"}})", "work.command"},
       {R"({"postchecks":{"type":"x"}})", "postchecks.type"},
       {R"({"timeout":"1x"})", "timeout"},
+      {R"({"sandbox":"none"})", "sandbox"},
+      {R"({"allowedUrls":["a:1"]})", "allowedUrls[0]"},
       {R"({"dependencies":"a"})", "dependencies"},
       {R"({"dependencies":["a"]})", "dependencies[0]"},
       {R"({"dependencies":["nope"]})", "dependencies[0]"},
@@ -96,6 +98,22 @@ TEST(PlanEdit, HasItsMistakesNamed) {
   }
   EXPECT_EQ(rig.editCode("c", R"({"dependencies":["a","a"]})"), "INVALID_PLAN");
   EXPECT_EQ(PlanRig::describeState(rig.engine(), "p"), before);
+}
+
+TEST(PlanEdit, WhatANodeMayReachIsChangedTakenAwayAndShownBesideWhatWas) {
+  Edits rig;
+  const std::string node = nodeText("a", {}, std::string(kCheckedWork) + R"(,"caches":["npm"])");
+  ASSERT_EQ(rig.create(planText({node})), "");
+  rig.failDuring("a", Phase::Postchecks);
+  EXPECT_EQ(rig.editCode("a", R"({"allowedUrls":["example.com"],"caches":null})"), "");
+  const std::string seen = rig.view("a");
+  EXPECT_NE(seen.find(R"("allowedUrls":["example.com"],"changes")"), std::string::npos) << seen;
+  EXPECT_NE(seen.find(R"("before":{"allowedUrls":null,"caches":["npm"]})"), std::string::npos);
+  EXPECT_NE(graphJson(rig.plan()).find(R"("allowedUrls":["example.com"])"), std::string::npos);
+  ASSERT_EQ(rig.retry("a"), "");
+  EXPECT_EQ(rig.phaseOf("a"), Phase::Postchecks) << "what was done stays";
+  rig.crash();
+  EXPECT_EQ(rig.node("a").spec.sandbox, (SandboxSpec{"", "", "", R"(["example.com"])", ""}));
 }
 
 TEST(PlanEdit, OtherWorkBeginsFromTheStartAndIsShownBesideWhatWas) {

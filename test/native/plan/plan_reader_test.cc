@@ -36,13 +36,17 @@ TEST(ReadPlan, TakesEveryFieldOfTheFormat) {
     "maxParallel": 8, "cleanUpSuccessfulWork": false, "startPaused": true,
     "budget": {"aiCredits": 300.5, "tokens": 2000000}, "env": {"CI": "1"}, "fetch": true,
     "copy": [".env"], "link": ["node_modules"], "setup": "npm ci", "gitignore": true,
+    "sandbox": "on", "allowedFolders": ["out", "/data"], "readFolders": ["a/../b"],
+    "allowedUrls": ["example.com", "*.Example.org", "xn--bcher-kva.example"],
+    "caches": ["npm", "pnpm", "yarn", "pip", "uv", "cargo", "go", "maven", "gradle", "ccache"],
     "nodes": [{
       "id": "lexer", "name": "Split the lexer", "group": "parser/front", "dependencies": [],
       "prechecks": "npm run typecheck",
       "work": {"type": "agent", "instructions": "Task", "model": "gpt-5", "maxTurns": 40,
                "allowedFolders": ["../f"], "allowedUrls": ["docs.example.com"], "tools": ["t"]},
       "postchecks": {"type": "shell", "command": "npm test", "shell": "bash"},
-      "expectsNoChanges": true, "timeout": "30m", "retry": {"max": 1, "from": "start"}
+      "expectsNoChanges": true, "timeout": "30m", "retry": {"max": 1, "from": "start"},
+      "sandbox": "off", "allowedFolders": [], "allowedUrls": ["*"], "caches": null
     }, {"id": "b", "work": {"type": "process", "executable": "make", "args": ["-j"], "env": {"A": "b"}}},
     {"id": "c", "work": {"type": "tool", "tool": "x", "args": {"y": 1}}, "timeout": 90}]})";
   Problems problems;
@@ -66,6 +70,8 @@ TEST(ReadPlan, TakesEveryFieldOfTheFormat) {
   EXPECT_EQ(node.timeout, Millis(30 * 60'000));
   EXPECT_EQ(node.maxRetries, 1U);
   EXPECT_TRUE(node.retriesFromStart);
+  EXPECT_EQ(node.sandbox, (SandboxSpec{"\"off\"", "[]", "", R"(["*"])", ""}));
+  EXPECT_NE(plan.head.find(R"("allowedFolders":["out", "/data"])"), std::string::npos);
   EXPECT_EQ(plan.nodes[1].name, "b") << "the id stands for a name";
   EXPECT_EQ(plan.nodes[2].timeout, Millis(90'000));
 }
@@ -178,6 +184,91 @@ TEST(ReadPlan, RefusesEachBadFieldOfThePlan) {
   EXPECT_EQ(listProblems(R"({"name":"x"})"), "nodes: is missing: a list of nodes");
   EXPECT_EQ(listProblems("[]"), ": expected an object, got a list");
   EXPECT_EQ(listProblems("{").substr(0, 25), ": is not JSON at byte 1: ");
+}
+
+TEST(ReadPlan, RefusesEachBadFieldOfTheSandbox) {
+  const std::string url = "is a URL: name its host only, such as example.com";
+  const std::string address = "is an address: name a host, such as example.com";
+  const std::string host = "is not a host, such as example.com";
+  const std::string star =
+      "may have * only as its first part, such as *.example.com, or be * alone";
+  const std::string local = "is always the node itself: leave it out";
+  const std::string leaves = "leads out of the checkout: name an absolute folder";
+  const std::vector<std::pair<std::string, std::string>> cases{
+      {R"("sandbox":true)", "sandbox: expected a text, got true or false"},
+      {R"("sandbox":"none")", "sandbox: expected on or off"},
+      {R"("sandbox":"")", "sandbox: must not be empty"},
+      {R"("allowedFolders":"a")", "allowedFolders: expected a list, got a text"},
+      {R"("allowedFolders":[1])", "allowedFolders[0]: expected a text, got a number"},
+      {R"("allowedFolders":["a",""])", "allowedFolders[1]: must not be empty"},
+      {R"("allowedFolders":[".."])", "allowedFolders[0]: " + leaves},
+      {R"("allowedFolders":["a/../../b"])", "allowedFolders[0]: " + leaves},
+      {R"("allowedFolders":["..\\b"])", "allowedFolders[0]: " + leaves},
+      {R"("readFolders":["~/x"])",
+       "readFolders[0]: begins with ~, which stands for no folder here: write it out"},
+      {R"("readFolders":["a\u0000"])",
+       "readFolders[0]: has a NUL character, which no program can be given"},
+      {R"("readFolders":["a\ud800"])", "readFolders[0]: has a character that is not UTF-8"},
+      {R"("readFolders":["a\nb"])", "readFolders[0]: must be one line without control characters"},
+      {R"("readFolders":["a/b","./a//b/"])", "readFolders[1]: is there twice"},
+      {R"("readFolders":["/a","/a/."])", "readFolders[1]: is there twice"},
+      {R"("allowedUrls":"*")", "allowedUrls: expected a list, got a text"},
+      {R"("allowedUrls":["https://example.com"])", "allowedUrls[0]: " + url},
+      {R"("allowedUrls":["example.com/a"])", "allowedUrls[0]: has a path: name the host only"},
+      {R"("allowedUrls":["example.com:443"])", "allowedUrls[0]: has a port: name the host only"},
+      {R"("allowedUrls":["10.0.0.1"])", "allowedUrls[0]: " + address},
+      {R"("allowedUrls":["127.1"])", "allowedUrls[0]: " + address},
+      {R"("allowedUrls":["0X7F000001"])", "allowedUrls[0]: " + address},
+      {R"("allowedUrls":["::1"])", "allowedUrls[0]: " + address},
+      {R"("allowedUrls":["[::1]"])", "allowedUrls[0]: " + address},
+      {R"("allowedUrls":["a.*.com"])", "allowedUrls[0]: " + star},
+      {R"("allowedUrls":["*example.com"])", "allowedUrls[0]: " + star},
+      {R"("allowedUrls":["*.*.com"])", "allowedUrls[0]: " + star},
+      {R"("allowedUrls":["*."])", "allowedUrls[0]: " + host},
+      {R"("allowedUrls":["example.com."])", "allowedUrls[0]: " + host},
+      {R"("allowedUrls":["-a.com"])", "allowedUrls[0]: " + host},
+      {R"("allowedUrls":["me@example.com"])", "allowedUrls[0]: " + host},
+      {R"("allowedUrls":[""])", "allowedUrls[0]: " + host},
+      {R"("allowedUrls":["LocalHost"])", "allowedUrls[0]: " + local},
+      {R"("allowedUrls":["*.localhost"])", "allowedUrls[0]: " + local},
+      {R"("allowedUrls":["bücher.example"])",
+       "allowedUrls[0]: has letters that are not ASCII: write it in punycode, such as "
+       "xn--bcher-kva.example"},
+      {R"("allowedUrls":["example.com","Example.com"])", "allowedUrls[1]: is there twice"},
+      {R"("caches":["nmp"])",
+       "caches[0]: is no cache that tap knows. Did you mean \"npm\"? There are: npm, pnpm, yarn, "
+       "pip, uv, cargo, go, maven, gradle, ccache"},
+      {R"("caches":["npm","npm"])", "caches[1]: is there twice"},
+  };
+  for (const auto& [members, problem] : cases) {
+    EXPECT_EQ(problemOfNode(members), "nodes[0]." + problem);
+    EXPECT_EQ(listProblems(planText({nodeText("a")}, members + ",")), problem);
+  }
+  const auto long_host = [](size_t labels) {
+    std::string text;
+    for (size_t i = 0; i < labels; ++i) text += "abcdefg.";
+    return problemOfNode(R"("allowedUrls":[")" + text + "com\"]");
+  };
+  EXPECT_EQ(long_host(31), "");
+  EXPECT_EQ(long_host(32), "nodes[0].allowedUrls[0]: is longer than 253 bytes");
+  EXPECT_EQ(problemOfNode(R"("allowedUrls":[")" + std::string(64, 'a') + ".com\"]"),
+            "nodes[0].allowedUrls[0]: " + host);
+  EXPECT_EQ(problemOfNode(R"("readFolders":["/)" + std::string(4096, 'a') + "\"]"),
+            "nodes[0].readFolders[0]: is longer than 4096 bytes");
+}
+
+TEST(ReadPlan, HasAtMostAThousandHostsAndAHundredFolders) {
+  const auto problem = [](std::string_view field, std::string_view before, size_t count) {
+    std::string list;
+    for (size_t i = 0; i < count; ++i) {
+      list += (i == 0 ? "\"" : ",\"") + std::string(before) + std::to_string(i) + "\"";
+    }
+    return problemOfNode("\"" + std::string(field) + "\":[" + list + "]");
+  };
+  EXPECT_EQ(problem("allowedUrls", "h", 1000), "");
+  EXPECT_EQ(problem("allowedUrls", "h", 1001), "nodes[0].allowedUrls: has more than 1000 entries");
+  EXPECT_EQ(problem("readFolders", "f", 100), "");
+  EXPECT_EQ(problem("readFolders", "f", 101), "nodes[0].readFolders: has more than 100 entries");
 }
 
 TEST(ReadPlan, RefusesDuplicatesAndShowsACycle) {

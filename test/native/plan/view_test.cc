@@ -28,6 +28,16 @@ TEST(PlanView, NodesThatFailedOrRunComeFirst) {
             R"({"nodes":[],"places":[],"rest":0,"total":0})");
 }
 
+TEST(PlanView, ANodeHasWhatItMayReachAndWhatItsPlanSays) {
+  PlanRig rig;
+  ASSERT_EQ(rig.create(planText({nodeText("a", {}, R"("work":"x","sandbox":"off")")},
+                                R"("allowedUrls":["example.com"],)")),
+            "");
+  const std::string seen = nodeJson(rig.plan(), 0, false);
+  EXPECT_TRUE(has(seen, R"("sandbox":"off")"));
+  EXPECT_TRUE(has(seen, R"("ofPlan":{"allowedUrls":["example.com"]})"));
+}
+
 TEST(PlanView, NodesInOrderKeepTheirPlacesWhateverBecomesOfThem) {
   PlanRig rig;
   ASSERT_EQ(rig.create(planText({nodeText("a"), nodeText("b"), nodeText("c"), nodeText("d")})), "");

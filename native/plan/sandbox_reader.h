@@ -1,0 +1,14 @@
+// Reads the fields of a plan and of a node that say what their programs may reach.
+#pragma once
+
+#include "plan/fields.h"
+#include "plan/spec.h"
+
+namespace tap::plan {
+
+inline constexpr size_t kMaxHosts = 1'000;
+
+// Of an object whose fields from `first` on are those of kSandboxFields.
+[[nodiscard]] SandboxSpec readSandbox(const Fields& fields, size_t first, Problems& problems);
+
+}  // namespace tap::plan
