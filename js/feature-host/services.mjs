@@ -103,6 +103,10 @@ async function loadGit(home, env) {
     openRepository: (/** @type {string} */ folder) => git.openRepository(folder, { owner, env }),
     resolveFolders: (/** @type {string} */ root, /** @type {string[]} */ folders) =>
       git.resolveFolders(root, folders, home),
+    findReservedPlaces: (
+      /** @type {import("../git/repository.mjs").Repository} */ repository,
+      /** @type {{beside?: boolean}} */ options,
+    ) => git.findReservedPlaces(repository, { ...options, cliHome: home }),
   };
 }
 

@@ -31,6 +31,7 @@ export { requireFreeName } from "./landing.mjs";
 export { recoverLanding } from "./landing.mjs";
 export { land } from "./landing.mjs";
 export { mergeCommits, probeAll } from "./merge.mjs";
+export { findReservedPlaces, inspectFolders } from "./folders.mjs";
 export { exists, openRepository } from "./repository.mjs";
 export {
   branchTip,

@@ -1,0 +1,63 @@
+// Folders that a plan names for its programs, and what none of them may touch: what the disk says of them.
+
+import fs from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { mainRoot } from "./worktree-admin.mjs";
+import { defaultFolder } from "./worktrees.mjs";
+
+/**
+ * named: absolute, as the name says it; real: without links; why: it cannot be used
+ * @typedef {{name: string, named: string, real?: string, why?: string}} InspectedFolder
+ */
+/**
+ * Without links.
+ * @typedef {object} ReservedPlaces
+ * @property {string[]} checkouts the user's own
+ * @property {string[]} git its folders
+ * @property {string} worktrees where those of plans are
+ * @property {string} home the user's @property {string} cliHome <COPILOT_HOME>
+ */
+
+/** @param {string} place that may not be there */
+const resolveLinks = (place) => fs.realpath(place).catch(() => place);
+
+/** @param {string} root @param {string} name @returns {Promise<InspectedFolder>} */
+async function inspectFolder(root, name) {
+  const named = path.resolve(root, name);
+  try {
+    const real = await fs.realpath(named);
+    const isFolder = (await fs.stat(real)).isDirectory();
+    // There names have more than one form without any link.
+    const same = process.platform === "win32" ? { named: real } : { named };
+    return { name, ...same, ...(isFolder ? { real } : { why: "is not a folder" }) };
+  } catch (error) {
+    const { code } = /** @type {any} */ (error);
+    const isGone = code === "ENOENT" || code === "ENOTDIR";
+    return { name, named, why: isGone ? "is not there" : `cannot be looked into (${code})` };
+  }
+}
+
+/** @param {string} root of the checkout @param {string[]} names from the root, or absolute @returns {Promise<InspectedFolder[]>} */
+export const inspectFolders = (root, names) =>
+  Promise.all(names.map((name) => inspectFolder(root, name)));
+
+/**
+ * @param {import("./repository.mjs").Repository} repository
+ * @param {{cliHome: string, beside?: boolean, home?: string}} where beside: worktrees are not in the checkout
+ * @returns {Promise<ReservedPlaces>}
+ */
+export async function findReservedPlaces(repository, { cliHome, beside = false, home }) {
+  const main = await mainRoot(repository);
+  const resolveAll = (/** @type {string[]} */ all) => Promise.all(all.map(resolveLinks));
+  const [worktrees, realHome, realCliHome] = await resolveAll([
+    defaultFolder(main, beside),
+    home ?? os.homedir(),
+    cliHome,
+  ]);
+  return {
+    checkouts: [...new Set([repository.root, main])],
+    git: await resolveAll([repository.commonDir, repository.gitDir]),
+    ...{ worktrees, home: realHome, cliHome: realCliHome },
+  };
+}
