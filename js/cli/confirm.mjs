@@ -20,12 +20,16 @@ export function confirm(question) {
   });
 }
 
-// What is asked before something is ended or removed.
+// What is asked before something is ended or removed, or gets more than is usual.
+
+/** Whether somebody can answer. @param {Output} output */
+export const mayConfirm = (output) =>
+  !output.json && process.stdin.isTTY === true && process.stdout.isTTY === true;
 
 /** @param {Output} output @param {{yes: boolean, action: string}} given @param {string} question */
 export async function requireConfirmation(output, { yes, action }, question) {
   if (yes) return;
-  if (output.json || !(process.stdin.isTTY && process.stdout.isTTY)) {
+  if (!mayConfirm(output)) {
     const advice = "or run it in a terminal, without --json";
     const code = "CONSENT_NEEDED";
     throw new Failure(`plan ${action} asks, and nobody is here: use --yes`, { advice, code });

@@ -47,22 +47,33 @@ export class WorkConsent {
    * @param {{needsDialog?: boolean}} [options] needsDialog: the permission of the call is not enough
    * @returns {Promise<string>} why not; "": it may
    */
-  async requestConsent(session, text, whole, { needsDialog = false } = {}) {
+  async requestConsent(session, text, whole, options) {
+    return (await this.ask(session, text, whole, options)).why;
+  }
+
+  /**
+   * The same.
+   * @param {string} session @param {string} text @param {unknown} whole @param {{needsDialog?: boolean}} [options]
+   * @returns {Promise<{why: string, isAsked: boolean}>} isAsked: somebody could have said yes
+   */
+  async ask(session, text, whole, { needsDialog = false } = {}) {
     const of = await hashWork(whole);
     const key = `${session}\n${of}\n${text}`;
-    if (this.#consents.has(key)) return "";
+    if (this.#consents.has(key)) return { why: "", isAsked: true };
     const asked = { session, text, of, timeoutMs: MAX_WAIT_MS };
     const said = await this.#sessions.consent(asked).catch((error) => ({
       ...{ answer: "none", reason: errorMessage(error) },
       ...(CANNOT_ASK.includes(error.cause?.code ?? error.code) && { asked: false }),
     }));
-    if (said?.answer !== "yes" && (needsDialog || said?.asked !== false)) {
-      return said?.answer === "no"
-        ? "the user has refused it. Do not ask for the same again"
-        : `the user has not allowed it${said?.reason ? ` (${said.reason})` : ""}`;
+    const isAsked = said?.asked !== false;
+    if (said?.answer !== "yes" && (needsDialog || isAsked)) {
+      if (said?.answer === "no")
+        return { why: "the user has refused it. Do not ask for the same again", isAsked };
+      const what = isAsked ? "the user has not allowed it" : "nobody can be asked";
+      return { why: `${what}${said?.reason ? ` (${said.reason})` : ""}`, isAsked };
     }
     if (this.#consents.size >= MAX_CONSENTS) this.#consents.clear();
     this.#consents.add(key);
-    return "";
+    return { why: "", isAsked };
   }
 }

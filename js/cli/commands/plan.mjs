@@ -8,6 +8,7 @@ import { EXIT, Failure, usage, runInterruptible } from "../exit.mjs";
 import { openOrStartGateway } from "../gateway.mjs";
 import { getEnvironment, getGatewayFiles, isRunByAgent } from "../options.mjs";
 import {
+  askWithConsent,
   createPlanClient,
   cliFor,
   parseReference,
@@ -51,7 +52,8 @@ const printNotes = (output, notes) => notes.forEach((note) => output.print(`note
 /** @param {ActionContext} asked */
 async function runFile({ given, target, output, ask }) {
   const plan = await readPlan(target);
-  const { planId, notes } = await ask({ do: "create", as: newId(), plan, ...(await cliFor(plan)) });
+  const what = { do: "create", as: newId(), plan, ...(await cliFor(plan)) };
+  const { planId, notes } = await askWithConsent({ given, output, ask }, what);
   if (given.detach) {
     return output.result({ planId, notes }, () => {
       printNotes(output, notes);
@@ -198,7 +200,7 @@ async function retry(asked) {
 async function edit({ given, target, output, ask }) {
   const of = parseReference(target, { node: "must" });
   const changes = parseChanges(given);
-  const node = await ask({ do: "edit", ...of, changes });
+  const node = await askWithConsent({ given, output, ask }, { do: "edit", ...of, changes });
   const isOver = ["failed", "canceled"].includes(node.status);
   output.result(node, () => {
     output.print(`${inLine(node.id)}: ${node.status}`);
@@ -212,7 +214,8 @@ async function add({ given, target, output, ask }) {
   if (given.file === undefined) throw usage("say which: copilot-tap plan add <id> <file>");
   const { replaces } = given;
   const nodes = await readNodes(given.file);
-  printState(output, await ask({ do: "add", planId, nodes, ...(replaces && { replaces }) }));
+  const what = { do: "add", planId, nodes, ...(replaces && { replaces }) };
+  printState(output, await askWithConsent({ given, output, ask }, what));
 }
 
 /** @param {ActionContext} asked */
@@ -334,11 +337,19 @@ export default {
     postchecks: { describe: "edit: what runs after the work; null: nothing" },
     dependencies: { describe: "edit: the ids of nodes, with commas; null: none" },
     timeout: { describe: "edit: of each phase, in seconds or as 30m; null: the usual one" },
+    sandbox: { describe: "edit: on or off; null: what the plan says, as of the next four" },
+    "allowed-folders": { describe: "edit: folders that are writable, with commas" },
+    "read-folders": { describe: "edit: folders that are readable, with commas" },
+    "allowed-urls": { describe: "edit: hosts that may be reached, with commas; *: all" },
+    caches: { describe: "edit: caches that may be changed, such as npm, with commas" },
     replaces: { describe: "add: the node whose place the new one takes" },
     budget: { describe: "resume: how many AI credits the whole plan may use" },
     tokens: { describe: "resume: how many tokens the whole plan may use" },
     to: { describe: "restore: also copy the files into this folder" },
-    yes: { ...flag("cancel, delete, clean: do not ask"), short: "y" },
+    yes: {
+      ...flag("cancel, delete, clean, and what opens the sandbox of agents: do not ask"),
+      short: "y",
+    },
     format: {
       describe: "export: json for the whole plan, mermaid for its graph",
       choices: ["json", "mermaid"],

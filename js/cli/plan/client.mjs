@@ -3,6 +3,7 @@
 import fs from "node:fs";
 import { sleep } from "../../lib/timers.mjs";
 import { Failure, usage } from "../exit.mjs";
+import { mayConfirm, requireConfirmation } from "../confirm.mjs";
 import { showProgress } from "../progress.mjs";
 
 /** @typedef {import("../../link/control.mjs").Control} Control */
@@ -27,8 +28,11 @@ const REPEATABLE = [
 const TRIES = 10;
 const RETRY_MS = 200;
 
-/** @param {{code?: string, message: string, problems?: {path: string, message: string, node?: string}[], more?: number}} error */
-function createFailure({ code = "FAILED", message, problems = [], more = 0 }) {
+/**
+ * @param {{code?: string, message: string, problems?: {path: string, message: string, node?: string}[], more?: number,
+ *   question?: string}} error
+ */
+function createFailure({ code = "FAILED", message, problems = [], more = 0, question }) {
   if (code === "UNKNOWN_PLAN") {
     const text = message.split(";")[0];
     return new Failure(text, { advice: "copilot-tap plan list shows those that there are", code });
@@ -39,7 +43,24 @@ function createFailure({ code = "FAILED", message, problems = [], more = 0 }) {
   );
   if (more > 0) lines.push(`and ${more} more`);
   const listed = problems.length > 0 ? { problems } : {};
-  return new Failure(message, { advice: lines.join("\n"), code, ...listed });
+  const failure = new Failure(message, { advice: lines.join("\n"), code, ...listed });
+  return question === undefined ? failure : Object.assign(failure, { question });
+}
+
+/**
+ * What a plan opens of its sandbox, whoever runs it at a terminal is asked for.
+ * @param {{given: {yes: boolean, action: string}, output: import("../../views/output.mjs").Output, ask: SendRequest}} context
+ * @param {Record<string, unknown>} what
+ */
+export async function askWithConsent({ given, output, ask }, what) {
+  try {
+    return await ask(given.yes ? { ...what, yes: true } : what);
+  } catch (error) {
+    const { question } = /** @type {{question?: string}} */ (error);
+    if (question === undefined || !mayConfirm(output)) throw error;
+    await requireConfirmation(output, given, `${question}\nAllow it?`);
+    return ask({ ...what, yes: true });
+  }
 }
 
 /** @param {Control} control @param {Record<string, unknown>} what @returns {Promise<any>} */
@@ -176,16 +197,27 @@ const parseIds = (text) => (text === "null" ? [] : text.split(",").map((id) => i
 const parseTimeout = (text) =>
   text === "null" ? null : /^\d+(\.\d+)?$/.test(text) ? Number(text) : text;
 
+/** @param {string} text */
+const parseWord = (text) => (text === "null" ? null : text);
+
+/** @param {string} text */
+const parseList = (text) => (text === "null" ? null : parseIds(text));
+
 const CHANGES = {
   ...{ work: parseWork, prechecks: parseWork, postchecks: parseWork },
-  ...{ dependencies: parseIds, timeout: parseTimeout },
+  ...{ dependencies: parseIds, timeout: parseTimeout, sandbox: parseWord },
+  ...{ allowedFolders: parseList, readFolders: parseList, allowedUrls: parseList },
+  caches: parseList,
 };
+
+/** @param {string} name */
+const toOption = (name) => `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 
 /** @param {Record<string, any>} given @returns {Record<string, unknown>} */
 export function parseChanges(given) {
   const named = Object.entries(CHANGES).filter(([name]) => given[name] !== undefined);
   if (named.length === 0) {
-    const names = Object.keys(CHANGES).map((name) => `--${name}`);
+    const names = Object.keys(CHANGES).map(toOption);
     throw usage(`say what to change: ${names.join(", ")}`);
   }
   return Object.fromEntries(named.map(([name, parse]) => [name, parse(given[name])]));

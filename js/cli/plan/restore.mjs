@@ -6,7 +6,7 @@ import { inLine } from "../../lib/visible.mjs";
 import { faint } from "../../views/output.mjs";
 import { bytes, formatCount } from "../../views/wording.mjs";
 import { EXIT } from "../exit.mjs";
-import { cliFor, parseReference } from "./client.mjs";
+import { askWithConsent, cliFor, parseReference } from "./client.mjs";
 import { readExport } from "./plan-file.mjs";
 import { requireConfirmation } from "../confirm.mjs";
 
@@ -97,10 +97,10 @@ function printRemoval(output, { path: place, removed, message, kept, omitted = [
 // ---- import ----------------------------------------------------------------------------------------
 
 /** @param {ActionContext} asked */
-export async function importPlan({ target, output, ask }) {
+export async function importPlan({ given, target, output, ask }) {
   const exported = readExport(target);
   const cli = await cliFor(exported.source ?? {});
-  const answer = await ask({ do: "import", exported, ...cli });
+  const answer = await askWithConsent({ given, output, ask }, { do: "import", exported, ...cli });
   const { planId, name, status, total, repo, notes } = answer;
   output.result(answer, () => {
     for (const note of notes) output.print(`note: ${note}`);

@@ -155,6 +155,19 @@ function showEdits(output, edits = []) {
   }
 }
 
+/** What its programs may reach, by name; "": left out. @param {any} [policy] a host of an older tap has none @returns {[string, string][]} */
+function listPolicy({ sandbox, writable = [], readable = [], hosts = [], caches = [] } = {}) {
+  const isOpened = [writable, readable, hosts, caches].some(({ length }) => length > 0);
+  if (sandbox === "off") return [["sandbox", "not sandboxed"]];
+  return [
+    ["sandbox", isOpened ? sandbox : ""],
+    ["may write", writable.join(", ")],
+    ["may read", readable.join(", ")],
+    ["may reach", hosts === "*" ? "any host" : hosts.join(", ")],
+    ["caches", caches.join(", ")],
+  ];
+}
+
 /** @param {any} config of a node */
 const settingsText = ({ expectsNoChanges, timeout, retry }) =>
   [
@@ -183,6 +196,7 @@ export function showNode(output, node) {
     if (config[phase]) field(output, phase, workText(config[phase]));
   }
   field(output, "set", settingsText(config));
+  for (const [label, text] of listPolicy(node.policy)) field(output, label, text);
   for (const [label, text] of listFacts(node)) field(output, label, text);
   for (const finding of evidence?.findings ?? []) {
     output.print("  ", typeof finding === "string" ? finding : JSON.stringify(finding));

@@ -216,11 +216,12 @@ const REQUESTS = {
 
 /** @param {PlanManager} plans @param {string} json @param {Asker} session @param {AbortSignal} [left] who has asked is gone */
 export async function handleRequest(plans, json, session, left) {
-  const { do: what, cwd = session.cwd, path, cli, ...rest } = JSON.parse(json);
+  const { do: what, cwd = session.cwd, path, cli, yes, ...rest } = JSON.parse(json);
   const isCli = typeof cli?.cli === "string" && typeof cli.sdk === "string";
   const asker = {
     ...{ id: "", cwd, ...(typeof path === "string" && { path }) },
     ...(isCli && { cli: { cli: cli.cli, sdk: cli.sdk } }),
+    ...(yes === true && { consents: true }),
   };
   const given =
     rest.planId === undefined ? rest : { ...rest, planId: await plans.require(rest.planId) };

@@ -233,10 +233,10 @@ function formatMissingCommits(planId, missing) {
   return `this repository has not ${missing.length} of the plan's commits (${some.join(", ")}${more}): fetch them from where it ran, as in git fetch <url> 'refs/tap/${planId}/*:refs/tap/${planId}/*'`;
 }
 
-/** All nodes of a file, with the place of each list. @typedef {{place: string, nodes: any, env?: unknown}} NodeList */
+/** All nodes of a file, with the place of each list, and the plan's own fields. @typedef {{place: string, nodes: any, [field: string]: any}} NodeList */
 /** @param {any} given @param {Record<string, any>} source @returns {NodeList[]} */
 const collectNodeLists = ({ journal }, source) => [
-  { place: "source.nodes", nodes: source.nodes, env: source.env },
+  { ...source, place: "source.nodes", nodes: source.nodes },
   ...journal.flatMap((/** @type {any} */ { kind, detail }, /** @type {number} */ at) => {
     const place = `journal[${at}].detail`;
     if (kind === "node-edited") return [{ place: `${place}.changes`, nodes: [detail?.changes] }];
@@ -253,20 +253,39 @@ function prefixProblemPaths(refused) {
 
 /**
  * What is wrong with the nodes of a file.
- * @param {PlanManager} plans @param {NodeList[]} lists @param {Asker} asker @param {string} root of the checkout
+ * @param {PlanManager} plans @param {NodeList[]} lists @param {Asker} asker @param {any} repository
  */
-async function findListMistakes(plans, lists, asker, root) {
+async function findListMistakes(plans, lists, asker, repository) {
   /** @type {Mistake[]} */
   const all = [];
-  for (const { place, nodes, env } of lists) {
-    const problems = await plans.preflight.findMistakes({ nodes, env }, asker, root);
+  for (const { place, nodes, ...head } of lists) {
+    const problems = await plans.preflight.findMistakes({ ...head, nodes }, asker, repository, {});
     const found = /** @type {Mistake[]} */ (addNodeIds({ problems }, nodes).problems);
     const own = place.endsWith(".changes") ? /^nodes\[0\]/ : /^nodes/; // of an edit: no list
     const toFilePath = (/** @type {string} */ path) =>
-      path.startsWith("env.") ? `source.${path}` : path.replace(own, place);
+      own.test(path) ? path.replace(own, place) : `source.${path}`;
     all.push(...found.map((one) => ({ ...one, path: toFilePath(one.path) })));
   }
   return all;
+}
+
+/**
+ * What any of its nodes opens of the sandbox of agents. REQUIRES: no mistakes.
+ * @param {PlanManager} plans @param {NodeList[]} lists @param {Asker} asker @param {string} root of the checkout
+ */
+async function requireConsent(plans, lists, asker, root) {
+  const [source] = lists;
+  const all = lists.flatMap(({ place, nodes }) =>
+    (Array.isArray(nodes) ? nodes : []).map((node, at) => {
+      return { node, place: place.endsWith(".changes") ? place : `${place}[${at}]` };
+    }),
+  );
+  const given = { ...source, nodes: all.map(({ node }) => node) };
+  const toPath = (/** @type {string} */ path) => {
+    const [, at, rest] = /^nodes\[(\d+)\](.*)$/.exec(path) ?? [];
+    return at === undefined ? `source.${path}` : all[Number(at)].place + rest;
+  };
+  await plans.preflight.requireOwnConsent(given, asker, { root, toPath });
 }
 
 /** @param {import("./validation.mjs").Git} git @param {any} repository @param {unknown} target @returns {Promise<string | undefined>} undefined: there is no such branch */
@@ -317,11 +336,12 @@ export async function importPlan(plans, given, asker) {
   const lists = collectNodeLists(given, source);
   const found = [
     ...collected.mistakes,
-    ...(await findListMistakes(plans, lists, asker, repository.root)),
+    ...(await findListMistakes(plans, lists, asker, repository)),
   ];
   // Nothing of one that has ended runs before somebody retries it, but then with these variables.
   const always = found.filter(({ code }) => code === "REFUSED_VARIABLE");
   throwIfInvalid(refused, isOver ? always : found, source.nodes);
+  await requireConsent(plans, lists, asker, repository.root);
   const there = made.filter(({ commit }) => !missing.includes(commit));
   const programs = await plans.preflight.findPrograms(asker);
   const createsTarget = target !== undefined && tip === undefined;

@@ -3,6 +3,7 @@
 import { bySessionUse } from "../../lib/inspection.mjs";
 import { inLine, shortenText, visible } from "../../lib/visible.mjs";
 import { formatVariables } from "../../lib/work-consent.mjs";
+import { isAgent } from "./sandbox-consent.mjs";
 
 /** @typedef {import("../../feature-host/service-access.mjs").Services} Services */
 /** @typedef {import("../../feature-host/installation.mjs").Context} Context */
@@ -257,26 +258,14 @@ export class PlanNotifier {
 const MAX_LINES = 8;
 const MAX_LINE = 120;
 
-/** @param {any} work that nobody has checked yet */
-const isAgent = (work) =>
-  work?.type === "agent" || (typeof work === "string" && /^@agent(\s|$)/.test(work));
-
 /** @param {string} text */
 const formatLine = (text) => `  ${shortenText(visible(text), MAX_LINE)}`;
 
 /** @param {any[]} works @returns {string[]} what agents may do besides */
 function listAllowances(works) {
-  const all = (/** @type {string} */ field) => [
-    ...new Set(works.flatMap((work) => (Array.isArray(work?.[field]) ? work[field] : []))),
-  ];
-  const said = /** @type {const} */ ([
-    ["write in", all("allowedFolders")],
-    ["reach", all("allowedUrls")],
-    ["call", all("tools")],
-  ]);
-  return said.flatMap(([what, list]) =>
-    list.length === 0 ? [] : [formatLine(`agents may ${what} ${list.join(", ")}`)],
-  );
+  const tools = works.flatMap((work) => (Array.isArray(work?.tools) ? work.tools : []));
+  if (tools.length === 0) return [];
+  return [formatLine(`agents may call ${[...new Set(tools)].join(", ")}`)];
 }
 
 /** @param {any} budget that nobody has checked yet @returns {string} */
@@ -300,9 +289,10 @@ export const budgetQuestion = ({ planId, name }, budget) =>
 /**
  * @param {{name?: unknown, targetBranch?: unknown, env?: any, nodes: any[]}} given a plan, or nodes for one
  * @param {string[]} commands distinct
- * @returns {string}
+ * @param {string[]} opened lines of what the plan opens of its sandbox
+ * @returns {{text: string, top: string[]}} top: lines that a dialog has to show
  */
-export function formatPlanQuestion({ name, targetBranch, env, nodes }, commands) {
+export function formatPlanQuestion({ name, targetBranch, env, nodes }, commands, opened) {
   const works = nodes.flatMap((node) => [node?.prechecks, node?.work, node?.postchecks]);
   const agents = works.filter(isAgent).length;
   const tools = works.filter((work) => work?.type === "tool").map((work) => `tool ${work.tool}`);
@@ -316,5 +306,9 @@ export function formatPlanQuestion({ name, targetBranch, env, nodes }, commands)
   const which = agents === 0 ? "" : `, ${agents} with an agent`;
   const variables = Object.assign({}, env, ...works.map((work) => work?.env));
   const rest = [...more, ...listAllowances(works), ...formatVariables(variables)];
-  return [`The model asks tap to ${what}: ${count}${which}${lands}.`, ...runs, ...rest].join("\n");
+  const top = [
+    `The model asks tap to ${what}: ${count}${which}${lands}.`,
+    ...(opened.length > 0 ? ["It opens the sandbox of its programs:", ...opened] : []),
+  ];
+  return { text: [...top, ...runs, ...rest].join("\n"), top };
 }

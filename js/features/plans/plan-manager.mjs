@@ -11,6 +11,7 @@ import { settleResult } from "./landing.mjs";
 import { NodeRun } from "./node-runner.mjs";
 import { MODEL_NOTICES, noticeText, PlanNotifier, Spans } from "./notifications.mjs";
 import { openPlan } from "./plan-context.mjs";
+import { hasAgents } from "./sandbox-consent.mjs";
 import {
   checkChanges,
   checkNodes,
@@ -286,8 +287,9 @@ const MAX_LIVE_PLANS = 32;
 /** @typedef {{ended: boolean, changedAt: number, about: any, isNew?: boolean}} PlanSummary ended: nothing of it is left to be done; isNew: nothing is known of it yet */
 /** @typedef {{cli: string, sdk: string}} Cli */
 /**
- * A session; without an id: a person at a terminal, its PATH, and the CLI on it.
- * @typedef {{id: string, cwd: string, path?: string, cli?: Cli}} Asker
+ * A session; without an id: a person at a terminal, its PATH, and the CLI on it; consents: he has said yes to what the
+ * plan opens of its sandbox.
+ * @typedef {{id: string, cwd: string, path?: string, cli?: Cli, consents?: boolean}} Asker
  */
 
 export class PlanManager {
@@ -572,7 +574,7 @@ export class PlanManager {
     const { facts, notes, target } = await preparePlan(this, given, asker, found);
     const plan = target === undefined ? given : { ...given, targetBranch: target };
     this.#requireRoom();
-    await this.preflight.requireApproval(plan, asker);
+    await this.preflight.requireApproval(plan, asker, { root: facts.repo });
     await this.adopt(planId, { input: "create", plan, facts });
     this.leftovers.queueScan(facts.repo);
     return { planId, notes };
@@ -629,7 +631,7 @@ export class PlanManager {
   async add(planId, nodes, asker, known, how = {}) {
     await this.requireOwner(planId, asker);
     await checkNodes(this, { planId, nodes, ...how }, asker, known);
-    await this.preflight.requireApproval({ nodes }, asker);
+    await this.preflight.requireApproval({ nodes }, asker, this.#openingContext(planId));
     await this.submitOrThrow({ input: "add", planId, nodes, ...how });
   }
 
@@ -637,8 +639,20 @@ export class PlanManager {
   async edit(planId, nodeId, changes, asker) {
     await this.requireOwner(planId, asker);
     await checkChanges(this, { planId, changes }, asker);
-    await this.preflight.requireApproval({ nodes: [changes] }, asker);
+    const node = this.view({ view: "node", planId, nodeId });
+    const edited = { ...node, .../** @type {object} */ (changes) };
+    // An agent gets nothing that only a command had.
+    const before = hasAgents([node]) || !hasAgents([edited]) ? { nodes: [node] } : undefined;
+    const toPath = (/** @type {string} */ path) => path.replace(/^nodes\[0\]\./, "");
+    const context = { ...this.#openingContext(planId), before, toPath };
+    await this.preflight.requireApproval({ nodes: [edited] }, asker, context);
     await this.submitOrThrow({ input: "edit", planId, nodeId, changes });
+  }
+
+  /** What is given for a plan is beside what that says. @param {string} planId */
+  #openingContext(planId) {
+    const { head } = this.view({ view: "graph", planId });
+    return { root: this.view({ view: "plan", planId }).facts.repo, ofPlan: head };
   }
 
   /** All plans, in the order of their pages; not one that is still being made. @param {string} cwd the asker's */

@@ -9,6 +9,19 @@ import { addNodeIds, PlanError } from "./errors.mjs";
 import { requireUnprotected } from "./landing.mjs";
 import { formatMissingTools, formatOwnTools } from "./node-tools.mjs";
 import { budgetQuestion, controlQuestion, formatPlanQuestion } from "./notifications.mjs";
+import {
+  createNotAllowed,
+  findAdded,
+  findFolderMistakes,
+  findUnallowed,
+  formatOpenings,
+  getSandboxAllow,
+  hasAgents,
+  inspectOpenings,
+  isShownWhole,
+  listOpenings,
+} from "./sandbox-consent.mjs";
+import { findFolderMistake } from "./sandbox-policy.mjs";
 
 /** @typedef {import("../../feature-host/provider-tools.mjs").ProviderTool} ProviderTool */
 /** @typedef {import("./plan-manager.mjs").PlanManager} PlanManager */
@@ -85,27 +98,6 @@ export async function findToolMistakes(nodes, list) {
     const message = there ? formatMissingTools(there, [name]) : formatOwnTools([name]);
     return message ? [{ path, code: "UNKNOWN_TOOL", message }] : [];
   });
-}
-
-/**
- * Folders that no agent may write in, and those that are not there.
- * @param {unknown} nodes @param {(folders: string[]) => Promise<unknown>} resolve @returns {Promise<Mistake[]>}
- */
-export async function findFolderMistakes(nodes, resolve) {
-  /** @type {Mistake[]} */
-  const found = [];
-  for (const { path, work } of listWorks(nodes)) {
-    const folders = Array.isArray(work?.allowedFolders) ? work.allowedFolders : [];
-    for (const [at, folder] of folders.slice(0, MAX_PROBLEMS).entries()) {
-      if (typeof folder !== "string") continue;
-      await resolve([folder]).catch((error) => {
-        if (error.name !== "GitError") throw error;
-        const message = error.message.replace(/^allowedFolders: /, "");
-        found.push({ path: `${path}.allowedFolders[${at}]`, code: error.code, message });
-      });
-    }
-  }
-  return found;
 }
 
 /** @param {object} args @param {readonly string[]} known @returns {Mistake[]} */
@@ -193,15 +185,18 @@ export async function preparePlan(plans, given, asker, known = []) {
  */
 export async function checkNodes(plans, { planId, nodes, ...how }, asker, known = []) {
   const refused = await findRefusal(plans, { input: "check-nodes", planId, nodes, ...how });
-  const { repo } = plans.view({ view: "plan", planId }).facts;
-  const found = await plans.preflight.findMistakes({ nodes }, asker, repo);
+  const { facts } = plans.view({ view: "plan", planId });
+  const repository = await plans.preflight.openForFolders({ nodes }, facts);
+  const found = await plans.preflight.findMistakes({ nodes }, asker, repository, facts);
   throwIfInvalid(refused, [...known, ...found], nodes);
 }
 
 /** What the engine does not know of. @param {PlanManager} plans @param {{planId: string, changes: unknown}} given of a node @param {Asker} asker */
 export async function checkChanges(plans, { planId, changes }, asker) {
-  const { repo } = plans.view({ view: "plan", planId }).facts;
-  const found = await plans.preflight.findMistakes({ nodes: [changes] }, asker, repo);
+  const { facts } = plans.view({ view: "plan", planId });
+  const nodes = [changes];
+  const repository = await plans.preflight.openForFolders({ nodes }, facts);
+  const found = await plans.preflight.findMistakes({ nodes }, asker, repository, facts);
   for (const one of found) one.path = one.path.replace(/^nodes\[0\]\./, "");
   throwIfInvalid(undefined, found, []);
 }
@@ -354,6 +349,12 @@ export function findSamePathNotes(nodes) {
 // What a plan needs before it is made: its repository, its base, and the rules' yes to its commands.
 
 /** @typedef {typeof import("../../git/index.mjs")} Git */
+/**
+ * @typedef {object} OpeningContext
+ * @property {string} root of the checkout @property {object} [ofPlan] what the plan that is there says
+ * @property {{nodes: unknown[]}} [before] of an edit: what the node was
+ * @property {(path: string) => string} [toPath] where a field is in what was given
+ */
 
 /** The command line of a work specification that nobody has checked yet; "": it has none. @param {any} work */
 function toCommandLine(work) {
@@ -454,8 +455,10 @@ export class PlanPreflight {
     const repository = await this.#openRepository(git, given, asker, collected);
     const seen =
       repository && (await this.#checkRepository(git, repository, given, collected, valid));
-    const root = repository?.root;
-    const found = [...collected.mistakes, ...(await this.findMistakes(given, asker, root))];
+    const { worktrees, copy, link, setup, gitignore } = await this.#services.settings.plans();
+    const place = { beside: worktrees === "beside" };
+    const mistakes = await this.findMistakes(given, asker, repository, place);
+    const found = [...collected.mistakes, ...mistakes];
     if (!valid || found.length > 0 || !repository || !seen?.base || !seen.usable) return { found };
     const { base, target, tip } = seen;
     const { changed } = seen.usable;
@@ -465,12 +468,11 @@ export class PlanPreflight {
       ...formatMissingNotes(await git.findMissingPaths(repository.root, given)),
       ...findSamePathNotes(given.nodes),
     ];
-    const { worktrees, copy, link, setup, gitignore } = await this.#services.settings.plans();
     const facts = {
       ...{ repo: repository.root, cwd: asker.cwd, session: asker.id, baseBranch: base.name },
       baseCommit: base.commit,
       createsTarget: target !== undefined && tip === undefined,
-      ...(worktrees === "beside" && { beside: true }),
+      ...(place.beside && { beside: true }),
       defaults: { copy, link, setup, gitignore },
       ...(await this.findPrograms(asker)),
     };
@@ -515,19 +517,40 @@ export class PlanPreflight {
 
   /**
    * What the engine does not know of.
-   * @param {Record<string, any>} given @param {Asker} asker @param {string} [root] of the checkout
+   * @param {Record<string, any>} given @param {Asker} asker
+   * @param {any} repository undefined: no folders are looked at @param {{beside?: boolean}} place of its worktrees
    * @returns {Promise<Mistake[]>}
    */
-  async findMistakes(given, { id }, root) {
-    const git = await this.#services.worktree.use();
+  async findMistakes(given, { id }, repository, place) {
     const list = () => (id === "" ? undefined : this.#services.tools.list({ session: id }));
     return [
       ...findRefusedVariables(given),
       ...(await findToolMistakes(given.nodes, list)),
-      ...(root === undefined
-        ? []
-        : await findFolderMistakes(given.nodes, (folders) => git.resolveFolders(root, folders))),
+      ...(repository === undefined ? [] : await this.#findFolderMistakes(given, repository, place)),
     ];
+  }
+
+  /** @param {Record<string, any>} given @param {any} repository @param {{beside?: boolean}} place */
+  async #findFolderMistakes(given, repository, { beside = false }) {
+    const openings = listOpenings(given);
+    const folders = await this.#inspectFolders(openings, repository.root);
+    if (folders.size === 0) return [];
+    const git = await this.#services.worktree.use();
+    const places = await git.findReservedPlaces(repository, { beside });
+    return findFolderMistakes(openings, folders, (folder) => findFolderMistake(folder, places));
+  }
+
+  /** @param {import("./sandbox-consent.mjs").Opening[]} openings @param {string} root of the checkout */
+  async #inspectFolders(openings, root) {
+    const git = await this.#services.worktree.use();
+    return inspectOpenings(openings, (names) => git.inspectFolders(root, names));
+  }
+
+  /** Of a plan that is there; undefined: what is given names no folder. @param {Record<string, any>} given @param {{repo: string}} facts @returns {Promise<any>} */
+  async openForFolders(given, { repo }) {
+    const isFolder = (/** @type {{kind: string}} */ { kind }) => /write|read/.test(kind);
+    if (!listOpenings(given).some(isFolder)) return undefined;
+    return (await this.#services.worktree.use()).openRepository(repo);
   }
 
   /** @param {typeof import("../../git/index.mjs")} git @param {{root: string}} repository @param {string} [target] */
@@ -561,13 +584,45 @@ export class PlanPreflight {
   }
 
   /**
+   * What is given opens, beyond what the user's config allows.
+   * @param {Record<string, any>} given @param {OpeningContext} context
+   */
+  async #findUnallowed(given, { root, ofPlan, before, toPath = String }) {
+    const listed = listOpenings(given, ofPlan);
+    const all = listed.map((one) => ({ ...one, path: toPath(one.path) }));
+    const openings = before ? findAdded(all, listOpenings(before, ofPlan)) : all;
+    if (openings.length === 0) return [];
+    const folders = await this.#inspectFolders(openings, root);
+    return findUnallowed(
+      openings,
+      folders,
+      await getSandboxAllow(/** @type {any} */ (this.#services)),
+    );
+  }
+
+  /**
+   * What a person runs is his own act; what its agents do beyond their sandbox, he says yes to. REQUIRES: no mistakes.
+   * @param {Record<string, any>} given @param {Asker} asker @param {OpeningContext} context
+   */
+  async requireOwnConsent({ nodes, ...head }, { consents }, context) {
+    if (consents || !hasAgents(nodes)) return;
+    const unallowed = await this.#findUnallowed({ ...head, nodes }, context);
+    if (unallowed.length === 0) return;
+    const question = ["It has agents, and opens their sandbox:", ...formatOpenings(unallowed)];
+    const why = "it has agents: --yes says yes to that";
+    throw createNotAllowed(unallowed, why, { question: question.join("\n") });
+  }
+
+  /**
    * Every distinct command and tool is held to the rules when it is given, too; then the user is asked.
    * REQUIRES: no mistakes.
-   * @param {{name?: unknown, targetBranch?: unknown, nodes?: unknown, setup?: unknown, env?: unknown}} given
-   * @param {Asker} asker
+   * @param {Record<string, any>} given a plan, or nodes for one @param {Asker} asker @param {OpeningContext} context
    */
-  async requireApproval({ nodes, setup, env, ...about }, { id }) {
-    if (!Array.isArray(nodes) || id === "") return;
+  async requireApproval(given, asker, context) {
+    const { nodes, setup, env, ...about } = given;
+    const { id } = asker;
+    if (!Array.isArray(nodes)) return;
+    if (id === "") return this.requireOwnConsent(given, asker, context);
     const works = listWorks(nodes).map(({ work }) => work);
     for (const { type, tool, args = {} } of works.filter(Boolean)) {
       if (type === "tool") await this.requirePermission(id, { tool, args });
@@ -576,8 +631,15 @@ export class PlanPreflight {
     for (const command of commands) {
       await this.requirePermission(id, { tool: "bash", args: { command } });
     }
-    const text = formatPlanQuestion({ ...about, env, nodes }, commands);
-    const why = await this.#consent.requestConsent(id, text, { ...about, nodes, setup, env });
+    const unallowed = await this.#findUnallowed(given, context);
+    const opened = formatOpenings(unallowed);
+    const { text, top } = formatPlanQuestion({ ...about, env, nodes }, commands, opened);
+    if (!isShownWhole(top))
+      throw createNotAllowed(unallowed, "that is more than a question can show");
+    const whole = { ...about, nodes, setup, env, ofPlan: context.ofPlan };
+    const needsDialog = unallowed.length > 0;
+    const { why, isAsked } = await this.#consent.ask(id, text, whole, { needsDialog });
+    if (why && needsDialog && !isAsked) throw createNotAllowed(unallowed, why);
     if (why) throw new PlanError("DENIED", why);
   }
 

@@ -5,6 +5,7 @@ import { formatSuggestion } from "../../lib/suggestion.mjs";
 import { errorMessage } from "../../lib/values.mjs";
 import { visible } from "../../lib/visible.mjs";
 import { PlanError } from "./errors.mjs";
+import { describePolicy } from "./sandbox-policy.mjs";
 import { PHASE_NAMES, SANDBOX_KEYS } from "./tool-schemas.mjs";
 
 /** @typedef {import("./plan-manager.mjs").PlanManager} PlanManager */
@@ -109,7 +110,7 @@ export async function viewNode(plans, planId, nodeId) {
   const last = node.attempts.at(-1);
   const steps = Object.assign({}, ...(last?.steps ?? []));
   const { summary } = findDetail(node, "work");
-  const { attempts, commit, changes, usage, busy, edited: _, ...all } = node;
+  const { attempts, commit, changes, usage, busy, edited: _, ofPlan, ...all } = node;
   const config = pick(all, CONFIG);
   const rest = Object.fromEntries(Object.entries(all).filter(([key]) => !CONFIG.includes(key)));
   // A repository that has gone is no reason to say nothing.
@@ -121,6 +122,7 @@ export async function viewNode(plans, planId, nodeId) {
   return {
     ...rest,
     config,
+    policy: describePolicy(ofPlan, node, steps.policy),
     baseCommit: steps.worktree?.commit,
     completedCommit: commit,
     worktreePath: steps.worktree?.path,
@@ -166,6 +168,7 @@ export const listAttempts = (plans, planId, node) =>
       phases: phases.map(toPhaseView),
       ...(failed && { error: failed.detail?.error }),
       ...(facts.sessionId && { sessionId: facts.sessionId }),
+      ...(facts.policy && { policy: describePolicy({}, {}, facts.policy) }),
       ...(made && { commit: made }),
       metrics: sumUsage(phases),
       logs: `${plans.logs}/${planId}/${node.id}-${attempt}-*.log`,

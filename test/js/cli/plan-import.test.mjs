@@ -67,7 +67,12 @@ test("an import is refused with all its mistakes at once, each with its place", 
   const single = await plan("import", file(good, "single.json"));
   assert.match(single.err, /source\.nodes\[0\]\.work\.allowedFolders\[0\]: .* is not there/);
   fs.mkdirSync(gone);
-  assert.match((await plan("import", file(good, "single.json"))).out, /is here: paused/);
+  const asked = await tapJson(["plan", "import", file(good, "single.json")], rig.at);
+  const { code: refused, problems } = asked.value.error;
+  const place = "source.nodes[0].work.allowedFolders[0]";
+  assert.deepEqual([refused, problems[0].path], ["NOT_ALLOWED", place]);
+  const imported = await plan("import", file(good, "single.json"), "--yes");
+  assert.match(imported.out, /is here: paused/);
 });
 
 test("one that has ended is here to be looked at: what could not run again is a note", async (t) => {
@@ -77,7 +82,7 @@ test("one that has ended is here to be looked at: what could not run again is a 
   const nodes = [{ id: "a", work: "false" }];
   const value = await exportedOf(rig, { nodes });
   value.source.nodes[0].work = { ...AGENT, allowedFolders: [gone] };
-  const { code, out, err } = await plan("import", file(value, "ended.json"));
+  const { code, out, err } = await plan("import", file(value, "ended.json"), "--yes");
   assert.equal(code, 0, err);
   assert.match(out, /note: source\.nodes\[0\]\.work\.allowedFolders\[0\]: ".*gone" is not there/);
   assert.match(out, /is here: failed/);

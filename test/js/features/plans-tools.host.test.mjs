@@ -190,7 +190,7 @@ test("the question says what it leaves out, and a yes does not count for another
   assert.equal(asked().length, 2);
   const agent = { type: "agent", instructions: "go", allowedUrls: ["example.com"] };
   await ask("create_copilot_plan", { name: "x", nodes: [{ id: "a", work: agent }] });
-  assert.match(asked()[2].params.text, /\n {2}agents may reach example\.com$/);
+  assert.match(asked()[2].params.text, /\n {2}reach example\.com$/);
 });
 
 test("a plan is a trace: attempts are below it, phases below these, and programs are told theirs", async (t) => {

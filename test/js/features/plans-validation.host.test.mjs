@@ -72,7 +72,7 @@ test("a single mistake has its own code, and a number of seconds is a timeout", 
   assert.match((await make({ repo: "a.txt", maxParallel: 0 })).text, /\nrepo: /);
   const folders = { type: "agent", instructions: "x", allowedFolders: ["."] };
   const outside = await make({ nodes: [{ id: "a", work: folders }] });
-  assert.match(outside.text, /OUTSIDE: .*\nnodes\[0\]\.work\.allowedFolders\[0\]: /);
+  assert.match(outside.text, /NOT_ALLOWED: .*\nnodes\[0\]\.work\.allowedFolders\[0\]: /);
   const made = await make({ nodes: [{ ...one[0], timeout: 90 }] });
   assert.match(made.next, /^It is paused .*resume_copilot_plan/, JSON.stringify(made));
   const { config } = await ask("get_copilot_node", { planId: made.planId, nodeId: "a" });

@@ -79,6 +79,19 @@ describe("consent to work", () => {
     }
   });
 
+  test("a permission of the call is not enough where a dialog is needed", async () => {
+    const notAsked = { answer: "none", asked: false, reason: "no dialogs" };
+    const { consent } = consentWith(notAsked, { answer: "none" }, { answer: "no" });
+    const ask = () => consent.ask("s", "one", {}, { needsDialog: true });
+    const { why, isAsked } = await ask();
+    assert.match(why, /nobody can be asked \(no dialogs\)/);
+    assert.equal(isAsked, false);
+    for (const again of [await ask(), await ask()]) {
+      assert.notEqual(again.why, "");
+      assert.equal(again.isAsked, true);
+    }
+  });
+
   test("a question that failed is no yes", async () => {
     const { consent } = consentWith(failing("TIMEOUT"), failing("NO_SESSION"), failing("INTERNAL"));
     for (const text of ["one", "two", "three"]) {

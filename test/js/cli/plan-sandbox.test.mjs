@@ -1,0 +1,110 @@
+// copilot-tap plan: what a person's plan opens of its sandbox, and who says yes to it.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { InTerminal, tapJson } from "../../support/cli-process.mjs";
+import { setUp } from "./plan-rig.mjs";
+
+const terminals = { skip: process.platform === "win32" };
+const AGENT = { id: "a", work: "@agent x" };
+
+/** @param {import("node:test").TestContext} t */
+async function setUpPlans(t) {
+  const rig = await setUp(t);
+  const json = async (/** @type {string[]} */ ...args) => {
+    const { value, code } = await tapJson(["plan", ...args], rig.at);
+    return { code, error: value.error, value };
+  };
+  const run = (/** @type {object} */ written, /** @type {string[]} */ ...more) =>
+    json("run", rig.file({ name: "x", startPaused: true, ...written }), "--detach", ...more);
+  return { ...rig, json, run };
+}
+
+test("the file is the yes to what its commands get, and --yes that to what its agents get", async (t) => {
+  const { run, json, plan } = await setUpPlans(t);
+  const opened = { sandbox: "off", allowedUrls: ["*.org"], caches: ["npm"] };
+  const commands = await run({ ...opened, nodes: [{ id: "a", work: "true" }] });
+  assert.equal(commands.code, 0, JSON.stringify(commands.error));
+  const refused = await run({ ...opened, nodes: [AGENT] });
+  assert.equal(refused.error.code, "NOT_ALLOWED");
+  assert.deepEqual(
+    refused.error.problems.map((/** @type {any} */ one) => one.path),
+    ["sandbox", "allowedUrls[0]", "caches[0]"],
+  );
+  const { value } = await run({ ...opened, nodes: [AGENT] }, "--yes");
+  const off = await plan("show", `${value.planId}/a`);
+  assert.match(off.out, /^sandbox +not sandboxed$/m);
+  assert.doesNotMatch(off.out, /may reach/);
+  const node = { ...AGENT, sandbox: "on", caches: [] };
+  const on = await run({ ...opened, nodes: [node] }, "--yes");
+  const shown = await plan("show", `${on.value.planId}/a`);
+  assert.match(shown.out, /^sandbox +on\nmay reach +\*\.org$/m);
+  const { policy } = (await json("show", `${on.value.planId}/a`)).value;
+  assert.deepEqual([policy.sandbox, policy.hosts, policy.caches], ["on", ["*.org"], []]);
+  const closed = await run({ nodes: [AGENT] });
+  const plain = await plan("show", `${closed.value.planId}/a`);
+  assert.doesNotMatch(plain.out, /sandbox/);
+});
+
+test("an edit and added nodes that open the sandbox of agents need the same yes", async (t) => {
+  const { run, json, file, plan } = await setUpPlans(t);
+  const command = { id: "c", work: "true", allowedUrls: ["c.org"] };
+  const { planId } = (await run({ nodes: [AGENT, command] }, "--yes")).value;
+  const edit = (/** @type {string} */ node, /** @type {string[]} */ ...more) =>
+    json("edit", `${planId}/${node}`, ...more);
+  const urls = ["--allowed-urls", "a.org, b.org", "--sandbox", "on"];
+  const refused = await edit("a", ...urls);
+  assert.deepEqual(
+    [refused.error.code, refused.error.problems[0].path],
+    ["NOT_ALLOWED", "allowedUrls[0]"],
+  );
+  const edited = await edit("a", ...urls, "--yes");
+  assert.deepEqual(edited.value.config.allowedUrls, ["a.org", "b.org"]);
+  assert.equal((await edit("a", "--allowed-urls", "b.org")).code, 0, "less than before");
+  assert.equal((await edit("a", "--work", "@agent y")).code, 0, "nothing is opened");
+  const off = await edit("c", "--sandbox", "off", "--caches", "npm");
+  assert.equal(off.code, 0, "a command");
+  const turned = await edit("c", "--work", "@agent z");
+  assert.equal(turned.error.code, "NOT_ALLOWED", "an agent where a command was");
+  const taken = await edit("c", "--sandbox", "null", "--caches", "null", "--allowed-urls", "null");
+  const { sandbox, caches, allowedUrls } = taken.value.config;
+  assert.deepEqual([sandbox, caches, allowedUrls], [undefined, undefined, undefined]);
+  assert.equal((await edit("c", "--work", "@agent z")).code, 0);
+  const { out } = await plan("show", `${planId}/c`);
+  assert.match(out, /^ {2}sandbox: null {2}was off$/m);
+  for (const [option, value, path] of [
+    ["--sandbox", "none", "sandbox"],
+    ["--allowed-folders", "../x", "allowedFolders[0]"],
+    ["--read-folders", "gone", "readFolders[0]"],
+    ["--caches", "mpn", "caches[0]"],
+  ]) {
+    const { error } = await edit("a", option, value, "--yes");
+    const places = error.problems?.map((/** @type {any} */ one) => one.path) ?? [error.message];
+    assert.ok(places[0].startsWith(path), JSON.stringify(error));
+  }
+
+  const more = file([{ ...AGENT, id: "d", caches: ["go"] }], "more.json");
+  const added = await json("add", planId, more);
+  assert.deepEqual(
+    [added.error.code, added.error.problems[0].path],
+    ["NOT_ALLOWED", "nodes[0].caches[0]"],
+  );
+  assert.equal((await json("add", planId, more, "--yes")).code, 0);
+});
+
+test("a terminal asks once, and no is no", terminals, async (t) => {
+  const { at, file, plan } = await setUpPlans(t);
+  const written = { name: "x", startPaused: true, nodes: [{ ...AGENT, allowedUrls: ["a.org"] }] };
+  const args = ["plan", "run", file(written), "--detach"];
+  const refused = new InTerminal(t, args, at);
+  await refused.shows("Allow it? [y/N]");
+  await refused.shows("reach a.org");
+  refused.type("n\r");
+  assert.equal(await refused.end(), 1);
+  assert.match((await plan("list")).out, /There is no plan/);
+  const allowed = new InTerminal(t, args, at);
+  await allowed.shows("Allow it? [y/N]");
+  allowed.type("y\r");
+  await allowed.shows(/plan p\w+ runs/);
+  assert.equal(await allowed.end(), 0);
+});
