@@ -8,6 +8,7 @@ import path from "node:path";
 import { addon } from "../lib/addon.mjs";
 import { makePrivateFolder } from "../lib/host-files.mjs";
 import { endGroup, guard, ownGroup } from "../process/group.mjs";
+import { findProgram, wrapInSandbox } from "../process/sandbox.mjs";
 import { SleepInhibitor } from "./sleep-inhibitor.mjs";
 import { plansFilePath } from "./feature-folder.mjs";
 import { programEnvironment } from "./programs.mjs";
@@ -30,6 +31,7 @@ const NAME = /^[a-zA-Z0-9_-]{1,80}$/;
  * @property {string} plan of the log @property {string} name of the log
  * @property {number} timeoutMs
  * @property {AbortSignal} signal ends it
+ * @property {import("../process/sandbox.mjs").Policy} [sandbox] in which it runs; absent: none
  *
  * @typedef {{code: number | null, signal: string | null, why: "" | "timeout" | "log" | "stopped"}} LoggedEnd
  */
@@ -108,15 +110,19 @@ export class PlanServices {
    * @param {LoggedProgram} program @returns {Promise<LoggedEnd>} rejected where it cannot be started
    */
   async run(program) {
-    const { command, args, cwd, timeoutMs, signal, plan, name } = program;
+    const { command, args, cwd, timeoutMs, signal, plan, name, sandbox } = program;
     if (this.#closed) throw new Error("the feature has ended");
     makePrivateFolder(path.join(this.#folder, checkName(plan)));
     const log = await fs.open(this.#logFile(plan, name), "a", 0o600);
     try {
       signal.throwIfAborted();
-      const child = spawn(command, args, {
+      const env = programEnvironment(program, this.#env);
+      const started = sandbox
+        ? wrapInSandbox(sandbox, { command: findProgram(command, cwd, env.PATH), args, env })
+        : { command, args, env };
+      const child = spawn(started.command, started.args, {
         cwd,
-        env: programEnvironment(program, this.#env),
+        env: started.env,
         detached: ownGroup,
         stdio: ["ignore", log.fd, log.fd],
         windowsHide: true,
@@ -171,6 +177,12 @@ export class PlanServices {
         resolve({ code, signal: ended, why });
       });
     });
+  }
+
+  /** Whether programs can have a sandbox on this machine. */
+  async probeSandbox() {
+    const { probeSandbox } = await import("../process/sandbox-probe.mjs");
+    return probeSandbox({ env: this.#env });
   }
 
   /**

@@ -52,6 +52,7 @@ export const SERVICES = /** @type {const} */ ({
     readLog: "fs:read:own",
     writeLog: "fs:write:own",
     digests: "fs:read:own",
+    probeSandbox: "process",
     removeLogs: "fs:write:own",
   },
   worktree: { use: "worktree", readProtected: "worktree" },

@@ -110,6 +110,17 @@ async function loadGit(home, env) {
   };
 }
 
+/** Of logs. @param {() => Promise<import("./plan-services.mjs").PlanServices>} plans */
+const createLogServices = (plans) => ({
+  /** @type {import("./plan-services.mjs").PlanServices["readLog"]} */
+  readLog: async (asked) => (await plans()).readLog(asked),
+  /** @type {import("./plan-services.mjs").PlanServices["writeLog"]} */
+  writeLog: async (asked) => (await plans()).writeLog(asked),
+  /** @type {import("./plan-services.mjs").PlanServices["digests"]} */
+  digests: async (asked) => (await plans()).digests(asked),
+  removeLogs: async (/** @type {string} */ plan) => (await plans()).removeLogs(plan),
+});
+
 /**
  * @param {string} id of the feature
  * @param {Pick<import("./feature-host.mjs").StartMessage, "home" | "telemetry"> & {env: NodeJS.ProcessEnv}} where `env`: of
@@ -153,10 +164,8 @@ export function createImplementations(id, { home, telemetry, env }, requests, le
       open: async (handlers) => (await plans()).open(handlers),
       run: async (program) => (await plans()).run(program),
       awake: async (holder, on) => (await plans()).keepAwake(holder, on),
-      readLog: async (asked) => (await plans()).readLog(asked),
-      writeLog: async (asked) => (await plans()).writeLog(asked),
-      digests: async (asked) => (await plans()).digests(asked),
-      removeLogs: async (plan) => (await plans()).removeLogs(plan),
+      probeSandbox: async () => (await plans()).probeSandbox(),
+      ...createLogServices(plans),
     },
     worktree: {
       use: () => loadGit(home, env),

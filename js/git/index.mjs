@@ -40,6 +40,7 @@ export {
   resolveInside,
   resolveTarget,
 } from "./repository.mjs";
+export { emptyTemporaryFolder, hasStore, storeFolder, takeOverWork } from "./private-store.mjs";
 export { WorktreePool } from "./worktree-pool.mjs";
 export { noteSetup } from "./commit-work.mjs";
 export { findCheckouts, findLeftovers, removeWorktree } from "./cleanup.mjs";

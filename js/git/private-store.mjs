@@ -8,6 +8,7 @@ import fs from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { GitError, isGitError } from "./errors.mjs";
+import { isCommit } from "./git.mjs";
 import { readRegular } from "./repository.mjs";
 
 /** @typedef {import("./repository.mjs").Repository} Repository */
@@ -262,6 +263,21 @@ async function readPack(repository, file, count, signal) {
   } finally {
     await pack.close();
   }
+}
+
+/**
+ * At the end of a phase: what its program has committed is the repository's. What cannot be taken over fails the
+ * node's commit later, which says why.
+ * @param {Repository} repository @param {Place & {commit: string}} worktree commit: where it started
+ * @param {{signal?: AbortSignal}} [options]
+ */
+export async function takeOverWork(repository, worktree, options) {
+  if (!hasStore(worktree.admin)) return;
+  const { head } = await readState(gitFolder(worktree.admin));
+  if (!isCommit(head)) return;
+  await takeOver(repository, worktree, head, options).catch((error) => {
+    if (!isGitError(error)) throw error;
+  });
 }
 
 /**

@@ -178,11 +178,34 @@ export function formatBwrapArguments(policy, { home = os.homedir(), search = [] 
   ];
 }
 
+/** @param {string} file */
+function isExecutable(file) {
+  try {
+    fs.accessSync(file, fs.constants.X_OK);
+    return fs.statSync(file).isFile();
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * As a start without a sandbox would find it: then a program that is missing fails in the same way.
+ * @param {string} command @param {string} cwd @param {string} [search] as PATH
+ * @returns {string} the command itself, or its absolute path @throws {NodeJS.ErrnoException} ENOENT
+ */
+export function findProgram(command, cwd, search = "") {
+  if (command.includes("/") && isExecutable(path.resolve(cwd, command))) return command;
+  const folders = command.includes("/") ? [] : search.split(path.delimiter);
+  const found = folders.map((one) => path.resolve(cwd, one, command)).find(isExecutable);
+  if (found) return found;
+  throw Object.assign(new Error(`"${command}" is not there`), { code: "ENOENT" });
+}
+
 /** By this process's PATH, never by one that a plan has set. @returns {string} absolute */
 export function findBwrap() {
   const folders = (process.env.PATH ?? "").split(path.delimiter).filter(path.isAbsolute);
   const all = folders.map((folder) => path.join(folder, "bwrap"));
-  return all.find((file) => fs.existsSync(file)) ?? "/usr/bin/bwrap";
+  return all.find(isExecutable) ?? "/usr/bin/bwrap";
 }
 
 /** @typedef {{command: string, args: string[], env: NodeJS.ProcessEnv}} Command */

@@ -345,7 +345,10 @@ export async function importPlan(plans, given, asker) {
   const there = made.filter(({ commit }) => !missing.includes(commit));
   const programs = await plans.preflight.findPrograms(asker);
   const createsTarget = target !== undefined && tip === undefined;
-  const own = { repo: repository.root, cwd: asker.cwd, session: asker.id, createsTarget };
+  // The user has said so, or the file's machine has nothing to say about this one.
+  const unsandboxed = (await plans.preflight.findSandboxProblem(source)) !== undefined;
+  const here = { repo: repository.root, cwd: asker.cwd, session: asker.id };
+  const own = { ...here, createsTarget, unsandboxed };
   const lacking = await git.missingOnTarget(
     repository,
     tip,

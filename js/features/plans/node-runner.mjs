@@ -6,8 +6,10 @@ import { provideTools } from "./node-tools.mjs";
 import { RetryLater, formatLastLines, toStartError, PhaseFailed } from "./errors.mjs";
 import { formatPhaseResult, eventText } from "./views.mjs";
 import * as phases from "./phases.mjs";
+import { formatSandboxProblem, mergeFields, resolvePolicy } from "./sandbox-policy.mjs";
 
 /** @typedef {import("./plan-context.mjs").PlanContext} PlanContext */
+/** @typedef {import("../../process/sandbox.mjs").Policy} Policy */
 
 /** @type {Record<string, (run: NodeRun) => Promise<object>>} */
 const PHASES = {
@@ -36,6 +38,7 @@ export class NodeRun {
   #controller = new AbortController();
   #steps;
   #hasBegun = false;
+  #isSandboxed = false;
   #logWrites = Promise.resolve();
   /** Of the phase, for programs. */
   traceparent = "";
@@ -90,6 +93,7 @@ export class NodeRun {
     this.traceparent = span.traceparent;
     try {
       if (this.effect.first) await this.#begin();
+      if (phase !== "merge-ri") await this.#prepareSandbox();
       const detail = await PHASES[phase](this);
       this.log(formatPhaseResult(detail));
       await this.#logWrites;
@@ -198,7 +202,8 @@ export class NodeRun {
     const of = { plan: plan.id, node: this.node.id, attempt: this.attempt, nonce };
     const place = await plan.worktrees.worktreePath(of);
     if (!this.#steps.worktree) await this.recordStep({ worktree: { nonce, commit, place } });
-    const made = await plan.pool.acquire({ ...of, commit, signal });
+    const { isPrivate } = this;
+    const made = await plan.pool.acquire({ ...of, commit, isPrivate, signal });
     const { path, admin } = made;
     await this.recordStep({ worktree: { nonce, commit, path, admin } });
     return made;
@@ -212,7 +217,8 @@ export class NodeRun {
     const { plan, signal } = this;
     const nonce = this.#steps.worktree?.nonce ?? plan.facts.nonce;
     const of = { plan: plan.id, node: this.node.id, attempt: this.attempt, nonce, commit };
-    const checkout = await plan.pool.acquire({ ...of, isForChecks: true, signal });
+    const { isPrivate } = this;
+    const checkout = await plan.pool.acquire({ ...of, isForChecks: true, isPrivate, signal });
     try {
       return await use(checkout);
     } finally {
@@ -223,8 +229,52 @@ export class NodeRun {
 
   /** What it leaves is no work of the node. @param {string} command @param {any} worktree */
   async runSetup(command, worktree) {
-    await this.runProgram({ type: "shell", command }, worktree.path);
+    await this.runProgram({ type: "shell", command }, worktree);
     await this.git.checkWorktreeLink(this.repository, worktree);
+  }
+
+  /** Whether its programs have an object store of their own. */
+  get isPrivate() {
+    return this.#isSandboxed && !this.#hasAgent();
+  }
+
+  /** The CLI's own sandbox knows no store yet. */
+  #hasAgent() {
+    const { prechecks, work, postchecks } = this.node;
+    return [prechecks, work, postchecks].some((one) => one?.type === "agent");
+  }
+
+  /** @throws {PhaseFailed} NO_SANDBOX, SANDBOX_BROKEN: this machine has none, and nobody has said that it may do without */
+  async #prepareSandbox() {
+    const { head, facts } = this.plan;
+    this.#isSandboxed = false;
+    if (mergeFields(head, this.node).sandbox === "off") return;
+    const found = await this.services.plans.probeSandbox();
+    this.#isSandboxed = found.state === "ok";
+    if (this.#isSandboxed) return;
+    const { fallback = "ask" } = (await this.services.settings.plans()).sandbox ?? {};
+    if (fallback === "none" || (fallback === "ask" && facts.unsandboxed)) return;
+    throw new PhaseFailed(found.code, formatSandboxProblem(found));
+  }
+
+  /**
+   * What a program in a worktree may do. The attempt records it.
+   * @param {{path: string, admin: string}} worktree @returns {Promise<Policy | undefined>} undefined: it has no sandbox
+   */
+  async createPolicy(worktree) {
+    const { plan, git, repository, node, effect } = this;
+    const own = git.hasStore(worktree.admin) ? git.storeFolder(worktree.admin) : undefined;
+    const policy = await resolvePolicy({
+      ...{ git, repository, head: plan.head, node, phase: effect.phase, worktree },
+      ...{ beside: plan.facts.beside === true, own },
+    });
+    const sandbox = this.#isSandboxed ? "on" : "off";
+    const { writable, readable, caches, hosts } = policy;
+    const recorded = { sandbox, writable, readable, caches, hosts };
+    if (JSON.stringify(recorded) !== JSON.stringify(this.fact("policy")))
+      await this.recordStep({ policy: recorded });
+    if (!this.#isSandboxed) return undefined;
+    return { ...policy, readable: [...readable, ...(await repository.settingsFiles())] };
   }
 
   // ---- programs ------------------------------------------------------------------------------------
@@ -244,8 +294,9 @@ export class NodeRun {
     return `${this.node.id}-${this.attempt}-${phase}`;
   }
 
-  /** @param {Record<string, any>} work @param {string} cwd */
-  async runProgram(work, cwd) {
+  /** @param {Record<string, any>} work @param {{path: string, admin: string}} worktree */
+  async runProgram(work, worktree) {
+    const { path: cwd } = worktree;
     const { phase, timeoutMs } = this.effect;
     const line = this.formatWork(work);
     await this.requirePermission({
@@ -259,6 +310,7 @@ export class NodeRun {
     const ended = await this.services.plans
       .run({
         ...{ command, args, cwd, env: this.environment(work.env) },
+        sandbox: await this.createPolicy(worktree),
         ...{ ...log, timeoutMs, signal: this.signal, traceparent: this.traceparent },
       })
       .catch((error) => {

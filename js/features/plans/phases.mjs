@@ -306,11 +306,22 @@ async function executeWork(run, work, worktree) {
     const { runTool } = await import("./node-tools.mjs");
     return runTool(run, /** @type {any} */ (work), worktree.path);
   }
-  return run.runProgram(work, worktree.path);
+  return run.runProgram(work, worktree);
+}
+
+/** What it has committed is the repository's then, however it ended. @param {NodeRun} run @param {Record<string, any>} work */
+async function executeInWorktree(run, work) {
+  const { worktree, git, repository } = run;
+  try {
+    return await executeWork(run, work, worktree);
+  } finally {
+    await git.takeOverWork(repository, worktree);
+    await git.emptyTemporaryFolder(worktree.admin);
+  }
 }
 
 /** @param {NodeRun} run */
-export const runPrechecks = (run) => executeWork(run, run.node.prechecks, run.worktree);
+export const runPrechecks = (run) => executeInWorktree(run, run.node.prechecks);
 
 /** @param {NodeRun} run */
 export async function runWork(run) {
@@ -319,7 +330,7 @@ export async function runWork(run) {
       if (run.node.prechecks) await runPrechecks(run);
     });
   }
-  return executeWork(run, run.node.work, run.worktree);
+  return executeInWorktree(run, run.node.work);
 }
 
 /**

@@ -2,13 +2,14 @@
 
 import { inLine, visible, wrapInQuotes } from "../../lib/visible.mjs";
 import { PlanError } from "./errors.mjs";
-import { isWithin, mergeFields, readAgentFields } from "./sandbox-policy.mjs";
+import { formatSandboxProblem, isWithin, mergeFields, readAgentFields } from "./sandbox-policy.mjs";
 
 /** @typedef {import("../../git/folders.mjs").InspectedFolder} InspectedFolder */
 /** @typedef {"off" | "write" | "read" | "reach" | "cache"} Kind */
 /**
  * path: of the field that says it; value: a folder, a host, a cache, or which node has no sandbox ("": all)
- * @typedef {{path: string, kind: Kind, value: string}} Opening
+ * @typedef {{path: string, kind: Kind, value: string, why?: {code: string, message: string, advice?: string}}} Opening why:
+ *   the machine has no sandbox
  */
 /** `sandbox.allow` of the user's own config. @typedef {{folders: string[], readFolders: string[], hosts: string[], caches: string[]}} SandboxAllow */
 
@@ -165,11 +166,12 @@ export function formatOpenings(openings) {
   const read = (/** @type {Kind} */ kind) =>
     openings.filter((one) => one.kind === kind).map(({ value }) => value);
   const off = read("off");
+  const why = openings.find((one) => one.why)?.why;
   const hosts = read("reach").map(visible);
   const caches = read("cache").map(visible);
   const quoted = (/** @type {string} */ folder) => visible(wrapInQuotes(folder));
   return [
-    ...(off.includes("") ? ["no sandbox"] : []),
+    ...(off.includes("") ? ["no sandbox", ...(why ? [`  ${visible(why.message)}`] : [])] : []),
     ...(off.length > 0 && !off.includes("")
       ? [`no sandbox: ${off.map((id) => visible(inLine(id))).join(", ")}`]
       : []),
@@ -206,6 +208,9 @@ export function createNotAllowed(openings, why, detail = {}) {
   }));
   const more = all.length - MAX_PROBLEMS;
   const problems = all.slice(0, MAX_PROBLEMS);
+  const problem = openings.find((one) => one.why)?.why;
+  if (problem)
+    return new PlanError(problem.code, `${formatSandboxProblem(problem)} (${why})`, detail);
   const text = `it opens its sandbox further than the user's config allows, and ${why}`;
   return new PlanError("NOT_ALLOWED", text, { ...detail, problems, ...(more > 0 && { more }) });
 }

@@ -186,3 +186,7 @@ export function describePolicy(head, node, recorded) {
   } = recorded ?? {};
   return { sandbox, writable, readable, hosts, caches };
 }
+
+/** @param {{message: string, advice?: string, command?: string}} problem of the probe */
+export const formatSandboxProblem = ({ message, advice = "", command = "" }) =>
+  [message, advice, command].filter(Boolean).join(" ");

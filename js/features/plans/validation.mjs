@@ -21,7 +21,7 @@ import {
   isShownWhole,
   listOpenings,
 } from "./sandbox-consent.mjs";
-import { findFolderMistake } from "./sandbox-policy.mjs";
+import { findFolderMistake, formatSandboxProblem, mergeFields } from "./sandbox-policy.mjs";
 
 /** @typedef {import("../../feature-host/provider-tools.mjs").ProviderTool} ProviderTool */
 /** @typedef {import("./plan-manager.mjs").PlanManager} PlanManager */
@@ -367,6 +367,12 @@ function toCommandLine(work) {
 /** @param {{session: string}} facts of a plan */
 const formatOwner = ({ session }) => (session === "" ? "the user" : "another session");
 
+/** @param {any} problem of findSandboxProblem @returns {Mistake[]} */
+function listSandboxMistakes(problem) {
+  if (problem?.fallback !== "refuse") return [];
+  return [{ path: "sandbox", code: problem.code, message: formatSandboxProblem(problem) }];
+}
+
 export class PlanPreflight {
   #services;
   #consent;
@@ -443,6 +449,19 @@ export class PlanPreflight {
   }
 
   /**
+   * Why the programs of a plan have no sandbox on this machine.
+   * @param {Record<string, any>} given @returns {Promise<any>} undefined: they have one, or want none
+   */
+  async findSandboxProblem({ nodes, ...head }) {
+    const all = Array.isArray(nodes) ? nodes : [];
+    if (all.every((node) => mergeFields(head, node).sandbox === "off")) return undefined;
+    const found = await this.#services.plans.probeSandbox();
+    if (found.state === "ok") return undefined;
+    const { sandbox } = await this.#services.settings.plans();
+    return { ...found, fallback: sandbox?.fallback ?? "ask" };
+  }
+
+  /**
    * What is to be known before anything is made, and all that is wrong.
    * @param {Record<string, any>} given @param {Asker} asker
    * @param {{valid: boolean}} how valid: the engine has found nothing wrong; else only mistakes are looked for
@@ -458,7 +477,8 @@ export class PlanPreflight {
     const { worktrees, copy, link, setup, gitignore } = await this.#services.settings.plans();
     const place = { beside: worktrees === "beside" };
     const mistakes = await this.findMistakes(given, asker, repository, place);
-    const found = [...collected.mistakes, ...mistakes];
+    const problem = valid ? await this.findSandboxProblem(given) : undefined;
+    const found = [...collected.mistakes, ...mistakes, ...listSandboxMistakes(problem)];
     if (!valid || found.length > 0 || !repository || !seen?.base || !seen.usable) return { found };
     const { base, target, tip } = seen;
     const { changed } = seen.usable;
@@ -473,6 +493,7 @@ export class PlanPreflight {
       baseCommit: base.commit,
       createsTarget: target !== undefined && tip === undefined,
       ...(place.beside && { beside: true }),
+      ...(problem && { unsandboxed: true }),
       defaults: { copy, link, setup, gitignore },
       ...(await this.findPrograms(asker)),
     };
@@ -588,7 +609,10 @@ export class PlanPreflight {
    * @param {Record<string, any>} given @param {OpeningContext} context
    */
   async #findUnallowed(given, { root, ofPlan, before, toPath = String }) {
+    const problem = ofPlan ? undefined : await this.findSandboxProblem(given);
     const listed = listOpenings(given, ofPlan);
+    if (problem?.fallback === "ask")
+      listed.unshift({ path: "sandbox", kind: "off", value: "", why: problem });
     const all = listed.map((one) => ({ ...one, path: toPath(one.path) }));
     const openings = before ? findAdded(all, listOpenings(before, ofPlan)) : all;
     if (openings.length === 0) return [];

@@ -6,7 +6,7 @@ import path from "node:path";
 import { test } from "node:test";
 import { listAttempts } from "../../../js/features/plans/views.mjs";
 import { waitFor } from "../../support/wait.mjs";
-import { plansRig } from "./plans-rig.mjs";
+import { plansRig, flagFile } from "./plans-rig.mjs";
 
 const shell = { skip: process.platform === "win32" };
 
@@ -15,7 +15,7 @@ test(
   shell,
   async (t) => {
     const { home, repo, create, ended, ask } = await plansRig(t);
-    const flag = path.join(repo, ".git", "may");
+    const flag = flagFile(repo, "may");
     const planId = await create({
       targetBranch: "out",
       ...{ copy: [".env"], setup: "echo set up" },
@@ -110,7 +110,7 @@ test(
   shell,
   async (t) => {
     const { create, ask, repo } = await plansRig(t);
-    const flag = path.join(repo, ".git", "go-on");
+    const flag = flagFile(repo, "go-on");
     const work = `until [ -f '${flag}' ]; do sleep 0.05; done`;
     const planId = await create({
       nodes: [
@@ -168,7 +168,7 @@ test("a cursor leads to each node, plan and group once, however long they are", 
 test("what a node has found is told with its escapes made visible", shell, async (t) => {
   const { repo, create, ended, ask } = await plansRig(t);
   const found = { summary: "red \u001b[31m \u202e x", findings: [{ "k\u001b": ["f\u001b[2m"] }] };
-  const file = path.join(repo, ".git", "found");
+  const file = flagFile(repo, "found");
   fs.writeFileSync(file, JSON.stringify(found));
   const folder = ".orchestrator/evidence";
   const work = `mkdir -p ${folder}; cp '${file}' ${folder}/a.json`;

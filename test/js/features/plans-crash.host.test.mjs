@@ -3,12 +3,11 @@
 
 import assert from "node:assert/strict";
 import fs from "node:fs";
-import path from "node:path";
 import { test } from "node:test";
 import { waitFor } from "../../support/wait.mjs";
 import { faultyRig, FEW_NODES, runWithFaults } from "./plan-faults.mjs";
 import { kill, testKills } from "./plan-kills.mjs";
-import { plansRig } from "./plans-rig.mjs";
+import { plansRig, flagFile } from "./plans-rig.mjs";
 
 // Each process that opens the journal is killed by the next order. All are on the way of one node after the other, so
 // that no write has come before its order does.
@@ -54,7 +53,7 @@ test("a host that is killed when a plan has ended: the next one lets the gateway
 
 test("a program that a crash cuts off begins again, not on top of what it had done", async (t) => {
   const { ask, create, ended, repo, git, host, hostPid } = await plansRig(t, { processes: true });
-  const [flag, may] = ["began", "may"].map((name) => path.join(repo, ".git", name));
+  const [flag, may] = ["began", "may"].map((name) => flagFile(repo, name));
   const begins = `echo one >> new.txt; echo one >> a.txt; echo x >> ${flag}`;
   const ends = `until test -f ${may}; do sleep 0.05; done; echo two >> new.txt`;
   const planId = await create({
@@ -79,7 +78,7 @@ test("a program that a crash cuts off begins again, not on top of what it had do
 
 test("a program that a crash cuts off and that ends late has no part in what begins again", async (t) => {
   const { create, ended, repo, git, host, hostPid } = await plansRig(t, { processes: true });
-  const flag = path.join(repo, ".git", "began");
+  const flag = flagFile(repo, "began");
   const write = "i=0; while [ $i -lt 40 ]; do echo $$ >> pids.txt; i=$((i+1)); sleep 0.1; done";
   const planId = await create({
     targetBranch: "feature/x",
@@ -101,7 +100,7 @@ test("a gateway that is killed when a command is to be checked: no node fails of
 
 test("the next session of the folder hears of a plan that ended while nobody was there", async (t) => {
   const rig = await faultyRig(t, []);
-  const flag = path.join(rig.repo, ".git", "may");
+  const flag = flagFile(rig.repo, "may");
   const nodes = [{ id: "a", work: `until test -f ${flag}; do sleep 0.05; done; echo x > x.txt` }];
   await rig.create({ nodes, targetBranch: "feature/x" });
   const { session, host } = rig;
@@ -119,7 +118,7 @@ test("the next session of the folder hears of a plan that ended while nobody was
 
 test("a session whose process was gone is not the last to hear of a plan's end", async (t) => {
   const rig = await faultyRig(t, []);
-  const flag = path.join(rig.repo, ".git", "may");
+  const flag = flagFile(rig.repo, "may");
   const nodes = [{ id: "a", work: `until test -f ${flag}; do sleep 0.05; done; echo x > x.txt` }];
   await rig.create({ nodes, targetBranch: "feature/x" });
   rig.session.close(); // without a word, as that of a CLI that is killed
@@ -135,7 +134,7 @@ test("a session whose process was gone is not the last to hear of a plan's end",
 
 test("a plan that is retried after its end goes on after a crash", async (t) => {
   const { ask, create, ended, repo } = await faultyRig(t, [kill("after", "retry a")]);
-  const flag = path.join(repo, ".git", "may");
+  const flag = flagFile(repo, "may");
   const planId = await create({ nodes: [{ id: "a", work: `test -f ${flag} && echo x > x.txt` }] });
   assert.equal((await ended(planId)).status, "failed");
   fs.writeFileSync(flag, "");

@@ -8,7 +8,7 @@ import path from "node:path";
 import { test } from "node:test";
 import { temporaryFolder } from "../../support/temporary.mjs";
 import { waitFor } from "../../support/wait.mjs";
-import { checkoutOf, makeRepository, plansRig } from "./plans-rig.mjs";
+import { checkoutOf, makeRepository, plansRig, flagFile } from "./plans-rig.mjs";
 
 const posix = { skip: process.platform === "win32" };
 const isRoot = process.platform === "linux" && process.getuid?.() === 0;
@@ -29,7 +29,7 @@ test(
     const { repo, git, create, ended, ask, host } = await plansRig(t);
     fs.writeFileSync(path.join(repo, ".git", "config.lock"), "");
     const before = checkoutOf(repo);
-    const pidFile = path.join(repo, ".git", "left-behind");
+    const pidFile = flagFile(repo, "left-behind");
     const planId = await create({
       maxParallel: 8,
       nodes: [
@@ -79,7 +79,7 @@ test(
   async (t) => {
     const { repo, git, create, ended, ask } = await plansRig(t);
     const before = checkoutOf(repo);
-    const mark = path.join(repo, ".git", "early");
+    const mark = flagFile(repo, "early");
     const once = `[ -e '${mark}' ] || { touch '${mark}'; rm -rf "$PWD"; }`;
     const planId = await create({
       ...{ maxParallel: 8, targetBranch: "out" },
@@ -192,7 +192,7 @@ test("a disk that is full stops plans, is told, and they go on once it is not", 
     waitFor(() => session.events.find(({ text }) => what.test(text)), {
       what: () => JSON.stringify(session.events),
     });
-  const go = path.join(repo, ".git", "go");
+  const go = flagFile(repo, "go");
   const nodes = [
     { id: "a", work: `until test -f ${go}; do sleep 0.05; done; echo a > a1.txt` },
     { id: "b", dependencies: ["a"], work: "echo b > b1.txt" },

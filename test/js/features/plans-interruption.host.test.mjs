@@ -5,7 +5,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { waitFor } from "../../support/wait.mjs";
-import { plansRig } from "./plans-rig.mjs";
+import { plansRig, flagFile } from "./plans-rig.mjs";
 
 /** Work that waits for a file. @param {string} file */
 const until = (file) => `until test -f ${file}; do sleep 0.05; done`;
@@ -24,10 +24,10 @@ async function killAt({ host, hostPid }, flag) {
 
 /** @param {string} repo */
 const filesIn = (repo) => ({
-  may: path.join(repo, ".git", "may"),
-  began: path.join(repo, ".git", "began"),
-  go: path.join(repo, ".git", "go"),
-  prechecked: path.join(repo, ".git", "prechecked"),
+  may: flagFile(repo, "may"),
+  began: flagFile(repo, "began"),
+  go: flagFile(repo, "go"),
+  prechecked: flagFile(repo, "prechecked"),
 });
 
 test("work that a retry has begun, and that a crash cuts off, does not go on top of its half", async (t) => {

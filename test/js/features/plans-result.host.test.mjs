@@ -8,7 +8,7 @@ import { describe, test } from "node:test";
 import { faultFiles } from "../../support/fixtures/plans/faulty-plans.mjs";
 import { waitFor } from "../../support/wait.mjs";
 import { faultyRig } from "./plan-faults.mjs";
-import { typeCommand } from "./plans-rig.mjs";
+import { typeCommand, flagFile } from "./plans-rig.mjs";
 
 const LANDED = "phase-ended one merge-ri succeeded";
 
@@ -20,7 +20,7 @@ const killed = (when, at, nth = 1) =>
 async function makeRig(t, orders) {
   const rig = await faultyRig(t, orders);
   const { repo, git } = rig;
-  const flag = (/** @type {string} */ name) => path.join(repo, ".git", name);
+  const flag = (/** @type {string} */ name) => flagFile(repo, name);
   const until = (/** @type {string} */ name) => `until test -f ${flag(name)}; do sleep 0.05; done`;
   const open = (/** @type {string} */ name) => fs.writeFileSync(flag(name), "");
   const has = (/** @type {string} */ name) =>

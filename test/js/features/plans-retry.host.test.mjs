@@ -7,7 +7,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { waitFor } from "../../support/wait.mjs";
-import { gitIn, plansRig, typeCommand } from "./plans-rig.mjs";
+import { gitIn, plansRig, typeCommand, flagFile } from "./plans-rig.mjs";
 
 test("a node that conflicts with what has landed begins with that when it is retried from the start", async (t) => {
   const { ask, create, ended, git } = await plansRig(t);
@@ -103,6 +103,7 @@ test("checks see nothing that the commit does not have: overlooked, ignored and 
   git("config", "filter.blank.clean", "sed s/good/bad/");
   git("add", "--all");
   git("commit", "--quiet", "--message=ignore");
+  fs.appendFileSync(path.join(repo, ".git", "info", "exclude"), "*.no\n");
   const good = (/** @type {string} */ file) => `grep -q good ${file}`;
   const planId = await create({
     targetBranch: "out",
@@ -115,7 +116,7 @@ test("checks see nothing that the commit does not have: overlooked, ignored and 
       { id: "ignored", work: "echo good > y.gen; echo y > y.txt", postchecks: good("y.gen") },
       {
         id: "excluded",
-        work: `echo '*.no' >> "$(git rev-parse --git-common-dir)/info/exclude"; echo good > z.no; echo z > z.txt`,
+        work: "echo good > z.no; echo z > z.txt",
         postchecks: good("z.no"),
       },
       { id: "filtered", work: "echo good > c.txt", postchecks: good("c.txt") },
@@ -271,7 +272,7 @@ test("a worktree in the middle of a rebase is not taken", async (t) => {
 
 test("what the checks leave running keeps its checkout, and a plan that is deleted says so", async (t) => {
   const rig = await plansRig(t);
-  const pid = path.join(rig.repo, ".git", "pid");
+  const pid = flagFile(rig.repo, "pid");
   const stays = `setsid sh -c 'echo $$ > ${pid}; exec sleep 300' > /dev/null 2>&1 &`;
   const postchecks = `${stays} until test -s ${pid}; do sleep 0.05; done`;
   const planId = await rig.create({ nodes: [{ id: "a", work: "echo x > x.txt", postchecks }] });

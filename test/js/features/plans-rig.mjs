@@ -25,11 +25,19 @@ export const gitIn =
   (/** @type {string[]} */ ...args) =>
     execFileSync("git", args, { cwd, encoding: "utf8", env: GIT_ENV, stdio: "pipe" }).trim();
 
+/** Beside a repository: where nodes and their test say something to each other. @param {string} repo */
+export const flagsFolder = (repo) => `${repo}-flags`;
+
+/** @param {string} repo @param {string} name */
+export const flagFile = (repo, name) => path.join(flagsFolder(repo), name);
+
 /** A repository with a few files and an own identity. @param {import("node:test").TestContext} t @param {string} [folder] */
 export function makeRepository(t, folder = temporaryFolder(t)) {
   const repo = fs.realpathSync(folder);
   const git = gitIn(repo);
   git("init", "--quiet", "--initial-branch=main");
+  fs.mkdirSync(flagsFolder(repo));
+  t.after(() => fs.rmSync(flagsFolder(repo), { recursive: true, force: true }));
   git("config", "user.name", "A");
   git("config", "user.email", "a@example.com");
   for (const name of ["a", "b", "c"]) fs.writeFileSync(path.join(repo, `${name}.txt`), `${name}\n`);
@@ -63,8 +71,8 @@ export async function typeCommand({ control, repo }, what) {
 
 /** @typedef {{host: Host | LocalHost, session: import("../../support/harness.mjs").TestSession, control: import("../../../js/link/control.mjs").Control}} Now */
 
-/** @param {() => Now} now what there is at the moment */
-function askingOf(now) {
+/** @param {() => Now} now what there is at the moment @param {string} repo */
+function askingOf(now, repo) {
   /** What the tool answers, or how it failed. */
   const ask = async (/** @type {string} */ name, /** @type {object} */ args = {}) => {
     const { result } = await waitFor(
@@ -78,7 +86,8 @@ function askingOf(now) {
   };
   /** @param {object} plan @returns {Promise<string>} its id */
   const create = async (plan) => {
-    const answer = await ask("create_copilot_plan", { name: "test", ...plan });
+    const all = { name: "test", allowedFolders: [flagsFolder(repo)], ...plan };
+    const answer = await ask("create_copilot_plan", all);
     if (!answer.planId) throw new Error(JSON.stringify(answer));
     return answer.planId;
   };
@@ -107,7 +116,8 @@ export async function plansRig(t, given = {}) {
   const home = given.home ?? temporaryFolder(t);
   fs.mkdirSync(path.join(home, "tap"), { recursive: true, mode: 0o700 });
   const config = path.join(home, "tap", "config.json");
-  fs.writeFileSync(config, JSON.stringify({ toolGroups: ["plans"], ...given.config }), {
+  const sandbox = { allow: { folders: [flagsFolder(repo)] } };
+  fs.writeFileSync(config, JSON.stringify({ toolGroups: ["plans"], sandbox, ...given.config }), {
     mode: 0o600,
   });
   /** @type {Now} */
@@ -125,7 +135,7 @@ export async function plansRig(t, given = {}) {
     now = { host, session, control };
   };
   await start();
-  const { ask, create, ended } = askingOf(() => now);
+  const { ask, create, ended } = askingOf(() => now, repo);
   const hostPid = () =>
     waitFor(async () => (await now.control.request("features.report", {})).host.pid);
   const rest = { repo, git, home, join, start, ask, create, ended, hostPid };

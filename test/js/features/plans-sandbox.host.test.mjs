@@ -129,6 +129,7 @@ test("what the user's config allows is granted, and only the rest is asked for",
       plans: async () => ({ sandbox: { allow: { hosts: ["*.org"], caches: ["npm"] } } }),
     },
     worktree: { use: async () => ({ inspectFolders: async () => [] }) },
+    plans: { probeSandbox: async () => ({ state: "ok" }) },
   };
   const preflight = new PlanPreflight(/** @type {any} */ (services));
   const approve = (/** @type {object} */ plan, asker = { id: "s", cwd: "/" }) =>

@@ -7,7 +7,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { waitFor } from "../../support/wait.mjs";
-import { checkoutOf, plansRig, typeCommand } from "./plans-rig.mjs";
+import { checkoutOf, plansRig, typeCommand, flagFile } from "./plans-rig.mjs";
 
 const linux = { skip: process.platform !== "linux" };
 
@@ -64,7 +64,7 @@ test(
   linux,
   async (t) => {
     const { repo, home, git, create, ended, ask } = await plansRig(t);
-    const flag = path.join(repo, ".git", "go-on");
+    const flag = flagFile(repo, "go-on");
     const wait = `until [ -f '${flag}' ]; do sleep 0.05; done`;
     const planId = await create({
       targetBranch: "feature/x",
@@ -111,7 +111,7 @@ test(
 
 test("a node that fails blocks what depends on it, says why, and is retried from there", async (t) => {
   const { repo, create, ended, ask } = await plansRig(t);
-  const flag = path.join(repo, ".git", "may");
+  const flag = flagFile(repo, "may");
   const planId = await create({
     nodes: [
       { id: "bad", work: `echo tried; echo made > made.txt; test -f ${flag}` },
@@ -199,7 +199,7 @@ test("a plan with mistakes is refused with all of them, and nothing is made", as
 
 test("after the feature host is killed a plan goes on, and no step is done twice", async (t) => {
   const { repo, create, ended, hostPid, git } = await plansRig(t, { processes: true });
-  const [ran, may] = ["ran", "may"].map((name) => path.join(repo, ".git", name));
+  const [ran, may] = ["ran", "may"].map((name) => flagFile(repo, name));
   const waits = `until test -f ${may}; do sleep 0.05; done`;
   const planId = await create({
     targetBranch: "feature/x",
