@@ -3,7 +3,7 @@
 import fs from "node:fs";
 import os from "node:os";
 import { toOutcome } from "./job.mjs";
-import { resolved } from "./shell/paths.mjs";
+import { resolved } from "./paths.mjs";
 import { refusal } from "./permissions.mjs";
 import { Progress } from "./progress.mjs";
 import { noTotals } from "./usage.mjs";

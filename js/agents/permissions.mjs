@@ -2,11 +2,12 @@
 // that the request names.
 
 import path from "node:path";
-import { wrapInQuotes, shortenText, visible } from "../lib/visible.mjs";
+import { visible } from "../lib/visible.mjs";
 import { pushes, sharedChange } from "./git-policy.mjs";
+import { findHostRefusal, parseHost, quoteName } from "./hosts.mjs";
+import { isInside, reallyAt } from "./paths.mjs";
 import { MAX_PATHS, findPaths } from "./shell/command-paths.mjs";
-import { isInside, reallyAt } from "./shell/paths.mjs";
-import { parseHost, networkUse, parseSegments } from "./shell/shell-command.mjs";
+import { networkUse, parseSegments } from "./shell/shell-command.mjs";
 import { AmbiguousCommand } from "./shell/shell-reader.mjs";
 
 /**
@@ -22,18 +23,6 @@ import { AmbiguousCommand } from "./shell/shell-reader.mjs";
  */
 
 const MAX_COMMAND = 64 * 1024;
-
-/** @param {unknown} value */
-const quoteName = (value) => wrapInQuotes(visible(shortenText(String(value), 300)));
-
-/** @param {string} host @param {string[]} hosts */
-function isAllowed(host, hosts) {
-  return hosts.some((one) => {
-    const wanted = (parseHost(one) ?? one).toLowerCase();
-    if (wanted === "*") return true;
-    return wanted.startsWith("*.") ? host.endsWith(wanted.slice(1)) : host === wanted;
-  });
-}
 
 /** @param {string} file absolute @param {Bounds} bounds */
 function outsideRefusal(file, { cwd, checkout, folders, resolve }) {
@@ -74,12 +63,6 @@ function writeRefusal({ fileName, fileEdits = [] }, bounds) {
   return files.map((file) => pathRefusal(file, bounds)).find(Boolean) ?? "";
 }
 
-/** @param {string} host @param {Bounds} bounds */
-const hostRefusal = (host, { hosts }) =>
-  isAllowed(host, hosts)
-    ? ""
-    : `tap: this job may not reach ${quoteName(host)}. Allowed hosts: ${hosts.map(visible).join(", ") || "none"}.`;
-
 /** What to do instead of a command of git. @type {Record<string, string>} */
 const INSTEAD = { config: 'Use "git -c name=value".', stash: "Commit instead." };
 
@@ -101,7 +84,7 @@ function shellRefusal(text, { possiblePaths = [], possibleUrls = [] }, bounds) {
   if (git) return git;
   const { hosts, unnamed } = networkUse(segments);
   const urls = possibleUrls.flatMap((/** @type {any} */ { url }) => parseHost(String(url)) ?? []);
-  const host = [...hosts, ...urls].map((one) => hostRefusal(one, bounds)).find(Boolean);
+  const host = [...hosts, ...urls].map((one) => findHostRefusal(one, bounds)).find(Boolean);
   if (host) return host;
   if (unnamed.length > 0 && !bounds.hosts.includes("*")) {
     return `tap: ${quoteName(unnamed[0])} reaches the network without naming an allowed host.`;
@@ -141,7 +124,7 @@ const KINDS = {
   read: ({ path: file }, bounds) => pathRefusal(file, bounds),
   write: writeRefusal,
   shell: commandRefusal,
-  url: ({ url }, bounds) => hostRefusal(parseHost(String(url)) ?? String(url), bounds),
+  url: ({ url }, bounds) => findHostRefusal(parseHost(String(url)) ?? String(url), bounds),
   "custom-tool": ({ toolName }, { tools }) =>
     tools.includes(toolName) ? "" : `tap: ${quoteName(toolName)} was not lent to this job.`,
 };

@@ -11,10 +11,10 @@ import { quoteWord, visibleLines } from "../lib/visible.mjs";
 import { endGroup, guard, ownGroup } from "../process/group.mjs";
 import { promptVariables } from "./environment.mjs";
 import { SHARED_ALWAYS } from "./git-policy.mjs";
+import { parseHost } from "./hosts.mjs";
 import { checkSessionRules, createUnstartedResult, JobRun } from "./job-run.mjs";
 import { buildPrompt, classifyFailure, sessionName, toOutcome } from "./job.mjs";
 import { endJobShells } from "./orphans.mjs";
-import { parseHost } from "./shell/shell-command.mjs";
 import { difference, noTotals, parseTotals } from "./usage.mjs";
 
 /** @typedef {import("./job.mjs").Job} Job */

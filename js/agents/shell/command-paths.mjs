@@ -2,9 +2,9 @@
 
 import path from "node:path";
 import { TEXT_COMMANDS } from "../git-policy.mjs";
-import { reallyAt } from "./paths.mjs";
+import { reallyAt } from "../paths.mjs";
 import { relativeWords } from "./relative-words.mjs";
-import { parseHost } from "./shell-command.mjs";
+import { parseHost } from "../hosts.mjs";
 import { emptied } from "./empty-variables.mjs";
 import { AmbiguousCommand } from "./shell-reader.mjs";
 import { shellFolders } from "./shell-folders.mjs";

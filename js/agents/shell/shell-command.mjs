@@ -3,6 +3,7 @@
 
 import path from "node:path";
 import { gitCommands, TEXT_COMMANDS } from "../git-policy.mjs";
+import { parseHost } from "../hosts.mjs";
 import { toPlainText } from "./shell-quotes.mjs";
 import { createReadBudget, Reader, AmbiguousCommand } from "./shell-reader.mjs";
 
@@ -132,20 +133,6 @@ export function parseSegments(text, depth = 0, left = createReadBudget()) {
     .filter((word) => IS_TEXT.test(word))
     .map((word) => word.replace(/^(-[xOSIF](?=\w+\s)|[\w.-]+=(exec=)?)/, ""));
   return [...segments, ...texts.flatMap((one) => parseSegments(one, depth + 1, left))];
-}
-
-const SCHEMES = /^(https?|ftps?|wss?|ssh|git|sftp):[/\\]+/i;
-
-/** @param {string} word @returns {string | undefined} the host of a URL, or of `user@host:path` */
-export function parseHost(word) {
-  if (/^file:/i.test(word)) return undefined;
-  const begin = /^[a-z][a-z0-9+.-]*:\/\//i.exec(word) ?? SCHEMES.exec(word);
-  if (!begin) return /^[\w.-]+@([\w.-]+):/.exec(word)?.[1].toLowerCase();
-  const authority = /^[/\\]*([^/?#]*)/.exec(word.slice(begin[0].length))?.[1] ?? "";
-  // Programs do not agree on such a one: it is no host that could be allowed.
-  if (/\\|\s|@.*@/.test(authority)) return authority;
-  const host = /^(?:[^@]*@)?(\[[^\]]+\]|[^:]+)/.exec(authority)?.[1];
-  return host?.toLowerCase().replace(/\.$/, "");
 }
 
 /** Options of curl and wget whose value is no host. */
