@@ -108,17 +108,28 @@ function listRepositoryMounts({ checkout, common, admin, own }) {
   ];
 }
 
-/** @param {Policy} policy @param {string} home @param {string[]} search @returns {Mount[]} */
-function listMounts(policy, home, search) {
-  const { cwd, repository, writable, readable, caches, hosts } = policy;
-  const system = [
+/**
+ * Of the system and the user's programs, in folders that are hidden.
+ * @param {Policy} policy @param {string} home @param {string[]} search the folders of PATH
+ */
+export const listSystemReadable = ({ hosts }, home, search) =>
+  [
     ...HOME_READABLE.map((name) => path.join(home, name)),
     ...RUN_READABLE,
     ...(hosts === "*" ? [resolveExisting(RESOLVER_FILE) ?? ""] : []),
     path.dirname(resolveExisting(process.execPath) ?? "/usr"),
     ...search.filter((one) => isBelow(one, home)),
   ].filter((one) => one !== "" && fs.existsSync(one));
-  const folders = caches.flatMap((name) => CACHES[name].folders.map((one) => path.join(home, one)));
+
+/** @param {Policy} policy @param {string} home */
+export const listCacheFolders = ({ caches }, home) =>
+  caches.flatMap((name) => CACHES[name].folders.map((one) => path.join(home, one)));
+
+/** @param {Policy} policy @param {string} home @param {string[]} search @returns {Mount[]} */
+function listMounts(policy, home, search) {
+  const { cwd, repository, writable, readable } = policy;
+  const system = listSystemReadable(policy, home, search);
+  const folders = listCacheFolders(policy, home);
   /** @type {(all: string[], how: "--bind" | "--ro-bind") => Mount[]} */
   const bind = (all, how) => all.map((at) => ({ at, how }));
   return [
@@ -131,17 +142,17 @@ function listMounts(policy, home, search) {
 }
 
 /**
- * Arguments of bwrap, up to the command. The system is read-only; homes, /run and temporary folders are empty; what the
- * policy names is put into them.
- * @param {Policy} policy @param {{home?: string, search?: string[]}} [options] home: of the user; search: the folders
- *   of PATH
+ * What bwrap puts in place of the system, whatever came before: it is read-only; homes, /run and temporary folders are
+ * empty; what the policy names is put into them.
+ * @param {Policy} policy
+ * @param {{home?: string, search?: string[], tmp?: string}} [options] home: of the user; search: the folders of PATH;
+ *   tmp: what is /tmp inside
  * @returns {string[]}
  */
-export function formatBwrapArguments(policy, { home = os.homedir(), search = [] } = {}) {
+export function formatWallArguments(policy, { home = os.homedir(), search = [], tmp } = {}) {
   const realHome = resolveExisting(home) ?? home;
   const hidden = listHidden(realHome);
   const mounts = listMounts(policy, realHome, search);
-  const tmp = policy.repository.own && path.join(policy.repository.own, "tmp");
   // What is bound below a private folder has parents there, which are read-only, too: nothing "succeeds" in them.
   const parents = hidden.flatMap((folder) =>
     mounts
@@ -166,17 +177,39 @@ export function formatBwrapArguments(policy, { home = os.homedir(), search = [] 
     );
   const empty = ordered.filter(({ how, at }) => how === "--tmpfs" && at !== temporary);
   return [
-    ...["--unshare-all", "--die-with-parent", "--cap-drop", "ALL"],
-    ...(policy.hosts === "*" ? ["--share-net"] : []),
+    ...["--cap-drop", "ALL", ...(policy.hosts === "*" ? ["--share-net"] : [])],
     ...["--ro-bind", "/", "/", "--dev", "/dev", "--tmpfs", "/dev/shm", "--proc", "/proc"],
     ...PROC_OF_HOST.flatMap((file) => ["--ro-bind-try", file, file]),
     ...ordered.flatMap(({ how, at, from = at }) =>
       how === "--tmpfs" ? [how, at] : [how, from, at],
     ),
     ...[...empty.map(({ at }) => at), "/dev", "/proc"].flatMap((at) => ["--remount-ro", at]),
-    ...["--chdir", policy.cwd],
   ];
 }
+
+/**
+ * Arguments of bwrap, up to the command.
+ * @param {Policy} policy @param {{home?: string, search?: string[]}} [options] as of formatWallArguments
+ */
+export function formatBwrapArguments(policy, options = {}) {
+  const tmp = policy.repository.own && path.join(policy.repository.own, "tmp");
+  const begin = ["--unshare-all", "--die-with-parent"];
+  return [...begin, ...formatWallArguments(policy, { ...options, tmp }), "--chdir", policy.cwd];
+}
+
+/**
+ * Variables for caches that are not granted: the home is read-only.
+ * @param {Policy} policy @param {string} folder writable @returns {Record<string, string>}
+ */
+export const redirectCaches = ({ caches }, folder) => ({
+  XDG_CACHE_HOME: folder,
+  ...Object.fromEntries(
+    Object.entries(CACHES)
+      .filter(([name]) => !caches.includes(name))
+      .flatMap(([, { variables = {} }]) => Object.entries(variables))
+      .map(([name, at]) => [name, path.join(folder, at)]),
+  ),
+});
 
 /** @param {string} file */
 function isExecutable(file) {
@@ -217,13 +250,9 @@ export function findBwrap() {
 export function wrapInSandbox(policy, { command, args, env }) {
   const search = (env.PATH ?? "").split(path.delimiter);
   const temporary = { TMPDIR: "/tmp", TMP: "/tmp", TEMP: "/tmp" };
-  const caches = Object.entries(CACHES)
-    .filter(([name]) => !policy.caches.includes(name))
-    .flatMap(([, { variables = {} }]) => Object.entries(variables))
-    .map(([name, folder]) => [name, `/tmp/.cache/${folder}`]);
   return {
     command: findBwrap(),
     args: [...formatBwrapArguments(policy, { search, home: env.HOME }), "--", command, ...args],
-    env: { XDG_CACHE_HOME: "/tmp/.cache", ...Object.fromEntries(caches), ...env, ...temporary },
+    env: { ...redirectCaches(policy, "/tmp/.cache"), ...env, ...temporary },
   };
 }

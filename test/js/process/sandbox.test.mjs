@@ -6,7 +6,7 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { test } from "node:test";
-import { formatBwrapArguments } from "../../../js/process/sandbox.mjs";
+import { formatBwrapArguments, redirectCaches } from "../../../js/process/sandbox.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 
 /** @param {import("node:test").TestContext} t */
@@ -82,6 +82,14 @@ test("without a store of its own a node reads git's folders and writes none of t
   assert.equal(runInside(without, `ls '${common}/objects' '${admin}'`).status, 0);
   for (const place of [common, `${common}/objects`, admin])
     assert.notEqual(runInside(without, `echo x > '${place}/x'`).status, 0, place);
+});
+
+test("a cache that is not granted is in a folder that is writable", (t) => {
+  const { policy } = makePlace(t);
+  const all = redirectCaches(policy, "/tmp");
+  assert.deepEqual([all.npm_config_cache, all.GOCACHE], ["/tmp/npm", "/tmp/go-build"]);
+  const some = redirectCaches({ ...policy, caches: ["npm"] }, "/tmp");
+  assert.deepEqual([some.npm_config_cache, some.GOCACHE], [undefined, "/tmp/go-build"]);
 });
 
 test("no capability, no process of the host and no network are inside", (t) => {
