@@ -127,13 +127,14 @@ export class JobRun {
   result(more = {}) {
     clearInterval(this.#timer);
     this.#job.signal?.removeEventListener("abort", this.#onAbort);
-    const { turns, summary, used } = this.progress;
+    const { turns, summary, used, refusals } = this.progress;
     const sessionMs = Math.round(performance.now() - this.#startedAt);
     return {
       ...this.progress.outcome(this.#lossReason),
       sessionId: this.#job.sessionId,
       turns,
       summary,
+      refusals,
       session: "kept",
       totals: used,
       ...more,
@@ -148,6 +149,7 @@ export const createUnstartedResult = (job, outcome) => ({
   sessionId: String(job.sessionId),
   turns: 0,
   summary: "",
+  refusals: 0,
   session: "kept",
   totals: job.totals ?? noTotals(),
   usage: { ...noTotals(), sessionMs: 0 },

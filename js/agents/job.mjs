@@ -7,6 +7,7 @@ import { visible } from "../lib/visible.mjs";
  * A tool that the job's agent may call besides the CLI's own.
  * @typedef {{name: string, description: string, parameters: object, call: (args: any, signal?: AbortSignal) => unknown}} JobTool
  */
+/** @typedef {import("../process/sandbox.mjs").Policy} Policy */
 /**
  * @typedef {object} Job
  * @property {string} sessionId a UUID that the caller has chosen, and written down before
@@ -16,6 +17,8 @@ import { visible } from "../lib/visible.mjs";
  * @property {string} [model]
  * @property {boolean} [resume] goes on with the session of that id
  * @property {string} [context] untrusted text about an earlier attempt; the model gets it in a fence
+ * @property {Policy} [policy] of the node. With "on" in it the session has a wall: `cwd`, `allowedFolders` and
+ *   `allowedUrls` are the policy's
  * @property {string} [checkout] the user's own folder of which `cwd` is a worktree; refusals name the path in `cwd`
  * @property {string[]} [allowedFolders] absolute
  * @property {string[]} [allowedUrls] hosts, `*.example.com` for those below one; URLs stand for their hosts
@@ -40,7 +43,7 @@ import { visible } from "../lib/visible.mjs";
 /** @typedef {{status: Status, error?: {code: Code, message: string}, retryAfter?: number}} Outcome `retryAfter` in seconds */
 /**
  * @typedef {Outcome & {sessionId: string, turns: number, summary: string, usage: Usage, totals: Totals,
- *   session: "kept" | "deleted"}} Result
+ *   refusals: number, session: "kept" | "deleted"}} Result `refusals`: what the agent tried and could not do
  */
 
 /** Why a job did not succeed, and its status then. */
@@ -49,6 +52,7 @@ export const CODES = /** @type {const} */ ({
   UNSUPPORTED: "failed",
   START: "failed",
   SESSION: "failed",
+  SANDBOX_BROKEN: "failed",
   NO_LOGIN: "failed",
   MODEL: "failed",
   NO_RESULT: "failed",
@@ -92,6 +96,10 @@ const isCount = (value, most) =>
   value === undefined || (Number.isInteger(value) && Number(value) > 0 && Number(value) <= most);
 /** @param {unknown} value */
 const isPath = (value) => typeof value === "string" && path.isAbsolute(value);
+/** @param {Partial<Policy> | undefined} policy */
+const isPolicy = (policy) =>
+  policy === undefined ||
+  (isPath(policy.cwd) && (policy.sandbox === "on" || policy.sandbox === "off"));
 /** @param {any} tool */
 const isTool = (tool) => isText(tool?.name) && typeof tool.call === "function";
 
@@ -104,6 +112,7 @@ export function findJobProblem(job) {
   const wanted = /** @type {const} */ ([
     ["sessionId", UUID.test(sessionId), "a UUID"],
     ["cwd", isPath(cwd), "an absolute path"],
+    ["policy", isPolicy(job.policy), "a policy of a sandbox"],
     ["instructions", isText(instructions), "text"],
     ["instructions", instructions?.length <= MAX_INSTRUCTIONS, "at most 262144 characters"],
     ["allowedFolders", isList(allowedFolders, isPath), "at most 100 absolute paths"],

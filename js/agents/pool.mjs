@@ -5,7 +5,7 @@ import { errorMessage } from "../lib/values.mjs";
 import { formatCommandLine, runPrompt } from "./prompt-job.mjs";
 import { findConfigProblem, createEnvironment } from "./environment.mjs";
 import { CODES, findJobProblem, toOutcome } from "./job.mjs";
-import { queryModels, Server, withTimeout } from "./server.mjs";
+import { findPackageFolder, queryModels, Server, withTimeout } from "./server.mjs";
 import { endOrphans, ownerName } from "./orphans.mjs";
 import { createUnstartedResult } from "./job-run.mjs";
 import { deleteSession, runInSession } from "./session-job.mjs";
@@ -86,6 +86,11 @@ export class AgentPool {
     try {
       await this.#orphansEnded;
       if (!isolated) return await this.#inSession(cli, job, onEvent);
+      if (job.policy?.sandbox === "on")
+        return createUnstartedResult(
+          job,
+          toOutcome("UNSUPPORTED", "copilot -p has no sandbox of tap"),
+        );
       const result = await runPrompt(job, cli.cli, this.#environment, onEvent);
       return await this.#deleteFinishedSession(cli, job, result);
     } catch (error) {
@@ -98,7 +103,10 @@ export class AgentPool {
   /** @param {Cli} cli @param {Job} job @param {(event: import("./job.mjs").WorkerEvent) => void} onEvent */
   #inSession(cli, job, onEvent) {
     const place = this.#environment;
-    return this.#withServer(cli, (server) => runInSession(job, server, place, onEvent));
+    const packageFolder = findPackageFolder(cli.sdk);
+    return this.#withServer(cli, (server) =>
+      runInSession(job, server, place, packageFolder, onEvent),
+    );
   }
 
   /** Sessions of `copilot -p` stay; a server deletes them. @param {Cli} cli @param {Job} job @param {Result} result @returns {Promise<Result>} */

@@ -18,6 +18,7 @@ const LINE_MS = 200;
 const RATE_LIMIT_MS = 30_000;
 const MAX_RETRY_S = 3600;
 const DEFAULT_RETRY_S = 60;
+const MAX_CALLS = 256;
 const REFUSAL_CODES = new Set(["denied", "rejected"]);
 
 /** @param {unknown} text @returns {string} one line */
@@ -50,6 +51,8 @@ const isRateLimit = ({ statusCode, errorType }) =>
 
 export class Progress {
   turns = 0;
+  /** Of permissions, and by the sandbox. */
+  refusals = 0;
   /** Of requests seen so far; the CLI's totals are better where it can be asked. */
   used = noTotals();
   /** The job's turn is over: there is nothing to wait for. */
@@ -67,6 +70,8 @@ export class Progress {
   #line = "";
   /** A line that came too soon after the one before. */
   #pendingLine = "";
+  /** What the tools that run now were called with, by the call. @type {Map<string, string>} */
+  #calls = new Map();
   /** Since the first refusal for the rate in a row. @type {number | undefined} */
   #limitedAt;
 
@@ -113,14 +118,29 @@ export class Progress {
     if (!agentId) this.#state(type, data, now);
     if (type === "assistant.message" && !agentId) return this.#message(data);
     if (type === "tool.execution_partial_result") return this.#output(data.partialOutput, now);
+    if (type === "sandbox.decision") return this.#decision(data);
     if (type === "tool.execution_start") {
-      return [{ kind: "tool", tool: oneLine(data.toolName), text: argumentWords(data.arguments) }];
+      const [tool, text] = [oneLine(data.toolName), argumentWords(data.arguments)];
+      if (this.#calls.size < MAX_CALLS) this.#calls.set(data.toolCallId, `${tool}: ${text}`);
+      return [{ kind: "tool", tool, text }];
     }
     if (type !== "tool.execution_complete") return [];
+    this.#calls.delete(data.toolCallId);
     const refused = REFUSAL_CODES.has(data.error?.code);
-    return refused
-      ? [{ kind: "refused", text: oneLine(data.error.message) }]
-      : this.#flushLine(now);
+    return refused ? this.#refuse(data.error.message) : this.#flushLine(now);
+  }
+
+  /** @param {string} text @returns {WorkerEvent[]} */
+  #refuse(text) {
+    this.refusals += 1;
+    return [{ kind: "refused", text: oneLine(text) }];
+  }
+
+  /** By the sandbox, with the call that it stopped. @param {any} data @returns {WorkerEvent[]} */
+  #decision({ kind, outcome, denialClass, toolCallId }) {
+    if (kind !== "access_denied" && outcome !== "failed") return [];
+    const what = String(denialClass ?? kind).replaceAll("_", " ");
+    return this.#refuse(`the sandbox: ${what}: ${this.#calls.get(toolCallId) ?? ""}`);
   }
 
   /** @param {string} type @param {any} data @param {number} now */

@@ -11,6 +11,8 @@ import { isSameProcess, readStartTime } from "../lib/process-identity.mjs";
 import { sleep } from "../lib/timers.mjs";
 import { errorMessage } from "../lib/values.mjs";
 import { endGroup, guard } from "../process/group.mjs";
+import { probeSandbox } from "./sandbox-probe.mjs";
+import { installShim } from "./sandbox.mjs";
 
 /** @typedef {import("./environment.mjs").AgentEnvironment} AgentEnvironment */
 
@@ -54,6 +56,10 @@ export async function loadSdk(where) {
   }
   return sdk;
 }
+
+/** Of the CLI that an SDK came with: its tools are there. @param {string} sdk its folder, or its index.js */
+export const findPackageFolder = (sdk) =>
+  path.dirname(sdk.endsWith(".js") ? path.dirname(sdk) : sdk);
 
 const LAUNCHER = fileURLToPath(new URL("launch.sh", import.meta.url));
 const START_MS = 20_000;
@@ -100,6 +106,8 @@ export class Server {
   client;
   /** Private to the server, for the time of its life. */
   folder;
+  /** As it was before tap's own additions. @type {NodeJS.ProcessEnv} */
+  env;
   /** @type {import("../lib/process-identity.mjs").Identity} */
   #process = { pid: 0, start: "" };
   #markEnded = () => {};
@@ -108,10 +116,15 @@ export class Server {
   #watch;
   /** @type {Promise<void> | undefined} */
   #stopping;
+  /** @type {Promise<string> | undefined} */
+  #probed;
 
   /** @param {Sdk} sdk @param {string} cli @param {AgentEnvironment} place */
   constructor(sdk, cli, { variables, ownHome, token }) {
-    this.folder = fs.mkdtempSync(path.join(os.tmpdir(), "tap-workers-"));
+    this.folder = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), "tap-workers-")));
+    this.env = variables;
+    const temporary = path.join(this.folder, "tmp");
+    fs.mkdirSync(temporary);
     this.ended = new Promise((resolve) => (this.#markEnded = resolve));
     this.ending = new Promise((resolve) => (this.#markEnding = resolve));
     const grouped = process.platform !== "win32";
@@ -122,8 +135,14 @@ export class Server {
         path: grouped ? "/bin/sh" : cli,
         args: grouped ? [LAUNCHER, ...files, cli, ...own] : own,
       }),
-      // The SDK's own option for a token puts it where shells see it.
-      env: { ...variables, ...(token !== undefined && { COPILOT_GITHUB_TOKEN: token }) },
+      // The SDK's own option for a token puts it where shells see it. The CLI lets each sandbox write its TMPDIR.
+      env: {
+        ...variables,
+        ...(grouped && { PATH: installShim(this.folder, variables.PATH), TMPDIR: temporary }),
+        // It is in TMPDIR otherwise, and each start would compile the CLI again.
+        NODE_COMPILE_CACHE: path.join(os.tmpdir(), "node-compile-cache"),
+        ...(token !== undefined && { COPILOT_GITHUB_TOKEN: token }),
+      },
       workingDirectory: this.folder,
       logLevel: "error",
       useLoggedInUser: !ownHome,
@@ -149,6 +168,11 @@ export class Server {
 
   get pid() {
     return this.#process.pid;
+  }
+
+  /** Once for each server. @param {string} packageFolder of the CLI @returns {Promise<string>} see probeSandbox */
+  probeSandbox(packageFolder) {
+    return (this.#probed ??= probeSandbox(this, packageFolder));
   }
 
   /** From now on it is watched, and ends with this process. */

@@ -4,20 +4,42 @@ import fs from "node:fs";
 import path from "node:path";
 import { errorMessage } from "../lib/values.mjs";
 import { sleep } from "../lib/timers.mjs";
-import { classifyFailure, buildPrompt, sessionName } from "./job.mjs";
+import { FileGate } from "./file-gate.mjs";
+import { classifyFailure, buildPrompt, sessionName, toOutcome } from "./job.mjs";
 import { endJobShells } from "./orphans.mjs";
-import { createBounds, decidePermission, checkSessionRules, JobRun } from "./job-run.mjs";
+import {
+  checkSessionRules,
+  createBounds,
+  createUnstartedResult,
+  decidePermission,
+  JobRun,
+} from "./job-run.mjs";
+import {
+  closeWall,
+  formatWallNotice,
+  hasForeignInstructions,
+  openWall,
+  toSandboxConfig,
+} from "./sandbox.mjs";
+import { findRefusal } from "./sandboxed-permissions.mjs";
 import { withTimeout } from "./server.mjs";
 import { difference, noTotals, sum, parseTotals } from "./usage.mjs";
 
 /** @typedef {import("./job.mjs").Job} Job */
 /** @typedef {import("./server.mjs").Session} Session */
 /** @typedef {import("./server.mjs").Server} Server */
+/** @typedef {import("./sandbox.mjs").Wall} Wall */
+/** @typedef {import("./environment.mjs").AgentEnvironment & {config: import("./environment.mjs").WorkersConfig}} Place */
 
 const CREATE_MS = 30_000;
 const REQUEST_MS = 5000;
 /** From the request to stop until the server counts as hanging. */
 const ABORT_MS = 5000;
+/** A server that has ended is seen within that time. */
+const NOTICE_MS = 1000;
+const SERVER_ENDED = "the CLI's server has ended";
+const BROKEN =
+  "the CLI's sandbox does not hold here, so no agent runs. `copilot-tap sandbox` says what is missing";
 
 /** @param {Job} job @param {any} tool of that job */
 const toSdkTool = (job, { name, description, parameters, call }) => ({
@@ -29,32 +51,77 @@ const toSdkTool = (job, { name, description, parameters, call }) => ({
     call(args, job.signal ?? invocation?.signal),
 });
 
-/** @param {Job} job @param {Server} server @param {import("./environment.mjs").AgentEnvironment & {config: import("./environment.mjs").WorkersConfig}} place */
-function createSessionConfig(job, server, { home, config }) {
-  const output = path.join(server.folder, job.sessionId);
-  fs.mkdirSync(output, { recursive: true });
-  const state = path.join(home, "session-state", job.sessionId);
-  const bounds = createBounds(job, [output, state]);
+/**
+ * What differs with a wall and without one.
+ * @typedef {{decide: (request: any) => string | Promise<string>, enterTool: (tool: string) => string | Promise<string>,
+ *   handleEvent: (event: any) => void, config: object}} Boundary
+ */
+
+/** @param {Job} job @param {string[]} more folders of the CLI's own for this session @returns {Boundary} */
+function createOpenBoundary(job, more) {
+  const bounds = createBounds(job, more);
+  const folders = job.allowedFolders && { additionalDirectories: job.allowedFolders };
+  return {
+    decide: (request) => decidePermission(request, bounds),
+    enterTool: () => "",
+    handleEvent: () => {},
+    config: { workingDirectory: job.cwd, ...folders },
+  };
+}
+
+/** @param {Job} job @param {Wall} wall @param {string[]} more folders of the CLI's own for this session @returns {Boundary} */
+function createWalledBoundary(job, wall, more) {
+  const { cwd, hosts } = wall.policy;
+  const bounds = {
+    ...{ cwd, folders: [wall.temporary, ...more], shared: [...wall.own, path.dirname(cwd)] },
+    hosts: hosts === "*" ? ["*"] : hosts,
+    tools: (job.tools ?? []).map(({ name }) => name),
+  };
+  const gate = new FileGate(cwd);
+  return {
+    decide: async (request) => {
+      const why = findRefusal(request, bounds, gate.findKind(request?.toolCallId));
+      if (why === "" && request.kind === "shell") await gate.enterCommand(request.toolCallId);
+      return why;
+    },
+    enterTool: (tool) => gate.enterTool(tool),
+    handleEvent: (event) => gate.handleEvent(event),
+    config: {
+      workingDirectory: cwd,
+      additionalDirectories: [...wall.own, wall.temporary],
+      sandboxConfig: toSandboxConfig(wall),
+      systemMessage: { mode: "append", content: formatWallNotice(wall) },
+      skipCustomInstructions: hasForeignInstructions(cwd),
+    },
+  };
+}
+
+/** @param {Job} job @param {Server} server */
+const outputFolder = (job, server) => path.join(server.folder, job.sessionId);
+
+/** @param {Job} job @param {Server} server @param {Place} place @param {Boundary} boundary */
+function createSessionConfig(job, server, { config }, boundary) {
   const { model: fallback, ...provider } = config.provider ?? {};
   const model = job.model ?? config.model ?? fallback;
   return {
     clientName: "tap",
-    workingDirectory: job.cwd,
+    ...boundary.config,
     ...(model !== undefined && { model }),
     ...(config.provider && { provider: { type: "openai", ...provider } }),
-    ...(job.allowedFolders && { additionalDirectories: job.allowedFolders }),
     tools: (job.tools ?? []).map((tool) => toSdkTool(job, tool)),
-    largeOutput: { enabled: true, outputDirectory: output },
+    largeOutput: { enabled: true, outputDirectory: outputFolder(job, server) },
     enableConfigDiscovery: false,
     enableSessionStore: false,
     remoteSession: "off",
-    onPermissionRequest: (/** @type {unknown} */ request) => {
-      const why = decidePermission(request, bounds);
+    onPermissionRequest: async (/** @type {unknown} */ request) => {
+      const why = await boundary.decide(request);
       return why === "" ? { kind: "approve-once" } : { kind: "reject", feedback: why };
     },
     hooks: {
       onPreToolUse: async (/** @type {any} */ { toolName, toolArgs }) => {
-        const why = await checkSessionRules(job, toolName, toolArgs);
+        const why =
+          (await checkSessionRules(job, toolName, toolArgs)) ||
+          (await boundary.enterTool(toolName));
         if (why === "") return undefined;
         return { permissionDecision: "deny", permissionDecisionReason: why };
       },
@@ -94,7 +161,7 @@ async function finishSession(run, job, server, session, before) {
     if (!resumable) kept = !(await deleteSession(server, job.sessionId));
   }
   await endJobShells(job.sessionId);
-  fs.rmSync(path.join(server.folder, job.sessionId), { recursive: true, force: true });
+  fs.rmSync(outputFolder(job, server), { recursive: true, force: true });
   return run.result({
     usage: { ...usage, sessionMs: 0 },
     totals: totals ?? sum(before, used),
@@ -113,18 +180,49 @@ export async function deleteSession({ client }, sessionId) {
 }
 
 /**
- * @param {Job} job @param {Server} server @param {Parameters<typeof createSessionConfig>[2]} place
+ * @param {Job} job @param {Server} server @param {Place} place @param {string} packageFolder of the CLI
  * @param {(event: import("./job.mjs").WorkerEvent) => void} onEvent
  * @returns {Promise<import("./job.mjs").Result>}
  */
-export async function runInSession(job, server, place, onEvent) {
+export async function runInSession(job, server, place, packageFolder, onEvent) {
+  const output = outputFolder(job, server);
+  fs.mkdirSync(output, { recursive: true });
+  if (job.policy?.sandbox !== "on") return runSession(job, server, place, undefined, onEvent);
+  const broken = await server.probeSandbox(packageFolder);
+  if (broken) {
+    const isLost = await Promise.race([server.ending.then(() => true), sleep(NOTICE_MS)]);
+    const why = isLost
+      ? toOutcome("SERVER_LOST", SERVER_ENDED)
+      : toOutcome("SANDBOX_BROKEN", `${BROKEN}: ${broken}`);
+    return createUnstartedResult(job, why);
+  }
+  const session = { sessionId: job.sessionId, output, packageFolder, env: server.env };
+  const wall = openWall(server.folder, job.policy, session);
+  if (!wall)
+    return createUnstartedResult(job, toOutcome("INVALID", "another job has its worktree"));
+  try {
+    return await runSession(job, server, place, wall, onEvent);
+  } finally {
+    closeWall(server.folder, wall);
+  }
+}
+
+/**
+ * @param {Job} job @param {Server} server @param {Place} place @param {Wall | undefined} wall
+ * @param {(event: import("./job.mjs").WorkerEvent) => void} onEvent
+ * @returns {Promise<import("./job.mjs").Result>}
+ */
+async function runSession(job, server, place, wall, onEvent) {
   const run = new JobRun(job, onEvent);
-  void server.ending.then(() => run.markLost("the CLI's server has ended"));
+  const state = path.join(place.home, "session-state", job.sessionId);
+  const more = [outputFolder(job, server), state];
+  const boundary = wall ? createWalledBoundary(job, wall, more) : createOpenBoundary(job, more);
+  void server.ending.then(() => run.markLost(SERVER_ENDED));
   /** @type {Session} */
   let session;
   let before = noTotals();
   try {
-    const config = createSessionConfig(job, server, place);
+    const config = createSessionConfig(job, server, place, boundary);
     const made = job.resume
       ? server.client.resumeSession(job.sessionId, config)
       : server.client.createSession({
@@ -138,7 +236,10 @@ export async function runInSession(job, server, place, onEvent) {
     if (!run.isLost) run.progress.stop(classifyFailure("SESSION", errorMessage(error)));
     return run.result();
   }
-  const off = session.on((event) => run.handleEvent(event));
+  const off = session.on((event) => {
+    boundary.handleEvent(event);
+    run.handleEvent(event);
+  });
   if (!run.progress.stopping) {
     run.progress.begin();
     session.send({ prompt: buildPrompt(job) }).catch((error) => {

@@ -41,9 +41,9 @@ export class WorkerRig {
 
   /**
    * @param {import("node:test").TestContext} t @param {any} script
-   * @param {{lingerMs?: number, url?: string, apiKey?: string, config?: object}} [options]
+   * @param {{lingerMs?: number, url?: string, apiKey?: string, config?: object, env?: NodeJS.ProcessEnv}} [options]
    */
-  static async start(t, script, { lingerMs = 200, url, apiKey, config = {} } = {}) {
+  static async start(t, script, { lingerMs = 200, url, apiKey, config = {}, env } = {}) {
     const rig = new WorkerRig();
     rig.model = await ScriptedModel.start(script);
     rig.root = fs.realpathSync(temporaryFolder(t));
@@ -55,14 +55,19 @@ export class WorkerRig {
     const { command } = findCli();
     rig.cli = { cli: command, sdk: await copilotSdk() };
     const provider = { type: "openai", baseUrl: url ?? rig.model.url, model: "fake", apiKey };
-    rig.options = { home: rig.userHome, lingerMs, config: { provider, ...config } };
-    rig.workers = new AgentPool(rig.options);
+    rig.options = { home: rig.userHome, lingerMs, config: { provider, ...config }, env };
+    rig.renew();
     t.after(async () => {
       await rig.workers.close();
       await killAll(rig.home);
       await rig.model.close();
     });
     return rig;
+  }
+
+  /** Workers with the same options, as after a restart. */
+  renew() {
+    return (this.workers = new AgentPool(this.options));
   }
 
   /** @param {string} name @returns {string} a repository */

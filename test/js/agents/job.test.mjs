@@ -27,6 +27,7 @@ describe("a job", () => {
       sessionId: "1",
       cwd: "relative",
       instructions: " ",
+      policy: { cwd: "/tree", sandbox: "maybe" },
       allowedFolders: ["relative"],
       allowedUrls: [""],
       tools: [{ name: "x" }],
@@ -180,6 +181,23 @@ describe("progress", () => {
     assert.equal(waiting.stopping, false);
     waiting.tick(31_000);
     assert.equal(waiting.outcome().retryAfter, 60);
+  });
+
+  test("what the sandbox refuses is shown with its call, and counted", () => {
+    const progress = begun();
+    const start = { toolCallId: "1", toolName: "create", arguments: { path: "/x" } };
+    progress.handleEvent({ type: "tool.execution_start", data: start }, 1);
+    const decision = (data) =>
+      progress.handleEvent({ type: "sandbox.decision", data: { toolCallId: "1", ...data } }, 1);
+    const denied = { kind: "access_denied", outcome: "denied", denialClass: "filesystem_write" };
+    const [event] = decision(denied);
+    assert.equal(event.kind, "refused");
+    assert.match(event.text, /filesystem write: create: \/x$/);
+    assert.equal(decision({ kind: "spawn_completed", outcome: "failed" }).length, 1);
+    assert.deepEqual(decision({ kind: "spawn_completed", outcome: "succeeded" }), []);
+    const rejected = { toolCallId: "1", error: { code: "rejected", message: "no" } };
+    progress.handleEvent({ type: "tool.execution_complete", data: rejected }, 1);
+    assert.equal(progress.refusals, 3);
   });
 
   test("output is shown line by line, not more often than five times a second", () => {

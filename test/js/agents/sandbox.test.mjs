@@ -1,0 +1,286 @@
+// The parts of an agent's wall that need no CLI: its configuration, the program in front of bubblewrap, permissions.
+
+import assert from "node:assert/strict";
+import { execFileSync, spawnSync } from "node:child_process";
+import fs from "node:fs";
+import path from "node:path";
+import { describe, test } from "node:test";
+import { FileGate } from "../../../js/agents/file-gate.mjs";
+import {
+  closeWall,
+  formatWallNotice,
+  hasForeignInstructions,
+  installShim,
+  openWall,
+  toSandboxConfig,
+} from "../../../js/agents/sandbox.mjs";
+import { findRefusal, looksLikePush } from "../../../js/agents/sandboxed-permissions.mjs";
+import { temporaryFolder } from "../../support/temporary.mjs";
+
+/** @param {import("node:test").TestContext} t @param {string} [name] of the worktree */
+function makePlace(t, name = "a tree of 'one'") {
+  const root = fs.realpathSync(temporaryFolder(t));
+  const [checkout, server] = [path.join(root, "repo"), path.join(root, "server")];
+  const common = path.join(checkout, ".git");
+  const cwd = path.join(checkout, ".worktrees", name);
+  const all = ["shared", "library", "package", "output", "bin"].map((one) => path.join(root, one));
+  for (const one of [...all, server, common, cwd]) fs.mkdirSync(one, { recursive: true });
+  const [shared, library, packageFolder, output, bin] = all;
+  const repository = { checkout, common, admin: path.join(common, "worktrees", "one") };
+  /** @type {import("../../../js/process/sandbox.mjs").Policy} */
+  const policy = {
+    ...{ cwd, repository, writable: [shared], readable: [library], caches: [], hosts: [] },
+    sandbox: "on",
+  };
+  const session = { sessionId: "session", output, packageFolder, env: { PATH: process.env.PATH } };
+  return { root, server, cwd, checkout, common, bin, policy, session, shared, library };
+}
+
+/** @param {ReturnType<typeof makePlace>} place */
+function open({ server, policy, session }) {
+  const wall = openWall(server, policy, session);
+  assert.ok(wall);
+  return wall;
+}
+
+describe("the CLI's configuration", () => {
+  test("names what is writable and readable, and nothing else", (t) => {
+    const place = makePlace(t);
+    const wall = open(place);
+    const config = toSandboxConfig(wall);
+    const { readwritePaths, readonlyPaths } = config.userPolicy.filesystem;
+    assert.deepEqual(readwritePaths, [place.cwd, place.shared, wall.temporary]);
+    const { output, packageFolder } = place.session;
+    for (const one of [place.library, place.checkout, place.common, output, packageFolder, "/usr"])
+      assert.ok(readonlyPaths.includes(one), one);
+    assert.ok(!readonlyPaths.includes("/") && !readonlyPaths.includes(place.root));
+    assert.deepEqual(
+      [config.enabled, config.addCurrentWorkingDirectory, config.allowDevToolAccess],
+      [true, false, false],
+    );
+    assert.equal(config.allowBypass, false);
+  });
+
+  test("no host, named hosts, and the network of the host", (t) => {
+    const wall = open(makePlace(t));
+    const network = (/** @type {any} */ hosts) =>
+      toSandboxConfig({ ...wall, policy: { ...wall.policy, hosts } }).userPolicy.network;
+    const none = { allowOutbound: false, allowLocalNetwork: false };
+    assert.deepEqual([network([]), network("*")], [none, none]);
+    const allowedHosts = ["*.example.com"];
+    const named = { allowOutbound: true, allowLocalNetwork: false, allowedHosts };
+    assert.deepEqual(network(allowedHosts), named);
+  });
+
+  test("the agent is told where it works, and whether it commits", (t) => {
+    const place = makePlace(t);
+    const wall = open(place);
+    const lines = formatWallNotice(wall).split("\n");
+    assert.equal(lines.length, 5);
+    assert.ok(lines[0].includes(place.cwd) && lines[2].includes(place.shared));
+    assert.match(lines[1], /do not commit/);
+    const repository = { ...place.policy.repository, own: "/own" };
+    const own = { ...wall, policy: { ...wall.policy, repository } };
+    assert.match(formatWallNotice(own), /HEAD is detached/);
+  });
+
+  test("instructions that are links out of the worktree are not for the CLI", (t) => {
+    const { root, cwd } = makePlace(t);
+    fs.writeFileSync(path.join(root, "secret"), "");
+    fs.writeFileSync(path.join(cwd, "CLAUDE.md"), "");
+    fs.symlinkSync("CLAUDE.md", path.join(cwd, "AGENTS.md"));
+    assert.equal(hasForeignInstructions(cwd), false);
+    const rules = path.join(cwd, ".github", "instructions", "deep");
+    fs.mkdirSync(rules, { recursive: true });
+    fs.symlinkSync(path.join(root, "secret"), path.join(rules, "a.instructions.md"));
+    assert.equal(hasForeignInstructions(cwd), true);
+    fs.rmSync(path.join(cwd, ".github"), { recursive: true });
+    fs.symlinkSync(root, path.join(cwd, ".github"));
+    fs.writeFileSync(path.join(root, "copilot-instructions.md"), "");
+    assert.equal(hasForeignInstructions(cwd), true);
+    fs.rmSync(path.join(cwd, ".github"));
+    execFileSync("mkfifo", [path.join(cwd, "GEMINI.md")]);
+    assert.equal(hasForeignInstructions(cwd), true);
+  });
+});
+
+describe("the program in front of bubblewrap", { skip: process.platform !== "linux" }, () => {
+  /** What bubblewrap would get. @param {import("node:test").TestContext} t */
+  function start(t) {
+    const place = makePlace(t);
+    const printer = "#!/bin/sh\nfor word do printf '%s\\n' \"$word\"; done\n";
+    fs.writeFileSync(path.join(place.bin, "bwrap"), printer, { mode: 0o700 });
+    const folders = installShim(place.server, `${place.bin}:/usr/bin:/bin`);
+    const call = (/** @type {string[]} */ args, env = {}) => {
+      const { status, stdout } = spawnSync("bwrap", args, {
+        env: { PATH: folders, ...env },
+        encoding: "utf8",
+      });
+      return { status, words: stdout.split("\n").slice(0, -1) };
+    };
+    return { ...place, call };
+  }
+
+  test("puts the wall of the folder after the CLI's own options", (t) => {
+    const place = start(t);
+    const { cwd, call, shared } = place;
+    open(place);
+    const before = [
+      "--tmpfs",
+      "/tmp",
+      "--chdir",
+      cwd,
+      "--setenv",
+      "A",
+      "--",
+      "--setenv",
+      "B",
+      "$x",
+    ];
+    const after = ["--", "sh", "-c", "echo \"$HOME\" '--'", "--chdir", "/"];
+    const { status, words } = call([...before, ...after]);
+    assert.equal(status, 0);
+    assert.deepEqual(words.slice(0, before.length), before);
+    assert.deepEqual(words.slice(-after.length), after);
+    const wall = words.slice(before.length, -after.length);
+    assert.deepEqual(wall.slice(0, 2), ["--cap-drop", "ALL"]);
+    assert.ok(wall.join(" ").includes(`--bind ${shared} ${shared}`));
+    assert.ok(wall.join(" ").includes(`--bind ${cwd} ${cwd}`));
+    assert.ok(wall.join(" ").includes("--ro-bind-try /proc/sys /proc/sys"));
+    assert.ok(wall.includes("npm_config_cache") && wall.includes("TMPDIR"));
+  });
+
+  test("runs nothing where it knows no wall, and lets an agent's own call pass", (t) => {
+    const place = start(t);
+    const { cwd, call, server } = place;
+    const args = ["--chdir", cwd, "--", "true"];
+    assert.deepEqual(call(args), { status: 1, words: [] });
+    const wall = open(place);
+    assert.equal(call(args).status, 0);
+    assert.deepEqual(call(["--chdir", path.dirname(cwd), "--", "true"]), { status: 1, words: [] });
+    assert.deepEqual(call(["--chdir", cwd, "true"]), { status: 1, words: [] });
+    assert.deepEqual(call(["--version"]).words, ["--version"]);
+    assert.deepEqual(call(args, { COPILOT_AGENT_SESSION_ID: "x" }).words, args);
+    assert.equal(openWall(server, place.policy, place.session), undefined, "one at a time");
+    closeWall(server, wall);
+    assert.deepEqual(call(args), { status: 1, words: [] });
+  });
+});
+
+describe("a permission request of a session with a wall", () => {
+  /** @param {import("node:test").TestContext} t */
+  function start(t) {
+    const { cwd, root, shared, checkout } = makePlace(t);
+    fs.symlinkSync(root, path.join(cwd, "link"));
+    const bounds = {
+      ...{ cwd, folders: [], shared: [shared, path.dirname(cwd)], tools: ["lent"] },
+      hosts: ["*.example.com"],
+    };
+    const ask = (/** @type {any} */ request, /** @type {any} */ tool) =>
+      findRefusal(request, bounds, tool);
+    return { cwd, root, shared, checkout, ask };
+  }
+
+  test("a tool for files writes the worktree only, and never .git", (t) => {
+    const { cwd, root, shared, checkout, ask } = start(t);
+    const write = (/** @type {string} */ fileName) => ask({ kind: "write", fileName }, "files");
+    assert.equal(write(path.join(cwd, "new", "a")), "");
+    assert.equal(write("a"), "");
+    for (const file of [root, shared, checkout]) assert.notEqual(write(path.join(file, "a")), "");
+    for (const file of ["link/a", ".git", ".GIT/hooks/a", "../b", "sub/.git/config"])
+      assert.notEqual(write(path.join(cwd, file)), "", file);
+    const edits = [
+      { before: { path: path.join(cwd, "a") }, after: { path: path.join(root, "a") } },
+    ];
+    assert.notEqual(ask({ kind: "write", fileName: "a", fileEdits: edits }, "files"), "");
+  });
+
+  test("it does not read where others may write, and a search is behind the wall", (t) => {
+    const { cwd, shared, checkout, ask } = start(t);
+    const read = (/** @type {string} */ file, tool = "files") =>
+      ask({ kind: "read", path: file }, tool);
+    assert.deepEqual([read(path.join(cwd, "a")), read(path.join(checkout, "a"))], ["", ""]);
+    assert.notEqual(read(path.join(shared, "a")), "");
+    assert.notEqual(read(path.join(path.dirname(cwd), "two", "a")), "");
+    assert.equal(read(path.join(shared, "a"), "search"), "");
+    assert.notEqual(ask({ kind: "read", path: cwd }, undefined), "", "a tool that is not known");
+    assert.notEqual(ask({ kind: "write", fileName: path.join(cwd, "a") }, "search"), "");
+  });
+
+  test("commands pass but for a push; hosts and tools are those of the job", (t) => {
+    const { ask } = start(t);
+    const shell = (/** @type {string} */ fullCommandText) =>
+      ask({ kind: "shell", fullCommandText });
+    assert.equal(shell("cd ../..; rm -rf $x; curl http://a.b"), "");
+    assert.notEqual(shell("git push"), "");
+    const url = (/** @type {string} */ one) => ask({ kind: "url", url: one });
+    assert.deepEqual([url("https://a.example.com/x"), url("https://b.c/") === ""], ["", false]);
+    const tool = (/** @type {string} */ toolName) => ask({ kind: "custom-tool", toolName });
+    assert.deepEqual([tool("lent"), tool("other") === ""], ["", false]);
+    const plain = { kind: "shell", fullCommandText: "true" };
+    for (const more of [{ requestSandboxBypass: true }, { managedApprovalRequired: true }])
+      assert.notEqual(ask({ ...plain, ...more }), "");
+    for (const kind of ["mcp", "memory", "hook", "constructor", undefined])
+      assert.notEqual(ask({ kind }), "");
+  });
+
+  test("a push is seen where git is called for it", () => {
+    for (const text of [
+      "git push",
+      "a && git -C x -c a=b push",
+      "A=1 git --no-pager push -f",
+      "(git push)",
+    ])
+      assert.equal(looksLikePush(text), true, text);
+    for (const text of ["git stash push", "git commit -m 'git push'", "echo push", "git log push"])
+      assert.equal(looksLikePush(text), false, text);
+  });
+});
+
+describe("tools for files, and commands", () => {
+  const begin = (/** @type {string} */ toolCallId, /** @type {string} */ toolName) => ({
+    type: "tool.execution_start",
+    data: { toolCallId, toolName },
+  });
+  const end = (/** @type {string} */ toolCallId) => ({
+    type: "tool.execution_complete",
+    data: { toolCallId },
+  });
+  /** @param {Promise<unknown>} promise */
+  const isPending = (promise) =>
+    Promise.race([
+      promise.then(() => false),
+      new Promise((resolve) => setTimeout(resolve, 50, true)),
+    ]);
+
+  test("a command waits for the tools of its turn", async () => {
+    const gate = new FileGate("/tree", { runs: () => false });
+    for (const event of [begin("1", "bash"), begin("2", "view"), begin("3", "grep")])
+      gate.handleEvent(event);
+    assert.deepEqual(
+      ["1", "2", "3", "4"].map((id) => gate.findKind(id)),
+      [undefined, "files", "search", undefined],
+    );
+    assert.equal(await gate.enterTool("view"), "");
+    const command = gate.enterCommand("1");
+    assert.equal(await isPending(command), true);
+    gate.handleEvent(end("2"));
+    await command;
+  });
+
+  test("a tool waits for a command, and not for one in the background", async () => {
+    let background = false;
+    const gate = new FileGate("/tree", { runs: () => background, waitMs: 200 });
+    gate.handleEvent(begin("1", "bash"));
+    await gate.enterCommand("1");
+    const tool = gate.enterTool("create");
+    assert.equal(await isPending(tool), true);
+    gate.handleEvent(end("1"));
+    assert.equal(await tool, "");
+    background = true;
+    assert.notEqual(await gate.enterTool("create"), "");
+    assert.equal(await gate.enterTool("grep"), "");
+    background = false;
+    assert.equal(await gate.enterTool("create"), "");
+  });
+});
