@@ -101,8 +101,6 @@ async function loadGit(home, env) {
   return {
     ...git,
     openRepository: (/** @type {string} */ folder) => git.openRepository(folder, { owner, env }),
-    resolveFolders: (/** @type {string} */ root, /** @type {string[]} */ folders) =>
-      git.resolveFolders(root, folders, home),
     findReservedPlaces: (
       /** @type {import("../git/repository.mjs").Repository} */ repository,
       /** @type {{beside?: boolean}} */ options,

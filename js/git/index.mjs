@@ -33,13 +33,7 @@ export { land } from "./landing.mjs";
 export { mergeCommits, probeAll } from "./merge.mjs";
 export { findReservedPlaces, inspectFolders } from "./folders.mjs";
 export { exists, openRepository } from "./repository.mjs";
-export {
-  branchTip,
-  readInside,
-  resolveFolders,
-  resolveInside,
-  resolveTarget,
-} from "./repository.mjs";
+export { branchTip, readInside, resolveInside, resolveTarget } from "./repository.mjs";
 export { emptyTemporaryFolder, hasStore, storeFolder, takeOverWork } from "./private-store.mjs";
 export { WorktreePool } from "./worktree-pool.mjs";
 export { noteSetup } from "./commit-work.mjs";

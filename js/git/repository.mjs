@@ -4,8 +4,6 @@ import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import fs from "node:fs/promises";
 import path from "node:path";
-import { copilotHome } from "../lib/paths.mjs";
-import { visible, wrapInQuotes } from "../lib/visible.mjs";
 import { GitError, isGitError } from "./errors.mjs";
 import { checkBranch, checkInnerPath, Git, isCommit } from "./git.mjs";
 import { deleteOldStores, gitFolder } from "./private-store.mjs";
@@ -395,45 +393,6 @@ export async function resolveInside(root, place, { anywhere = false } = {}) {
   const real = await resolveLinks(path.resolve(root, place), "repo");
   if (anywhere || isWithin(await resolveLinks(root, "folder"), real)) return real;
   throw new GitError("OUTSIDE", `repo: "${place}" is outside of the session's folder "${root}".`);
-}
-
-/**
- * What is in a folder that no agent may write in; "": nothing.
- * @param {string} folder @param {string} root of the user's checkout @param {string} home of the CLI; none with a link
- */
-function findForbidden(folder, root, home) {
-  if (isWithin(folder, root)) return "your own checkout";
-  if (folder.toLowerCase().split(path.sep).includes(".git")) return "git's own files";
-  // There are tap's config and what was allowed: who may write them may run anything.
-  return isWithin(folder, home) || isWithin(home, folder) ? "files of the Copilot CLI" : "";
-}
-
-/** @param {string} root @param {string} one */
-const realFolder = (root, one) =>
-  fs.realpath(path.resolve(root, one)).catch(({ code }) => {
-    const why = code === "ENOENT" ? "is not there" : `cannot be looked into (${code})`;
-    const text = `allowedFolders: ${wrapInQuotes(visible(one))} ${why}. Create it, or take it out of the plan.`;
-    throw new GitError("NO_FOLDER", text);
-  });
-
-/**
- * Folders that an agent may write in besides its worktree. The user's checkout and the folders above it are refused. A
- * folder that does not exist is refused, too: whoever makes it later could make it a link to anywhere.
- * @param {string} root of the checkout, without links @param {string[]} folders from the root, also outside
- * @param {string} [cliHome] <COPILOT_HOME>
- * @returns {Promise<string[]>} absolute
- */
-export async function resolveFolders(root, folders, cliHome = copilotHome()) {
-  const home = await fs.realpath(cliHome).catch(() => cliHome);
-  return Promise.all(
-    folders.map(async (one) => {
-      const real = await realFolder(root, one);
-      const why = findForbidden(real, root, home);
-      if (why === "") return real;
-      const text = `allowedFolders: ${wrapInQuotes(visible(one))} has ${why} in it. Name a folder inside the checkout or beside it.`;
-      throw new GitError("OUTSIDE", text);
-    }),
-  );
 }
 
 /** A small file of a worktree. @param {{path: string}} worktree @param {string} name @param {number} most bytes @returns {Promise<string>} */

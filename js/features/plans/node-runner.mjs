@@ -235,13 +235,7 @@ export class NodeRun {
 
   /** Whether its programs have an object store of their own. */
   get isPrivate() {
-    return this.#isSandboxed && !this.#hasAgent();
-  }
-
-  /** The CLI's own sandbox knows no store yet. */
-  #hasAgent() {
-    const { prechecks, work, postchecks } = this.node;
-    return [prechecks, work, postchecks].some((one) => one?.type === "agent");
+    return this.#isSandboxed;
   }
 
   /** @throws {PhaseFailed} NO_SANDBOX, SANDBOX_BROKEN: this machine has none, and nobody has said that it may do without */
@@ -262,12 +256,8 @@ export class NodeRun {
    * @param {{path: string, admin: string}} worktree @returns {Promise<Policy | undefined>} undefined: it has no sandbox
    */
   async createPolicy(worktree) {
-    const { plan, git, repository, node, effect } = this;
-    const own = git.hasStore(worktree.admin) ? git.storeFolder(worktree.admin) : undefined;
-    const policy = await resolvePolicy({
-      ...{ git, repository, head: plan.head, node, phase: effect.phase, worktree },
-      ...{ beside: plan.facts.beside === true, own },
-    });
+    const { repository } = this;
+    const policy = await this.#resolvePolicy(worktree);
     const sandbox = this.#isSandboxed ? "on" : "off";
     const { writable, readable, caches, hosts } = policy;
     const recorded = { sandbox, writable, readable, caches, hosts };
@@ -275,6 +265,16 @@ export class NodeRun {
       await this.recordStep({ policy: recorded });
     if (!this.#isSandboxed) return undefined;
     return { ...policy, readable: [...readable, ...(await repository.settingsFiles())] };
+  }
+
+  /** @param {{path: string, admin: string}} worktree */
+  #resolvePolicy(worktree) {
+    const { plan, git, repository, node, effect } = this;
+    const own = git.hasStore(worktree.admin) ? git.storeFolder(worktree.admin) : undefined;
+    return resolvePolicy({
+      ...{ git, repository, head: plan.head, node, phase: effect.phase, worktree },
+      ...{ beside: plan.facts.beside === true, own },
+    });
   }
 
   // ---- programs ------------------------------------------------------------------------------------
@@ -358,8 +358,13 @@ export class NodeRun {
       .slice(0, MAX_CONTEXT);
   }
 
-  /** Who checks has a session of its own, each time. @param {Record<string, any>} work @param {string} cwd */
-  async runAgent(work, cwd) {
+  /**
+   * Who checks has a session of its own, each time.
+   * @param {Record<string, any>} work @param {{path: string, admin: string}} worktree
+   */
+  async runAgent(work, worktree) {
+    const cwd = worktree.path;
+    const policy = await this.createPolicy(worktree);
     const workers = await this.services.workers.use();
     const cli = await this.plan.cli();
     const isCheck = this.effect.phase === "postchecks";
@@ -386,10 +391,9 @@ export class NodeRun {
         },
         ...(context && { context }),
         ...(work.model && { model: work.model }),
-        ...(work.allowedUrls && { allowedUrls: work.allowedUrls }),
+        ...(policy ? { policy } : await this.#listReach(worktree)),
         ...(work.maxTurns && { maxTurns: work.maxTurns }),
         ...(tools.length > 0 && { tools }),
-        allowedFolders: await this.plan.resolveFolders(work.allowedFolders ?? []),
         timeout: this.effect.timeoutMs,
         keepSession: true,
         mayUse: (/** @type {string} */ tool, /** @type {unknown} */ args) =>
@@ -405,6 +409,12 @@ export class NodeRun {
     );
     this.onAgent(workers, cli);
     return this.#checkAgentResult(result, await this.plan.listChangedFiles(before));
+  }
+
+  /** Of an agent without a sandbox. @param {{path: string, admin: string}} worktree */
+  async #listReach(worktree) {
+    const { writable, hosts } = await this.#resolvePolicy(worktree);
+    return { allowedFolders: writable, allowedUrls: hosts === "*" ? ["*"] : hosts };
   }
 
   /** With what was said when it was retried. @param {Record<string, any>} work @param {boolean} again it has failed a check */

@@ -301,7 +301,7 @@ export async function prepareBase(run) {
 /** @param {NodeRun} run @param {Record<string, any>} work @param {{path: string, admin: string}} worktree */
 async function executeWork(run, work, worktree) {
   await run.git.checkWorktreeLink(run.repository, worktree);
-  if (work.type === "agent") return run.runAgent(work, worktree.path);
+  if (work.type === "agent") return run.runAgent(work, worktree);
   if (work.type === "tool") {
     const { runTool } = await import("./node-tools.mjs");
     return runTool(run, /** @type {any} */ (work), worktree.path);

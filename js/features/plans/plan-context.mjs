@@ -86,11 +86,6 @@ export class PlanContext {
     return this.git.compareFingerprints(before, await this.readCheckout());
   }
 
-  /** Folders that agents may use besides their worktrees. @param {string[]} folders from the repository @returns {Promise<string[]>} absolute */
-  resolveFolders(folders) {
-    return this.git.resolveFolders(this.repository.root, folders);
-  }
-
   /** What a node's worktree held is kept; then it waits for the next node, or goes. @param {any} worktree */
   async releaseWorktree(worktree) {
     const { known } = worktree;

@@ -213,14 +213,18 @@ test("an agent at its model's limit is interrupted for as long as the provider s
   const plan = /** @type {any} */ ({
     id: "p",
     facts: {},
-    git: { checkWorktreeLink: async () => {} },
+    head: { sandbox: "off" },
+    git: {
+      ...{ checkWorktreeLink: async () => {}, inspectFolders: async () => [] },
+      ...{ hasStore: () => false, takeOverWork: async () => {} },
+      emptyTemporaryFolder: async () => {},
+    },
     repository: { root: "/r" },
     cli: async () => ({}),
     readCheckout: async () => ({}),
     listChangedFiles: async () => [],
-    resolveFolders: async () => [],
   });
-  const steps = [{ worktree: { path: "/w" } }, { sessionId: "s" }];
+  const steps = [{ worktree: { path: "/w", admin: "/a" } }, { sessionId: "s" }];
   const node = { id: "a", name: "a", prechecks: { type: "agent", instructions: "x" } };
   const effect = { node, phase: "prechecks", current: { attempt: 1, steps, phases: [] } };
   const nodeRun = new NodeRun(
