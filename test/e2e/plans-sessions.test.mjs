@@ -46,7 +46,7 @@ describe("plans and sessions", { concurrency: 1 }, () => {
     const rig = await startTap(t);
     const { repo, git } = prepareForPlans(rig, ["plans"]);
     const before = checkoutOf(repo);
-    const flag = path.join(rig.cli.home, "flag");
+    const flag = path.join(repo, ".git", "flag");
     const work = `until test -e '${flag}'; do sleep 0.1; done; echo x > x.txt`;
     rig.model.script(
       maker({ name: "long", targetBranch: "feature/long", nodes: [{ id: "wait", work }] }),
