@@ -101,7 +101,8 @@ function sumUsage(phases) {
 async function findProcesses(plans, planId, folder) {
   if (!folder) return [];
   const { git } = await plans.openPlan(planId);
-  return (await git.processesUsing(folder)) ?? [];
+  const found = (await git.processesUsing(folder)) ?? [];
+  return found.filter(({ name }) => name !== "bwrap"); // that is tap's own part of it
 }
 
 /** @param {PlanManager} plans @param {string} planId @param {string} nodeId */
@@ -145,7 +146,11 @@ export async function viewNode(plans, planId, nodeId) {
 
 /** What a failed node needs. @param {{phase: string, code?: string}} failed */
 export function formatRetryAdvice({ phase, code }) {
-  if (code === "UNRELATED" || (phase === "merge-fi" && code === "MERGE_CONFLICT"))
+  if (
+    code === "UNRELATED" ||
+    code === "NOT_DESCENDED" ||
+    (phase === "merge-fi" && code === "MERGE_CONFLICT")
+  )
     return "Do what the error says: a retry from this phase finds the same commits.";
   return "retry_copilot_node goes on from this phase; from: start does all of it again.";
 }

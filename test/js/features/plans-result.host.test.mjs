@@ -121,7 +121,9 @@ describe("a result whose target has moved", { concurrency: 2 }, () => {
       assert.equal(git("show", "feature/x:one.txt"), "one");
       assert.equal(git("status", "--porcelain"), "");
       const isGone = () => fs.readdirSync(path.join(repo, ".worktrees")).length === 0;
-      await waitFor(isGone, { what: "no worktree is left" });
+      const what = async () =>
+        `no worktree is left: ${fs.readdirSync(path.join(repo, ".worktrees"))} ${(await rig.status(planId)).notes}\n${rig.host.log}`;
+      await waitFor(isGone, { what });
     };
     return { ...rig, planId, isUnmoved, hasLanded };
   }

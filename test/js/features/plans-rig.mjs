@@ -31,6 +31,17 @@ export const flagsFolder = (repo) => `${repo}-flags`;
 /** @param {string} repo @param {string} name */
 export const flagFile = (repo, name) => path.join(flagsFolder(repo), name);
 
+/** The pids that run a command line, also in a sandbox, where they have others. @param {string} line */
+export const findCommands = (line) =>
+  fs.readdirSync("/proc").filter((pid) => {
+    try {
+      const words = fs.readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0");
+      return words.join(" ").trim() === line;
+    } catch {
+      return false;
+    }
+  });
+
 /** A repository with a few files and an own identity. @param {import("node:test").TestContext} t @param {string} [folder] */
 export function makeRepository(t, folder = temporaryFolder(t)) {
   const repo = fs.realpathSync(folder);

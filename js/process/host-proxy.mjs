@@ -1,0 +1,163 @@
+// The way of a program in a sandbox to hosts that its policy names: a proxy on a socket file, outside, and a bridge to
+// it, inside (host-bridge.mjs). Nothing else leads out.
+
+import dns from "node:dns/promises";
+import http from "node:http";
+import net from "node:net";
+
+const MAX_CONNECTIONS = 256;
+const CONNECT_MS = 30_000;
+
+/** This machine, and what only it can reach. An address of its network may be a registry of the user's. */
+const forbidden = new net.BlockList();
+forbidden.addSubnet("0.0.0.0", 8);
+forbidden.addSubnet("127.0.0.0", 8);
+forbidden.addSubnet("169.254.0.0", 16);
+forbidden.addAddress("::", "ipv6");
+forbidden.addAddress("::1", "ipv6");
+forbidden.addSubnet("fe80::", 10, "ipv6");
+
+/** @typedef {{address: string, family: number}} Address */
+/**
+ * @typedef {object} ProxyOptions
+ * @property {string[]} hosts names, `*.example.com` for those below one
+ * @property {(host: string) => void} onRefused
+ * @property {(host: string) => Promise<Address[]>} [lookup]
+ * @property {(address: Address) => boolean} [isForbidden]
+ */
+
+/** @param {string[]} hosts @param {string} host @returns {boolean} */
+export function isHostAllowed(hosts, host) {
+  const name = host.toLowerCase().replace(/\.$/, "");
+  return hosts.some((one) => (one.startsWith("*.") ? name.endsWith(one.slice(1)) : name === one));
+}
+
+/** Also one that is written as IPv6. @param {Address} address */
+function isLocal({ address, family }) {
+  const [, mapped] = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address) ?? [];
+  if (mapped) return forbidden.check(mapped);
+  return forbidden.check(address, family === 6 ? "ipv6" : "ipv4");
+}
+
+/** A host that is not to be reached, or is not there. */
+class Unreachable extends Error {
+  /** @param {number} status of HTTP @param {string} message */
+  constructor(status, message) {
+    super(message);
+    this.status = status;
+  }
+}
+
+export class HostProxy {
+  #options;
+  #server;
+  /** @type {Set<net.Socket>} */
+  #sockets = new Set();
+
+  /** @param {ProxyOptions} options */
+  constructor(options) {
+    const resolve = (/** @type {string} */ host) => dns.lookup(host, { all: true });
+    const { lookup = resolve, isForbidden = isLocal } = options;
+    this.#options = { ...options, lookup, isForbidden };
+    this.#server = http.createServer((request, response) => void this.#forward(request, response));
+    this.#server.maxConnections = MAX_CONNECTIONS;
+    this.#server.on("connect", (request, socket, head) => void this.#tunnel(request, socket, head));
+    this.#server.on("connection", (socket) => this.#track(socket));
+    this.#server.on("clientError", (_error, socket) => socket.destroy());
+  }
+
+  /** @param {string} file the socket; its folder is there @returns {Promise<void>} */
+  listen(file) {
+    return new Promise((resolve, reject) => {
+      this.#server.once("error", reject);
+      this.#server.listen(file, resolve);
+    });
+  }
+
+  /** Also ends what is open. */
+  close() {
+    this.#server.close();
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  /** @param {net.Socket} socket */
+  #track(socket) {
+    this.#sockets.add(socket);
+    socket.on("close", () => this.#sockets.delete(socket));
+    socket.on("error", () => socket.destroy());
+  }
+
+  /** @param {string} host @param {number} port @returns {Promise<net.Socket>} @throws {Unreachable} */
+  async #connect(host, port) {
+    const { hosts, onRefused, lookup, isForbidden } = this.#options;
+    const name = host.replace(/^\[|\]$/g, "");
+    const refuse = () => {
+      onRefused(name);
+      return new Unreachable(403, `tap: the sandbox does not let this program reach ${name}`);
+    };
+    if (!isHostAllowed(hosts, name)) throw refuse();
+    const all = await lookup(name).catch(() => {
+      throw new Unreachable(502, `tap: ${name} has no address`);
+    });
+    const address = all.find((one) => !isForbidden(one));
+    if (!address) throw refuse();
+    return new Promise((resolve, reject) => {
+      const socket = net.connect({ host: address.address, port, timeout: CONNECT_MS });
+      this.#track(socket);
+      const fail = () => {
+        socket.destroy();
+        reject(new Unreachable(502, `tap: ${name}:${port} cannot be reached`));
+      };
+      socket.once("error", fail);
+      socket.once("timeout", fail);
+      socket.once("connect", () => {
+        socket.setTimeout(0);
+        resolve(socket);
+      });
+    });
+  }
+
+  /** @param {http.IncomingMessage} request @param {import("node:stream").Duplex} socket @param {Buffer} head */
+  async #tunnel({ url = "" }, socket, head) {
+    const [, host, port] = /^(.+):(\d{1,5})$/.exec(url) ?? [];
+    try {
+      if (host === undefined) throw new Unreachable(400, "tap: expected host:port");
+      const target = await this.#connect(host, Number(port));
+      socket.write("HTTP/1.1 200 Connection established\r\n\r\n");
+      target.write(head);
+      target.pipe(socket).pipe(target);
+      socket.on("close", () => target.destroy());
+      target.on("close", () => socket.destroy());
+    } catch (error) {
+      const { status = 502, message } = /** @type {Unreachable} */ (error);
+      const text = `${message}\n`;
+      socket.end(
+        `HTTP/1.1 ${status} Refused\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
+      );
+    }
+  }
+
+  /** Plain HTTP. @param {http.IncomingMessage} request @param {http.ServerResponse} response */
+  async #forward(request, response) {
+    try {
+      if (!URL.canParse(request.url ?? "")) throw new Unreachable(400, "tap: expected a whole URL");
+      const url = new URL(String(request.url));
+      if (url.protocol !== "http:") throw new Unreachable(400, "tap: expected http:");
+      const target = await this.#connect(url.hostname, Number(url.port || 80));
+      const { "proxy-connection": _, ...headers } = request.headers;
+      const path = url.pathname + url.search;
+      const options = { method: request.method, path, headers: { ...headers, host: url.host } };
+      const onward = http.request({ ...options, createConnection: () => target });
+      onward.on("response", (answer) => {
+        response.writeHead(answer.statusCode ?? 502, answer.headers);
+        answer.pipe(response);
+      });
+      onward.on("error", () => response.destroy());
+      response.on("close", () => target.destroy());
+      request.pipe(onward);
+    } catch (error) {
+      const { status = 502, message } = /** @type {Unreachable} */ (error);
+      response.writeHead(status, { "content-type": "text/plain" }).end(`${message}\n`);
+    }
+  }
+}
