@@ -219,9 +219,9 @@ async function snapshotAndRemove({ repository }, place, trash, options) {
 
 /** @param {Repository} repository @param {{path: string, admin: string}} place whose folder is gone */
 async function unregister(repository, { path: worktree, admin }) {
+  await removeStore(admin); // before: nobody would look for it without git's own folder
   const args = ["worktree", "remove", "--force", "--force", worktree];
   await withLock(repository.commonDir, () => repository.change(args));
-  await removeStore(admin);
 }
 
 /**

@@ -165,7 +165,7 @@ export async function publishCheckout(admin) {
  * @param {string} admin @param {() => Promise<void>} detach HEAD: a branch of the user's cannot move inside
  */
 export async function adoptChanges(admin, detach) {
-  if (!hasStore(admin)) return;
+  if (!hasStore(admin) || !existsSync(admin)) return;
   const before = await readRegular(publishedFile(admin)).catch(() => "");
   if ((await readState(admin)).state === before) return;
   await detach();
