@@ -7,6 +7,7 @@ import os from "node:os";
 import path from "node:path";
 import { addon } from "../lib/addon.mjs";
 import { makePrivateFolder } from "../lib/host-files.mjs";
+import { visible } from "../lib/visible.mjs";
 import { endGroup, guard, ownGroup } from "../process/group.mjs";
 import { findProgram, wrapInSandbox } from "../process/sandbox.mjs";
 import { SleepInhibitor } from "./sleep-inhibitor.mjs";
@@ -58,6 +59,36 @@ const createEngine = (plans) => ({
 function checkName(name) {
   if (typeof name === "string" && NAME.test(name)) return name;
   throw new RangeError("expected a name of letters, digits, _ and -");
+}
+
+const MAX_REFUSED_HOSTS = 20;
+
+/**
+ * The way to the hosts that a program in a sandbox may reach. What is refused is in its log.
+ * @param {string[] | "*"} hosts @param {fs.FileHandle} log
+ * @returns {Promise<{socket: string, close: () => Promise<void>} | undefined>} undefined: it needs none
+ */
+async function openProxy(hosts, log) {
+  if (hosts === "*" || hosts.length === 0) return undefined;
+  const { HostProxy } = await import("../process/host-proxy.mjs");
+  const refused = new Set();
+  const onRefused = (/** @type {string} */ host) => {
+    if (refused.has(host) || refused.size === MAX_REFUSED_HOSTS) return;
+    refused.add(host);
+    void log.write(`tap: refused: ${visible(host)}\n`).catch(() => {});
+  };
+  const proxy = new HostProxy({ hosts, onRefused });
+  const folder = await fs.realpath(await fs.mkdtemp(path.join(os.tmpdir(), "tap-hosts-")));
+  const close = async () => {
+    proxy.close();
+    await fs.rm(folder, { recursive: true, force: true });
+  };
+  const socket = path.join(folder, "proxy");
+  await proxy.listen(socket).catch(async (error) => {
+    await close();
+    throw error;
+  });
+  return { socket, close };
 }
 
 export class PlanServices {
@@ -114,11 +145,15 @@ export class PlanServices {
     if (this.#closed) throw new Error("the feature has ended");
     makePrivateFolder(path.join(this.#folder, checkName(plan)));
     const log = await fs.open(this.#logFile(plan, name), "a", 0o600);
+    /** @type {Awaited<ReturnType<typeof openProxy>>} */
+    let proxy;
     try {
       signal.throwIfAborted();
       const env = programEnvironment(program, this.#env);
+      if (sandbox) findProgram(command, cwd, env.PATH); // as a start without a sandbox would fail
+      proxy = sandbox && (await openProxy(sandbox.hosts, log));
       const started = sandbox
-        ? wrapInSandbox(sandbox, { command: findProgram(command, cwd, env.PATH), args, env })
+        ? wrapInSandbox(sandbox, { command, args, env }, proxy?.socket)
         : { command, args, env };
       const child = spawn(started.command, started.args, {
         cwd,
@@ -129,6 +164,7 @@ export class PlanServices {
       });
       return await this.#waitForEnd(child, log, timeoutMs, signal);
     } finally {
+      await proxy?.close();
       await log.close();
     }
   }

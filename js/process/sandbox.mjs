@@ -4,6 +4,7 @@
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
+import { fileURLToPath } from "node:url";
 
 /**
  * The worktree's part in a repository. `own` has a private object store, a private copy of git's folder of the
@@ -243,16 +244,26 @@ export function findBwrap() {
 
 /** @typedef {{command: string, args: string[], env: NodeJS.ProcessEnv}} Command */
 
+const HOST_BRIDGE = fileURLToPath(new URL("host-bridge.mjs", import.meta.url));
+
 /**
  * The same command inside. The environment stays out of the command line, which everybody can read.
- * @param {Policy} policy @param {Command} command @returns {Command}
+ * @param {Policy} given @param {Command} command
+ * @param {string} [proxy] a socket of host-proxy.mjs, alone in its folder
+ * @returns {Command}
  */
-export function wrapInSandbox(policy, { command, args, env }) {
+export function wrapInSandbox(given, { command, args, env }, proxy) {
+  const bridge = proxy ? [process.execPath, HOST_BRIDGE, proxy] : [];
+  const more = proxy ? [HOST_BRIDGE, path.dirname(proxy)] : [];
+  const policy = { ...given, readable: [...given.readable, ...more] };
   const search = (env.PATH ?? "").split(path.delimiter);
   const temporary = { TMPDIR: "/tmp", TMP: "/tmp", TEMP: "/tmp" };
   return {
     command: findBwrap(),
-    args: [...formatBwrapArguments(policy, { search, home: env.HOME }), "--", command, ...args],
+    args: [
+      ...formatBwrapArguments(policy, { search, home: env.HOME }),
+      ...["--", ...bridge, command, ...args],
+    ],
     env: { ...redirectCaches(policy, "/tmp/.cache"), ...env, ...temporary },
   };
 }

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
+import fs from "node:fs";
 import http from "node:http";
 import net from "node:net";
 import path from "node:path";
@@ -9,6 +10,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { HostProxy, isHostAllowed } from "../../../js/process/host-proxy.mjs";
+import { wrapInSandbox } from "../../../js/process/sandbox.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 
 const BRIDGE = fileURLToPath(new URL("../../../js/process/host-bridge.mjs", import.meta.url));
@@ -101,6 +103,27 @@ test("what is no request of a proxy is refused or closed, and the proxy goes on"
     assert.ok(answer === "" || /^HTTP\/1\.1 (400|403|502)/.test(answer), answer);
   }
   assert.equal((await curl(`http://good.test:${port}/`)).at(-1), "200");
+});
+
+test("a program in a sandbox has this way out and no other", async (t) => {
+  const { file, port, refused } = await begin(t);
+  const root = fs.realpathSync(temporaryFolder(t));
+  const [cwd, admin] = [path.join(root, "worktree"), path.join(root, "git", "worktrees", "one")];
+  for (const folder of [cwd, admin]) fs.mkdirSync(folder, { recursive: true });
+  /** @type {import("../../../js/process/sandbox.mjs").Policy} */
+  const policy = {
+    ...{ cwd, repository: { common: path.join(root, "git"), admin }, writable: [], readable: [] },
+    ...{ caches: [], hosts: ["good.test"], sandbox: "on" },
+  };
+  const script = `curl -sS http://good.test:${port}/; curl -sS http://bad.test:${port}/; curl -sS --noproxy '*' http://127.0.0.1:${port}/ || echo none`;
+  const { command, args, env } = wrapInSandbox(
+    policy,
+    { command: "sh", args: ["-c", script], env: process.env },
+    fs.realpathSync(file),
+  );
+  const { stdout } = await run(command, args, { env, cwd });
+  assert.match(stdout, /^\/ is here.*bad\.test.*none\n$/s);
+  assert.deepEqual(refused, ["bad.test"]);
 });
 
 test("the bridge ends as its command does", async (t) => {
