@@ -60,29 +60,3 @@ export function createEnvironment(config, userHome, env, owner) {
   });
   return { variables, home, ownHome, token };
 }
-
-const PROVIDER_NAMES = /** @type {const} */ ({
-  type: "COPILOT_PROVIDER_TYPE",
-  baseUrl: "COPILOT_PROVIDER_BASE_URL",
-  apiKey: "COPILOT_PROVIDER_API_KEY",
-  bearerToken: "COPILOT_PROVIDER_BEARER_TOKEN",
-  wireApi: "COPILOT_PROVIDER_WIRE_API",
-});
-
-const LOOPBACK = /^https?:\/\/(localhost|127(\.\d+){3}|\[::1\])(:|\/|$)/i;
-
-/**
- * For `copilot -p`, whose shells do not get them. Offline with a model on this machine: it does not wait for others.
- * @param {AgentEnvironment} place @param {WorkersConfig} config @param {boolean} web whether the job may reach hosts
- */
-export function promptVariables({ variables, token }, { provider }, web) {
-  const named = Object.entries(PROVIDER_NAMES).flatMap(([field, name]) =>
-    provider?.[field] === undefined ? [] : [[name, String(provider[field])]],
-  );
-  return {
-    ...variables,
-    ...(token !== undefined && { COPILOT_GITHUB_TOKEN: token }),
-    ...(provider && !web && LOOPBACK.test(provider.baseUrl) && { COPILOT_OFFLINE: "true" }),
-    ...Object.fromEntries(named),
-  };
-}

@@ -84,7 +84,7 @@ const hasOtherSubcommand = (names) => (words) => !names.includes(listOperands(wo
 const hasSubcommand = (names) => (words) => names.includes(listOperands(words)[0]);
 
 /** Commands of git that change what is shared, whatever follows. */
-export const SHARED_ALWAYS =
+const SHARED_ALWAYS =
   "update-ref gc prune repack maintenance fast-import filter-branch filter-repo".split(" ");
 
 /** Those where it depends. @type {Map<string, (words: string[]) => boolean>} */

@@ -1,4 +1,4 @@
-// What both ways of running a job share: its bounds, its events, its reasons to stop, and its result.
+// A job in its run: its bounds, its events, its reasons to stop, and its result.
 
 import fs from "node:fs";
 import os from "node:os";
@@ -136,7 +136,6 @@ export class JobRun {
       summary,
       refusals,
       session: "kept",
-      totals: used,
       ...more,
       usage: { ...(more.usage ?? used), sessionMs },
     };
@@ -151,6 +150,5 @@ export const createUnstartedResult = (job, outcome) => ({
   summary: "",
   refusals: 0,
   session: "kept",
-  totals: job.totals ?? noTotals(),
   usage: { ...noTotals(), sessionMs: 0 },
 });

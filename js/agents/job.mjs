@@ -1,7 +1,8 @@
 // A job of a worker, and what comes of it. A worker knows nothing of plans.
 
 import path from "node:path";
-import { visible } from "../lib/visible.mjs";
+import { quoteWord, visible, visibleLines } from "../lib/visible.mjs";
+import { parseHost } from "./hosts.mjs";
 
 /**
  * A tool that the job's agent may call besides the CLI's own.
@@ -28,7 +29,6 @@ import { visible } from "../lib/visible.mjs";
  * @property {(tool: string, args: unknown) => string | Promise<string>} mayUse asked before each call of a tool: why
  *   the session that started the job may not do it, or ""
  * @property {boolean} [keepSession] it is to be resumed although it ends well; see Workers.forget
- * @property {Totals} [totals] of the attempt before; only `copilot -p` needs it
  * @property {AbortSignal} [signal]
  */
 /** @typedef {{requests: number, input: number, output: number, cached: number}} Tokens */
@@ -42,14 +42,13 @@ import { visible } from "../lib/visible.mjs";
 /** @typedef {keyof typeof CODES} Code */
 /** @typedef {{status: Status, error?: {code: Code, message: string}, retryAfter?: number}} Outcome `retryAfter` in seconds */
 /**
- * @typedef {Outcome & {sessionId: string, turns: number, summary: string, usage: Usage, totals: Totals,
+ * @typedef {Outcome & {sessionId: string, turns: number, summary: string, usage: Usage,
  *   refusals: number, session: "kept" | "deleted"}} Result `refusals`: what the agent tried and could not do
  */
 
 /** Why a job did not succeed, and its status then. */
 export const CODES = /** @type {const} */ ({
   INVALID: "failed",
-  UNSUPPORTED: "failed",
   START: "failed",
   SESSION: "failed",
   SANDBOX_BROKEN: "failed",
@@ -145,4 +144,29 @@ export function buildPrompt({ instructions, context }) {
 export function sessionName({ name = "job" }) {
   const plain = visible(name).replaceAll('"', "'").trim().slice(0, MAX_NAME).trim();
   return `tap: ${plain || "job"}`;
+}
+
+const BY_HAND = "# Your own policy applies to this, and no sandbox of tap.";
+
+/**
+ * Lines for a shell, by which the user can do a job by hand. They hold no secret: a provider's key is his to set.
+ * @param {Job} job @param {{cli?: string, home?: string, model?: string, baseUrl?: string}} [place] `home`: where it is not the user's
+ */
+export function formatCommandLine(job, { cli = "copilot", home, model = job.model, baseUrl } = {}) {
+  const { sessionId, resume, allowedFolders = [], allowedUrls = [] } = job;
+  const variables = [
+    ...(home === undefined ? [] : [`COPILOT_HOME=${quoteWord(home)}`]),
+    ...(baseUrl === undefined ? [] : [`COPILOT_PROVIDER_BASE_URL=${quoteWord(baseUrl)}`]),
+  ];
+  const words = [
+    ...[cli, ...(resume ? [`--resume=${sessionId}`] : ["--session-id", sessionId])],
+    ...(resume ? [] : ["--name", sessionName(job)]),
+    ...(model === undefined ? [] : ["--model", model]),
+    ...["--allow-tool", "write", "--allow-tool", "shell", "--deny-tool", "shell(git push)"],
+    ...allowedFolders.flatMap((folder) => ["--add-dir", folder]),
+    ...allowedUrls.flatMap((url) => ["--allow-url", parseHost(url) ?? url]),
+    ...["--no-ask-user", "--disallow-temp-dir", "--disable-builtin-mcps", "-p", buildPrompt(job)],
+  ].map((word) => quoteWord(word));
+  const line = [...variables, ...words].join(" ");
+  return visibleLines(`${BY_HAND}\ncd ${quoteWord(job.cwd)} && ${line}`);
 }

@@ -2,9 +2,8 @@
 // the first job until a few seconds after the last. A job goes in; events and a result come out.
 
 import { errorMessage } from "../lib/values.mjs";
-import { formatCommandLine, runPrompt } from "./prompt-job.mjs";
 import { findConfigProblem, createEnvironment } from "./environment.mjs";
-import { CODES, findJobProblem, toOutcome } from "./job.mjs";
+import { findJobProblem, formatCommandLine, toOutcome } from "./job.mjs";
 import { findPackageFolder, queryModels, Server, withTimeout } from "./server.mjs";
 import { endOrphans, ownerName } from "./orphans.mjs";
 import { createUnstartedResult } from "./job-run.mjs";
@@ -70,10 +69,9 @@ export class AgentPool {
   /**
    * Runs a job to its end. Never rejects.
    * @param {Cli} cli @param {Job} job @param {(event: import("./job.mjs").WorkerEvent) => void} [onEvent]
-   * @param {{isolated?: boolean}} [how] `isolated`: by `copilot -p`, in a process of its own
    * @returns {Promise<Result>}
    */
-  async run(cli, job, onEvent = () => {}, { isolated = false } = {}) {
+  async run(cli, job, onEvent = () => {}) {
     const problem = this.#closed ? "the workers have ended" : findJobProblem(job);
     if (problem) return createUnstartedResult(job, toOutcome("INVALID", problem));
     if (this.#busy.has(job.sessionId)) {
@@ -85,14 +83,7 @@ export class AgentPool {
     this.#busy.add(job.sessionId);
     try {
       await this.#orphansEnded;
-      if (!isolated) return await this.#inSession(cli, job, onEvent);
-      if (job.policy?.sandbox === "on")
-        return createUnstartedResult(
-          job,
-          toOutcome("UNSUPPORTED", "copilot -p has no sandbox of tap"),
-        );
-      const result = await runPrompt(job, cli.cli, this.#environment, onEvent);
-      return await this.#deleteFinishedSession(cli, job, result);
+      return await this.#inSession(cli, job, onEvent);
     } catch (error) {
       return createUnstartedResult(job, toOutcome("START", errorMessage(error)));
     } finally {
@@ -107,17 +98,6 @@ export class AgentPool {
     return this.#withServer(cli, (server) =>
       runInSession(job, server, place, packageFolder, onEvent),
     );
-  }
-
-  /** Sessions of `copilot -p` stay; a server deletes them. @param {Cli} cli @param {Job} job @param {Result} result @returns {Promise<Result>} */
-  async #deleteFinishedSession(cli, job, result) {
-    const code = result.error?.code;
-    const began = result.turns > 0;
-    if (job.keepSession || !began || (code && CODES[code] !== "failed" && code !== "ABORTED")) {
-      return result;
-    }
-    const [gone] = await this.#deleteSessions(cli, [job.sessionId]).catch(() => []);
-    return { ...result, session: gone ? "deleted" : "kept" };
   }
 
   /** @template T @param {Cli} cli @param {(server: Server) => Promise<T>} use @returns {Promise<T>} */

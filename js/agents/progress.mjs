@@ -1,5 +1,5 @@
 // What is known of a running job: the CLI's events go in, with the time; what people are shown and whether the job
-// must stop come out. It does nothing itself. The events of a server's session and of `copilot -p` are the same.
+// must stop come out. It does nothing itself.
 
 import { redactLine, redactLines } from "../lib/redact.mjs";
 import { shortenText } from "../lib/visible.mjs";
@@ -153,12 +153,6 @@ export class Progress {
     if (type !== "session.idle") return;
     this.#aborted ||= data.aborted === true;
     this.over = true;
-  }
-
-  /** The last line of `copilot -p`, once its process has ended. @param {number} exitCode of that line */
-  end(exitCode) {
-    this.over = true;
-    if (exitCode !== 0) this.#error ??= { message: `the CLI's result is exit code ${exitCode}` };
   }
 
   #turn() {

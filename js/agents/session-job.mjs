@@ -23,7 +23,7 @@ import {
 } from "./sandbox.mjs";
 import { findRefusal } from "./sandboxed-permissions.mjs";
 import { withTimeout } from "./server.mjs";
-import { difference, noTotals, sum, parseTotals } from "./usage.mjs";
+import { difference, noTotals, parseTotals } from "./usage.mjs";
 
 /** @typedef {import("./job.mjs").Job} Job */
 /** @typedef {import("./server.mjs").Session} Session */
@@ -164,7 +164,6 @@ async function finishSession(run, job, server, session, before) {
   fs.rmSync(outputFolder(job, server), { recursive: true, force: true });
   return run.result({
     usage: { ...usage, sessionMs: 0 },
-    totals: totals ?? sum(before, used),
     session: kept ? "kept" : "deleted",
   });
 }

@@ -15,7 +15,7 @@ export const noTotals = () => ({ aiCredits: 0, premiumRequests: 0, apiMs: 0, mod
 /** @returns {Tokens} */
 const noTokens = () => ({ requests: 0, input: 0, output: 0, cached: 0 });
 
-/** @param {any} metrics of `usage.getMetrics`, or of a file of `--usage-output-file` @returns {Totals} */
+/** @param {any} metrics of `usage.getMetrics` @returns {Totals} */
 export function parseTotals(metrics) {
   const models = Object.entries(metrics?.modelMetrics ?? {}).map(([model, { requests, usage }]) => [
     model,

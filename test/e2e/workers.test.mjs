@@ -29,173 +29,163 @@ import {
   WorkerRig as Rig,
 } from "../support/workers.mjs";
 
-/** What fails once for each way of running a job is tried for both. */
-const WAYS = [
-  ["as a session of a server", {}],
-  ["as copilot -p", { isolated: true }],
-];
-
-for (const [way, how] of WAYS) {
-  describe(`a job ${way}`, { concurrency: 1 }, () => {
-    test("two at once write each into its own folder, and what they use adds up", async (t) => {
-      const rig = await Rig.start(t, (request) =>
-        toolResults(request).length > 0
-          ? say("wrote it")
-          : callTool("bash", { command: "pwd > where.txt", description: "where" }),
-      );
-      const folders = [rig.folder("one"), rig.folder("two")];
-      const results = await Promise.all(folders.map((cwd) => rig.run({ cwd }, how)));
-      for (const [at, result] of results.entries()) {
-        assert.equal(result.status, "succeeded", JSON.stringify(result));
-        assert.equal(
-          fs.readFileSync(path.join(folders[at], "where.txt"), "utf8").trim(),
-          folders[at],
-        );
-        assert.equal(result.summary, "wrote it");
-        assert.equal(result.turns, 2);
-        assert.deepEqual(result.usage.models.fake, { requests: 2, input: 2, output: 2, cached: 0 });
-        assert.ok(result.usage.sessionMs > 0 && result.usage.apiMs >= 0);
-        assert.equal(result.session, "deleted");
-      }
-      assert.ok(rig.events.some(({ kind, tool }) => kind === "tool" && tool === "bash"));
-      assert.ok(rig.events.some(({ kind, text }) => kind === "message" && text === "wrote it"));
-      assert.deepEqual(rig.sessions, []);
-      assert.equal(fs.readFileSync(rig.settings, "utf8"), '{ "theme": "dark" }\n');
-      assert.equal(fs.existsSync(path.join(rig.home, "settings.json")), false);
-    });
-
-    test("without a login says how to come by one", async (t) => {
-      const rig = await Rig.start(t, [], { config: { provider: undefined } });
-      const { status, error } = await rig.run({}, how);
-      assert.deepEqual([status, error?.code], ["failed", "NO_LOGIN"], error?.message);
-      assert.match(error?.message ?? "", /start copilot, and type \/login/);
-      assert.match(error?.message ?? "", /set workers\.provider in your config/);
-    });
-
-    test("a write outside and git push are refused", async (t) => {
-      const rig = await Rig.start(t, []);
-      const outside = path.join(rig.root, "outside.txt");
-      rig.model.script(
-        byJob({
-          go: [
-            callTool("create", { path: outside, file_text: "x" }),
-            callTool("bash", { command: "touch ../touched.txt", description: "touch" }),
-            callTool("bash", { command: "git -C . push origin main", description: "push" }),
-            callTool("create", { path: path.join(rig.root, "more", "a.txt"), file_text: "x" }),
-            say("done"),
-          ],
-        }),
-      );
-      const more = rig.folder("more");
-      const result = await rig.run({ allowedFolders: [more] }, how);
+describe("a job", { concurrency: 1 }, () => {
+  test("two at once write each into its own folder, and what they use adds up", async (t) => {
+    const rig = await Rig.start(t, (request) =>
+      toolResults(request).length > 0
+        ? say("wrote it")
+        : callTool("bash", { command: "pwd > where.txt", description: "where" }),
+    );
+    const folders = [rig.folder("one"), rig.folder("two")];
+    const results = await Promise.all(folders.map((cwd) => rig.run({ cwd })));
+    for (const [at, result] of results.entries()) {
       assert.equal(result.status, "succeeded", JSON.stringify(result));
-      const results = resultsOf(rig.model.last);
-      assert.match(results[0], how.isolated ? /denied/ : /outside of this job's folders.*work/s);
-      assert.match(results[1], how.isolated ? /denied/ : /outside of this job's folders/);
-      assert.match(results[2], how.isolated ? /denied/ : /never pushes/);
-      assert.match(results[3], /Created file/);
-      assert.equal(fs.existsSync(outside), false);
-      assert.equal(fs.existsSync(path.join(rig.root, "touched.txt")), false);
-      assert.equal(rig.events.filter(({ kind }) => kind === "refused").length, 3);
-    });
-
-    test("a token or a provider's key is not in the environment of its shells", async (t) => {
-      process.env.GH_TOKEN = "token-of-test";
-      t.after(() => delete process.env.GH_TOKEN);
-      const rig = await Rig.start(
-        t,
-        (request) =>
-          toolResults(request).length > 0
-            ? say("done")
-            : callTool("bash", { command: "env > seen.txt", description: "x" }),
-        { config: { env: ["GH_TOKEN"] }, apiKey: "key-of-test" },
+      assert.equal(
+        fs.readFileSync(path.join(folders[at], "where.txt"), "utf8").trim(),
+        folders[at],
       );
-      const job = rig.job({});
-      const result = await rig.run(job, how);
-      assert.equal(result.status, "succeeded", JSON.stringify(result));
-      const seen = fs.readFileSync(path.join(job.cwd, "seen.txt"), "utf8");
-      assert.match(seen, /^TAP_WORKER=1$/m);
-      assert.doesNotMatch(seen, /token-of-test|key-of-test/);
-    });
-
-    test("an error of the model fails the job, in its words", async (t) => {
-      const refusing = await failingModel(t, 400);
-      const rig = await Rig.start(t, [], { url: refusing.url });
-      const result = await rig.run({}, how);
-      assert.equal(result.status, "failed");
-      assert.equal(result.error.code, "MODEL");
-      assert.match(result.error.message, /not today/);
-    });
-
-    test("a rate limit is a pause and no failure", async (t) => {
-      const refusing = await failingModel(t, 429, { "retry-after": "1" });
-      const rig = await Rig.start(t, [], { url: refusing.url });
-      const result = await rig.run({}, how);
-      assert.equal(result.status, "rateLimited", JSON.stringify(result));
-      assert.ok(result.retryAfter >= 1);
-      assert.equal(result.session, "kept");
-    });
-
-    test("one that does nothing ends with its time", async (t) => {
-      const rig = await Rig.start(t, () => new Promise(() => {}));
-      const result = await rig.run({ timeout: 3000 }, how);
-      assert.equal(result.status, "failed");
-      assert.equal(result.error.code, "TIMEOUT");
-    });
-
-    test("one that never ends is stopped after its turns", async (t) => {
-      const rig = await Rig.start(t, () => callTool("bash", { command: "true", description: "x" }));
-      const result = await rig.run({ maxTurns: 3 }, how);
-      assert.equal(result.error?.code, "MAX_TURNS", JSON.stringify(result));
-      assert.equal(result.turns, 3);
-    });
-
-    test("cancelled in a command: aborted, and the command is gone", async (t) => {
-      const rig = await Rig.start(t, () =>
-        callTool("bash", { command: "echo $$ > pid; sleep 600", description: "sleep" }),
-      );
-      const ending = new AbortController();
-      const job = rig.job({ signal: ending.signal });
-      const running = rig.run(job, how);
-      const file = path.join(job.cwd, "pid");
-      const pid = await waitFor(() => Number(fs.readFileSync(file, "utf8")));
-      ending.abort();
-      const result = await running;
-      assert.equal(result.status, "aborted", JSON.stringify(result));
-      assert.equal(await isAlive(pid), false);
-    });
-
-    test("resumed by its id it knows what was said, and counts only what is new", async (t) => {
-      const rig = await Rig.start(t, (request) =>
-        say(jobOf(request).includes("and now") ? "second" : "first"),
-      );
-      const job = rig.job({ instructions: "remember the word walnut", keepSession: true });
-      const first = await rig.run(job, how);
-      assert.equal(first.session, "kept");
-      const again = {
-        ...job,
-        ...{
-          instructions: "and now?",
-          resume: true,
-          context: "exit 1\n```\u001b[31m",
-          keepSession: false,
-        },
-        totals: first.totals,
-      };
-      const second = await rig.run(again, how);
-      assert.equal(second.status, "succeeded", JSON.stringify(second));
-      assert.equal(second.summary, "second");
-      assert.deepEqual(userTexts(rig.model.last).length, 2);
-      assert.match(
-        jobOf(rig.model.last),
-        /walnut[\s\S]*and now\?[\s\S]*````\nexit 1\n```\\x1b\[31m\n````/,
-      );
-      assert.equal(second.usage.models.fake.requests, 1);
-      assert.equal(second.totals.models.fake.requests, 2);
-      assert.deepEqual(rig.sessions, []);
-    });
+      assert.equal(result.summary, "wrote it");
+      assert.equal(result.turns, 2);
+      assert.deepEqual(result.usage.models.fake, { requests: 2, input: 2, output: 2, cached: 0 });
+      assert.ok(result.usage.sessionMs > 0 && result.usage.apiMs >= 0);
+      assert.equal(result.session, "deleted");
+    }
+    assert.ok(rig.events.some(({ kind, tool }) => kind === "tool" && tool === "bash"));
+    assert.ok(rig.events.some(({ kind, text }) => kind === "message" && text === "wrote it"));
+    assert.deepEqual(rig.sessions, []);
+    assert.equal(fs.readFileSync(rig.settings, "utf8"), '{ "theme": "dark" }\n');
+    assert.equal(fs.existsSync(path.join(rig.home, "settings.json")), false);
   });
-}
+
+  test("without a login says how to come by one", async (t) => {
+    const rig = await Rig.start(t, [], { config: { provider: undefined } });
+    const { status, error } = await rig.run({});
+    assert.deepEqual([status, error?.code], ["failed", "NO_LOGIN"], error?.message);
+    assert.match(error?.message ?? "", /start copilot, and type \/login/);
+    assert.match(error?.message ?? "", /set workers\.provider in your config/);
+  });
+
+  test("a write outside and git push are refused", async (t) => {
+    const rig = await Rig.start(t, []);
+    const outside = path.join(rig.root, "outside.txt");
+    rig.model.script(
+      byJob({
+        go: [
+          callTool("create", { path: outside, file_text: "x" }),
+          callTool("bash", { command: "touch ../touched.txt", description: "touch" }),
+          callTool("bash", { command: "git -C . push origin main", description: "push" }),
+          callTool("create", { path: path.join(rig.root, "more", "a.txt"), file_text: "x" }),
+          say("done"),
+        ],
+      }),
+    );
+    const more = rig.folder("more");
+    const result = await rig.run({ allowedFolders: [more] });
+    assert.equal(result.status, "succeeded", JSON.stringify(result));
+    const results = resultsOf(rig.model.last);
+    assert.match(results[0], /outside of this job's folders.*work/s);
+    assert.match(results[1], /outside of this job's folders/);
+    assert.match(results[2], /never pushes/);
+    assert.match(results[3], /Created file/);
+    assert.equal(fs.existsSync(outside), false);
+    assert.equal(fs.existsSync(path.join(rig.root, "touched.txt")), false);
+    assert.equal(rig.events.filter(({ kind }) => kind === "refused").length, 3);
+  });
+
+  test("a token or a provider's key is not in the environment of its shells", async (t) => {
+    process.env.GH_TOKEN = "token-of-test";
+    t.after(() => delete process.env.GH_TOKEN);
+    const rig = await Rig.start(
+      t,
+      (request) =>
+        toolResults(request).length > 0
+          ? say("done")
+          : callTool("bash", { command: "env > seen.txt", description: "x" }),
+      { config: { env: ["GH_TOKEN"] }, apiKey: "key-of-test" },
+    );
+    const job = rig.job({});
+    const result = await rig.run(job);
+    assert.equal(result.status, "succeeded", JSON.stringify(result));
+    const seen = fs.readFileSync(path.join(job.cwd, "seen.txt"), "utf8");
+    assert.match(seen, /^TAP_WORKER=1$/m);
+    assert.doesNotMatch(seen, /token-of-test|key-of-test/);
+  });
+
+  test("an error of the model fails the job, in its words", async (t) => {
+    const refusing = await failingModel(t, 400);
+    const rig = await Rig.start(t, [], { url: refusing.url });
+    const result = await rig.run({});
+    assert.equal(result.status, "failed");
+    assert.equal(result.error.code, "MODEL");
+    assert.match(result.error.message, /not today/);
+  });
+
+  test("a rate limit is a pause and no failure", async (t) => {
+    const refusing = await failingModel(t, 429, { "retry-after": "1" });
+    const rig = await Rig.start(t, [], { url: refusing.url });
+    const result = await rig.run({});
+    assert.equal(result.status, "rateLimited", JSON.stringify(result));
+    assert.ok(result.retryAfter >= 1);
+    assert.equal(result.session, "kept");
+  });
+
+  test("one that does nothing ends with its time", async (t) => {
+    const rig = await Rig.start(t, () => new Promise(() => {}));
+    const result = await rig.run({ timeout: 3000 });
+    assert.equal(result.status, "failed");
+    assert.equal(result.error.code, "TIMEOUT");
+  });
+
+  test("one that never ends is stopped after its turns", async (t) => {
+    const rig = await Rig.start(t, () => callTool("bash", { command: "true", description: "x" }));
+    const result = await rig.run({ maxTurns: 3 });
+    assert.equal(result.error?.code, "MAX_TURNS", JSON.stringify(result));
+    assert.equal(result.turns, 3);
+  });
+
+  test("cancelled in a command: aborted, and the command is gone", async (t) => {
+    const rig = await Rig.start(t, () =>
+      callTool("bash", { command: "echo $$ > pid; sleep 600", description: "sleep" }),
+    );
+    const ending = new AbortController();
+    const job = rig.job({ signal: ending.signal });
+    const running = rig.run(job);
+    const file = path.join(job.cwd, "pid");
+    const pid = await waitFor(() => Number(fs.readFileSync(file, "utf8")));
+    ending.abort();
+    const result = await running;
+    assert.equal(result.status, "aborted", JSON.stringify(result));
+    assert.equal(await isAlive(pid), false);
+  });
+
+  test("resumed by its id it knows what was said, and counts only what is new", async (t) => {
+    const rig = await Rig.start(t, (request) =>
+      say(jobOf(request).includes("and now") ? "second" : "first"),
+    );
+    const job = rig.job({ instructions: "remember the word walnut", keepSession: true });
+    const first = await rig.run(job);
+    assert.equal(first.session, "kept");
+    const again = {
+      ...job,
+      ...{
+        instructions: "and now?",
+        resume: true,
+        context: "exit 1\n```\u001b[31m",
+        keepSession: false,
+      },
+    };
+    const second = await rig.run(again);
+    assert.equal(second.status, "succeeded", JSON.stringify(second));
+    assert.equal(second.summary, "second");
+    assert.deepEqual(userTexts(rig.model.last).length, 2);
+    assert.match(
+      jobOf(rig.model.last),
+      /walnut[\s\S]*and now\?[\s\S]*````\nexit 1\n```\\x1b\[31m\n````/,
+    );
+    assert.equal(second.usage.models.fake.requests, 1);
+    assert.deepEqual(rig.sessions, []);
+  });
+});
 
 describe("the server of jobs", { concurrency: 1 }, () => {
   test("killed: its jobs are interrupted, its shells end, and a new one resumes them", async (t) => {
@@ -344,31 +334,6 @@ describe("the server of jobs", { concurrency: 1 }, () => {
     assert.match(seen, /a rule denies it/);
   });
 
-  test("copilot -p that is killed is interrupted, and its shells end", async (t) => {
-    const rig = await Rig.start(t, () =>
-      callTool("bash", { command: "echo $$ > pid; sleep 600", description: "sleep" }),
-    );
-    const job = rig.job({});
-    const running = rig.run(job, { isolated: true });
-    const shell = await pidIn(job.cwd);
-    const all = await processesOf(rig.home);
-    const main = all.filter(({ cmdline }) => cmdline.includes(job.sessionId));
-    for (const { pid } of main) process.kill(pid, "SIGKILL");
-    const result = await running;
-    assert.deepEqual([result.status, result.session], ["interrupted", "kept"]);
-    assert.equal(await isAlive(shell), false);
-  });
-
-  test("copilot -p gets no tool that the session may not use", async (t) => {
-    const rig = await Rig.start(t, [say("done")]);
-    const mayUse = (tool) => (tool === "bash" || tool === "create" ? "no" : "");
-    const result = await rig.run({ mayUse }, { isolated: true });
-    assert.equal(result.status, "succeeded", JSON.stringify(result));
-    const names = toolNames(rig.model.last);
-    assert.ok(names.includes("view"));
-    assert.ok(!names.includes("bash") && !names.includes("create"), names.join());
-  });
-
   test("100 MB of output are bounded, and reads outside and unlisted hosts are refused", async (t) => {
     const rig = await Rig.start(t, (request) => {
       const done = toolResults(request).length;
@@ -422,9 +387,6 @@ describe("the server of jobs", { concurrency: 1 }, () => {
     assert.deepEqual([second.error.code, second.turns], ["INVALID", 0]);
     const unknown = await rig.run({ resume: true });
     assert.equal(unknown.error.code, "SESSION");
-    const lent = [{ name: "x", description: "x", parameters: {}, call: () => "" }];
-    const isolated = await rig.run({ tools: lent }, { isolated: true });
-    assert.equal(isolated.error.code, "UNSUPPORTED");
     const nowhere = { cli: rig.cli.cli, sdk: path.join(rig.root, "no-sdk") };
     const none = await rig.workers.run(nowhere, rig.job({}));
     assert.equal(none.error.code, "START");

@@ -78,10 +78,9 @@ export class WorkerRig {
     return folder;
   }
 
-  /** @param {Partial<Job>} job @param {{isolated?: boolean}} [how] */
-  run(job, how) {
-    const whole = this.job(job);
-    return this.workers.run(this.cli, whole, (event) => this.events.push(event), how);
+  /** @param {Partial<Job>} job */
+  run(job) {
+    return this.workers.run(this.cli, this.job(job), (event) => this.events.push(event));
   }
 
   /** @param {Partial<Job>} job @returns {Job} */
