@@ -27,7 +27,8 @@ export const E2E_CORE = {
   plans: ["the model makes a plan of four agents"],
   "plans-tools": ["without allow-all the user is asked for his yes to a plan"],
   emitters: ["a watcher reports in a later turn, over /clear and kill -9 of either host"],
-  workers: ["a write outside and git push are refused"],
+  workers: ["git push is refused, and what else it does goes on"],
+  sandbox: ["nothing that is unwanted can be done, and the repository is byte for byte as before"],
   "session-control": ["asks its user in the terminal"],
   process: ["imported twice in one process"],
 };

@@ -1,10 +1,6 @@
-// A job in its run: its bounds, its events, its reasons to stop, and its result.
+// A job in its run: its events, its reasons to stop, and its result.
 
-import fs from "node:fs";
-import os from "node:os";
 import { toOutcome } from "./job.mjs";
-import { resolved } from "./paths.mjs";
-import { refusal } from "./permissions.mjs";
 import { Progress } from "./progress.mjs";
 import { noTotals } from "./usage.mjs";
 
@@ -13,40 +9,6 @@ import { noTotals } from "./usage.mjs";
 /** @typedef {import("./job.mjs").WorkerEvent} WorkerEvent */
 
 const TICK_MS = 250;
-
-/** A folder of the root, as a shell reads its name: with * and the like. @param {string} folder */
-function existsInRoot(folder) {
-  if (!/[*?[{]/.test(folder)) return fs.existsSync(folder);
-  const pattern = folder
-    .slice(1)
-    .replace(/[.+^$()|\\]/g, "\\$&")
-    .replace(/(\{[^}]*\}?|\[[^\]]*\]?|\*)+/g, ".*")
-    .replaceAll("?", ".");
-  return fs.readdirSync("/").some((name) => new RegExp(`^${pattern}$`).test(name));
-}
-
-/** @param {Job} job @param {string[]} more folders of the CLI's own for this session */
-export function createBounds(job, more = []) {
-  return {
-    cwd: resolved(job.cwd),
-    checkout: job.checkout === undefined ? undefined : resolved(job.checkout),
-    folders: [...(job.allowedFolders ?? []), ...more].map(resolved),
-    hosts: job.allowedUrls ?? [],
-    tools: (job.tools ?? []).map(({ name }) => name),
-    home: os.homedir(),
-    resolve: resolved,
-    exists: existsInRoot,
-  };
-}
-
-/** @param {any} request @param {import("./permissions.mjs").Bounds} bounds @returns {string} why not; "": it may */
-export function decidePermission(request, bounds) {
-  try {
-    return refusal(request, bounds);
-  } catch {
-    return "tap: the request could not be read.";
-  }
-}
 
 /** @param {Job} job @param {string} tool @param {unknown} args @returns {Promise<string>} why not; "": it may */
 export async function checkSessionRules(job, tool, args) {

@@ -20,7 +20,6 @@ import { parseHost } from "./hosts.mjs";
  * @property {string} [context] untrusted text about an earlier attempt; the model gets it in a fence
  * @property {Policy} [policy] of the node. With "on" in it the session has a wall: `cwd`, `allowedFolders` and
  *   `allowedUrls` are the policy's
- * @property {string} [checkout] the user's own folder of which `cwd` is a worktree; refusals name the path in `cwd`
  * @property {string[]} [allowedFolders] absolute
  * @property {string[]} [allowedUrls] hosts, `*.example.com` for those below one; URLs stand for their hosts
  * @property {number} [maxTurns]

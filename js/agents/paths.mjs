@@ -11,19 +11,10 @@ export function isInside(file, folder) {
 
 const SEPARATOR = path.sep === "/" ? /\// : /[\\/]/;
 
-/**
- * Where the system finds a file: behind a link, .. is the folder above the link's target.
- * @param {string} folder absolute @param {string} file @param {(file: string) => string} resolve links
- */
-export function reallyAt(folder, file, resolve) {
-  if (!file.split(SEPARATOR).includes("..")) return path.resolve(folder, file);
-  return resolve(path.isAbsolute(file) ? file : `${folder}${path.sep}${file}`);
-}
-
 const MAX_LINKS = 40;
 
 /**
- * Links resolved, also where the end of the path does not exist yet.
+ * Links resolved, also where the end of the path does not exist yet. Behind a link, .. is the folder above its target.
  * @param {string} file absolute @returns {string}
  * @throws {Error} where links lead round
  */

@@ -1,143 +1,100 @@
-// What a permission request of the CLI gets: no, but for what is listed here. It reads the paths, hosts and commands
-// that the request names.
+// What a permission request of the CLI gets. With a wall the kernel holds a session's commands, and the CLI its own
+// tools; without one nothing does. What is refused in both is what no job of tap may ever do.
 
 import path from "node:path";
-import { visible } from "../lib/visible.mjs";
-import { pushes, sharedChange } from "./git-policy.mjs";
 import { findHostRefusal, parseHost, quoteName } from "./hosts.mjs";
-import { isInside, reallyAt } from "./paths.mjs";
-import { MAX_PATHS, findPaths } from "./shell/command-paths.mjs";
-import { networkUse, parseSegments } from "./shell/shell-command.mjs";
-import { AmbiguousCommand } from "./shell/shell-reader.mjs";
+import { isInside, resolved } from "./paths.mjs";
 
 /**
- * @typedef {object} Bounds
- * @property {string} cwd resolved
- * @property {string} [checkout] the user's own folder, resolved
- * @property {string[]} folders besides `cwd`, resolved
- * @property {string[]} hosts
- * @property {string[]} tools lent ones
- * @property {string} home of the user
- * @property {(file: string) => string} resolve of an absolute path: links resolved
- * @property {(folder: string) => boolean} exists
+ * For tools for files, all resolved. `folders`: of the session alone; `shared`: where others may write meanwhile.
+ * @typedef {{cwd: string, folders: string[], shared: string[]}} FileBounds
  */
+/** `files`: of a session with a wall. @typedef {{hosts: string[], tools: string[], files?: FileBounds}} Bounds */
+/** @typedef {"files" | "search" | undefined} ToolKind what asks to read or write */
 
-const MAX_COMMAND = 64 * 1024;
+/**
+ * For a kinder message than that of the network.
+ * @param {unknown} text of a command
+ */
+export const looksLikePush = (text) =>
+  String(text)
+    .split(/[;&|()\n]+/)
+    .some((part) => /^\s*(\w+=\S*\s+)*git(\s+(-[Cc]\s+\S+|-\S+))*\s+push(\s|$)/.test(part));
 
-/** @param {string} file absolute @param {Bounds} bounds */
-function outsideRefusal(file, { cwd, checkout, folders, resolve }) {
-  const real = resolve(file);
-  if ([cwd, ...folders].some((folder) => isInside(real, folder))) return "";
-  const why = `tap: ${quoteName(file)} is outside of this job's folders.`;
-  if (isInside(cwd, real)) {
-    return `${why} Work in ${quoteName(cwd)} only. To go back there, use "cd ${visible(cwd)}", or join all commands by &&.`;
-  }
-  const same = checkout !== undefined && isInside(real, checkout);
-  const instead = path.join(cwd, same ? path.relative(checkout, real) : path.basename(real));
-  return `${why} Use ${quoteName(instead)}: work in ${quoteName(cwd)} only.`;
+/**
+ * Without links, in both ways to read a path: .. may be behind a link.
+ * @param {unknown} file @param {FileBounds} bounds @returns {{at: string, folder?: string}[]}
+ */
+function locate(file, { cwd, folders }) {
+  const name = String(file);
+  const whole = path.isAbsolute(name) ? name : `${cwd}${path.sep}${name}`;
+  return [path.resolve(whole), whole].map((one) => {
+    const at = resolved(one);
+    return { at, folder: [cwd, ...folders].find((folder) => isInside(at, folder)) };
+  });
 }
 
-/** @param {unknown} file @param {Bounds} bounds */
-function pathRefusal(file, bounds) {
-  if (typeof file !== "string" || file === "") return "tap: the request names no path.";
-  const whole = path.resolve(bounds.cwd, file);
-  const really = reallyAt(bounds.cwd, file, bounds.resolve);
-  return outsideRefusal(whole, bounds) || (really === whole ? "" : outsideRefusal(really, bounds));
-}
-
-/** Also by a link, and in any case: some file systems do not tell them apart. @param {string} file @param {Bounds} bounds */
-const isGitInternal = (file, { cwd, resolve }) =>
-  [file, resolve(path.resolve(cwd, file))].some((one) =>
-    one.toLowerCase().split(/[\\/]/).includes(".git"),
-  );
-
-/** @param {any} request @param {Bounds} bounds */
+/** @param {any} request @param {FileBounds} bounds */
 function writeRefusal({ fileName, fileEdits = [] }, bounds) {
   const edited = fileEdits.flatMap((/** @type {any} */ { before, after }) => [
     before?.path,
     after?.path,
   ]);
-  const files = [fileName, ...edited.filter(Boolean)];
-  const own = files.find((file) => isGitInternal(String(file), bounds));
-  if (own !== undefined) return `tap: ${quoteName(own)} is git's own. Use git's commands.`;
-  return files.map((file) => pathRefusal(file, bounds)).find(Boolean) ?? "";
-}
-
-/** What to do instead of a command of git. @type {Record<string, string>} */
-const INSTEAD = { config: 'Use "git -c name=value".', stash: "Commit instead." };
-
-/** @param {import("./shell/shell-command.mjs").Segment[]} segments */
-function gitRefusal(segments) {
-  if (pushes(segments)) {
-    return "tap: a job never pushes. Commit at most; what is committed is taken from here.";
-  }
-  const shared = sharedChange(segments);
-  if (shared === undefined) return "";
-  const instead = INSTEAD[shared] ?? "Commit at most, or make a new branch.";
-  return `tap: this "git ${shared}" changes what the worktree shares with the user's checkout. ${instead}`;
-}
-
-/** @param {string} text @param {any} request @param {Bounds} bounds */
-function shellRefusal(text, { possiblePaths = [], possibleUrls = [] }, bounds) {
-  const segments = parseSegments(text);
-  const git = gitRefusal(segments);
-  if (git) return git;
-  const { hosts, unnamed } = networkUse(segments);
-  const urls = possibleUrls.flatMap((/** @type {any} */ { url }) => parseHost(String(url)) ?? []);
-  const host = [...hosts, ...urls].map((one) => findHostRefusal(one, bounds)).find(Boolean);
-  if (host) return host;
-  if (unnamed.length > 0 && !bounds.hosts.includes("*")) {
-    return `tap: ${quoteName(unnamed[0])} reaches the network without naming an allowed host.`;
-  }
-  const theirs = possiblePaths.filter((/** @type {unknown} */ one) => /[\\/]/.test(String(one)));
-  if (theirs.length > MAX_PATHS) throw new AmbiguousCommand("too many paths");
-  for (const files of [findPaths(text, segments, bounds), theirs]) {
-    for (const file of files) {
-      const refused = pathRefusal(file, bounds);
-      if (refused) return refused;
+  for (const file of [fileName, ...edited.filter(Boolean)]) {
+    for (const { at, folder } of locate(file, bounds)) {
+      if (folder === undefined)
+        return `tap: this tool writes in ${quoteName(bounds.cwd)} only. What else you may write, write by a command.`;
+      if (path.relative(folder, at).toLowerCase().split(/[\\/]/).includes(".git"))
+        return `tap: ${quoteName(file)} is git's own. Use git's commands.`;
     }
   }
   return "";
 }
 
-/** @param {any} request @param {Bounds} bounds */
-function commandRefusal(request, bounds) {
-  const text = String(request.fullCommandText ?? "");
-  if (text.length > MAX_COMMAND) return "tap: the command is too long. Put it into a file.";
-  /** @type {Map<string, string>} */
-  const known = new Map();
-  const resolve = (/** @type {string} */ file) => {
-    const real = known.get(file) ?? bounds.resolve(file);
-    known.set(file, real);
-    return real;
-  };
-  try {
-    return shellRefusal(text, request, { ...bounds, resolve });
-  } catch (error) {
-    if (!(error instanceof AmbiguousCommand)) throw error;
-    return `tap: the command cannot be read for sure (${error.message}). Write it in a simpler way, or put it into a file.`;
-  }
+/** The CLI has looked whether it may be read at all. @param {any} request @param {FileBounds} bounds */
+function readRefusal({ path: file }, bounds) {
+  const isShared = locate(file, bounds).some(
+    ({ at, folder }) => folder === undefined && bounds.shared.some((one) => isInside(at, one)),
+  );
+  if (!isShared) return "";
+  return `tap: this tool does not read ${quoteName(file)}. What you may read there, read by a command.`;
 }
 
-/** @type {Record<string, (request: any, bounds: Bounds) => string>} */
+/** @param {any} request @param {Bounds} bounds @param {ToolKind} tool */
+function fileRefusal(request, { files }, tool) {
+  if (!files) return "";
+  const writes = request.kind === "write";
+  if (tool === undefined) return "tap: a job does not read or write by that tool.";
+  if (tool === "search") return writes ? "tap: a search does not write." : "";
+  return writes ? writeRefusal(request, files) : readRefusal(request, files);
+}
+
+/** @type {Record<string, (request: any, bounds: Bounds, tool: ToolKind) => string>} */
 const KINDS = {
-  read: ({ path: file }, bounds) => pathRefusal(file, bounds),
-  write: writeRefusal,
-  shell: commandRefusal,
+  read: fileRefusal,
+  write: fileRefusal,
+  shell: ({ fullCommandText }) =>
+    looksLikePush(fullCommandText)
+      ? "tap: a job never pushes. Commit at most; what is committed is taken from here."
+      : "",
   url: ({ url }, bounds) => findHostRefusal(parseHost(String(url)) ?? String(url), bounds),
   "custom-tool": ({ toolName }, { tools }) =>
     tools.includes(toolName) ? "" : `tap: ${quoteName(toolName)} was not lent to this job.`,
 };
 
 /**
- * @param {any} request of the CLI @param {Bounds} bounds
+ * @param {any} request of the CLI @param {Bounds} bounds @param {ToolKind} [tool]
  * @returns {string} why not, for the model; "": it may
  */
-export function refusal(request, bounds) {
+export function findRefusal(request, bounds, tool) {
   const kind = String(request?.kind);
   const decide = Object.hasOwn(KINDS, kind) ? KINDS[kind] : undefined;
   if (!decide) return `tap: a job has no permission of the kind ${quoteName(kind)}.`;
   if (request.requestSandboxBypass) return "tap: a job does not leave the sandbox.";
   if (request.managedApprovalRequired) return "tap: your organisation wants a person to decide.";
-  return decide(request, bounds);
+  try {
+    return decide(request, bounds, tool);
+  } catch {
+    return "tap: the request could not be read.";
+  }
 }

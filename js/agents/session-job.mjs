@@ -7,13 +7,8 @@ import { sleep } from "../lib/timers.mjs";
 import { FileGate } from "./file-gate.mjs";
 import { classifyFailure, buildPrompt, sessionName, toOutcome } from "./job.mjs";
 import { endJobShells } from "./orphans.mjs";
-import {
-  checkSessionRules,
-  createBounds,
-  createUnstartedResult,
-  decidePermission,
-  JobRun,
-} from "./job-run.mjs";
+import { checkSessionRules, createUnstartedResult, JobRun } from "./job-run.mjs";
+import { findRefusal } from "./permissions.mjs";
 import {
   closeWall,
   formatWallNotice,
@@ -21,7 +16,6 @@ import {
   openWall,
   toSandboxConfig,
 } from "./sandbox.mjs";
-import { findRefusal } from "./sandboxed-permissions.mjs";
 import { withTimeout } from "./server.mjs";
 import { difference, noTotals, parseTotals } from "./usage.mjs";
 
@@ -57,12 +51,15 @@ const toSdkTool = (job, { name, description, parameters, call }) => ({
  *   handleEvent: (event: any) => void, config: object}} Boundary
  */
 
-/** @param {Job} job @param {string[]} more folders of the CLI's own for this session @returns {Boundary} */
-function createOpenBoundary(job, more) {
-  const bounds = createBounds(job, more);
+/** @param {Job} job */
+const listLentTools = (job) => (job.tools ?? []).map(({ name }) => name);
+
+/** @param {Job} job @returns {Boundary} */
+function createOpenBoundary(job) {
+  const bounds = { hosts: job.allowedUrls ?? [], tools: listLentTools(job) };
   const folders = job.allowedFolders && { additionalDirectories: job.allowedFolders };
   return {
-    decide: (request) => decidePermission(request, bounds),
+    decide: (request) => findRefusal(request, bounds),
     enterTool: () => "",
     handleEvent: () => {},
     config: { workingDirectory: job.cwd, ...folders },
@@ -73,9 +70,9 @@ function createOpenBoundary(job, more) {
 function createWalledBoundary(job, wall, more) {
   const { cwd, hosts } = wall.policy;
   const bounds = {
-    ...{ cwd, folders: [wall.temporary, ...more], shared: [...wall.own, path.dirname(cwd)] },
     hosts: hosts === "*" ? ["*"] : hosts,
-    tools: (job.tools ?? []).map(({ name }) => name),
+    tools: listLentTools(job),
+    files: { cwd, folders: [wall.temporary, ...more], shared: [...wall.own, path.dirname(cwd)] },
   };
   const gate = new FileGate(cwd);
   return {
@@ -215,7 +212,7 @@ async function runSession(job, server, place, wall, onEvent) {
   const run = new JobRun(job, onEvent);
   const state = path.join(place.home, "session-state", job.sessionId);
   const more = [outputFolder(job, server), state];
-  const boundary = wall ? createWalledBoundary(job, wall, more) : createOpenBoundary(job, more);
+  const boundary = wall ? createWalledBoundary(job, wall, more) : createOpenBoundary(job);
   void server.ending.then(() => run.markLost(SERVER_ENDED));
   /** @type {Session} */
   let session;

@@ -378,12 +378,7 @@ export class NodeRun {
     const result = await workers.run(
       cli,
       {
-        ...{
-          sessionId,
-          cwd,
-          checkout: this.repository.root,
-          name: this.node.name,
-        },
+        ...{ sessionId, cwd, name: this.node.name },
         ...{
           instructions: this.#formatInstructions(work, context !== ""),
           resume,

@@ -1,4 +1,4 @@
-// The parts of an agent's wall that need no CLI: its configuration, the program in front of bubblewrap, permissions.
+// The parts of an agent's wall that need no CLI: its configuration, the program in front of bubblewrap, its gate.
 
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
@@ -14,7 +14,6 @@ import {
   openWall,
   toSandboxConfig,
 } from "../../../js/agents/sandbox.mjs";
-import { findRefusal, looksLikePush } from "../../../js/agents/sandboxed-permissions.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 
 /** @param {import("node:test").TestContext} t @param {string} [name] of the worktree */
@@ -164,76 +163,6 @@ describe("the program in front of bubblewrap", { skip: process.platform !== "lin
     assert.equal(openWall(server, place.policy, place.session), undefined, "one at a time");
     closeWall(server, wall);
     assert.deepEqual(call(args), { status: 1, words: [] });
-  });
-});
-
-describe("a permission request of a session with a wall", () => {
-  /** @param {import("node:test").TestContext} t */
-  function start(t) {
-    const { cwd, root, shared, checkout } = makePlace(t);
-    fs.symlinkSync(root, path.join(cwd, "link"));
-    const bounds = {
-      ...{ cwd, folders: [], shared: [shared, path.dirname(cwd)], tools: ["lent"] },
-      hosts: ["*.example.com"],
-    };
-    const ask = (/** @type {any} */ request, /** @type {any} */ tool) =>
-      findRefusal(request, bounds, tool);
-    return { cwd, root, shared, checkout, ask };
-  }
-
-  test("a tool for files writes the worktree only, and never .git", (t) => {
-    const { cwd, root, shared, checkout, ask } = start(t);
-    const write = (/** @type {string} */ fileName) => ask({ kind: "write", fileName }, "files");
-    assert.equal(write(path.join(cwd, "new", "a")), "");
-    assert.equal(write("a"), "");
-    for (const file of [root, shared, checkout]) assert.notEqual(write(path.join(file, "a")), "");
-    for (const file of ["link/a", ".git", ".GIT/hooks/a", "../b", "sub/.git/config"])
-      assert.notEqual(write(path.join(cwd, file)), "", file);
-    const edits = [
-      { before: { path: path.join(cwd, "a") }, after: { path: path.join(root, "a") } },
-    ];
-    assert.notEqual(ask({ kind: "write", fileName: "a", fileEdits: edits }, "files"), "");
-  });
-
-  test("it does not read where others may write, and a search is behind the wall", (t) => {
-    const { cwd, shared, checkout, ask } = start(t);
-    const read = (/** @type {string} */ file, tool = "files") =>
-      ask({ kind: "read", path: file }, tool);
-    assert.deepEqual([read(path.join(cwd, "a")), read(path.join(checkout, "a"))], ["", ""]);
-    assert.notEqual(read(path.join(shared, "a")), "");
-    assert.notEqual(read(path.join(path.dirname(cwd), "two", "a")), "");
-    assert.equal(read(path.join(shared, "a"), "search"), "");
-    assert.notEqual(ask({ kind: "read", path: cwd }, undefined), "", "a tool that is not known");
-    assert.notEqual(ask({ kind: "write", fileName: path.join(cwd, "a") }, "search"), "");
-  });
-
-  test("commands pass but for a push; hosts and tools are those of the job", (t) => {
-    const { ask } = start(t);
-    const shell = (/** @type {string} */ fullCommandText) =>
-      ask({ kind: "shell", fullCommandText });
-    assert.equal(shell("cd ../..; rm -rf $x; curl http://a.b"), "");
-    assert.notEqual(shell("git push"), "");
-    const url = (/** @type {string} */ one) => ask({ kind: "url", url: one });
-    assert.deepEqual([url("https://a.example.com/x"), url("https://b.c/") === ""], ["", false]);
-    const tool = (/** @type {string} */ toolName) => ask({ kind: "custom-tool", toolName });
-    assert.deepEqual([tool("lent"), tool("other") === ""], ["", false]);
-    const plain = { kind: "shell", fullCommandText: "true" };
-    for (const more of [{ requestSandboxBypass: true }, { managedApprovalRequired: true }])
-      assert.notEqual(ask({ ...plain, ...more }), "");
-    for (const kind of ["mcp", "memory", "hook", "constructor", undefined])
-      assert.notEqual(ask({ kind }), "");
-  });
-
-  test("a push is seen where git is called for it", () => {
-    for (const text of [
-      "git push",
-      "a && git -C x -c a=b push",
-      "A=1 git --no-pager push -f",
-      "(git push)",
-    ])
-      assert.equal(looksLikePush(text), true, text);
-    for (const text of ["git stash push", "git commit -m 'git push'", "echo push", "git log push"])
-      assert.equal(looksLikePush(text), false, text);
   });
 });
 

@@ -1,9 +1,8 @@
 // Every comparison with random inputs, at length: those with json_oracle, pattern_oracle, lines_oracle and
-// frames_oracle, and the commands that bash runs.
+// frames_oracle.
 
 process.env.TAP_TEST_ROUNDS ??= "8";
 await import("./json.differential.test.mjs");
 await import("./pattern.differential.test.mjs");
 await import("../lines/lines.differential.test.mjs");
 await import("../websocket/frames.differential.test.mjs");
-await import("../agents/shell/random-commands.test.mjs");
