@@ -24,7 +24,8 @@ function isAllowed(host, hosts) {
   return hosts.some((one) => {
     const wanted = (parseHost(one) ?? one).toLowerCase();
     if (wanted === "*") return true;
-    return wanted.startsWith("*.") ? host.endsWith(wanted.slice(1)) : host === wanted;
+    if (!wanted.startsWith("*.")) return host === wanted;
+    return host.endsWith(wanted.slice(1)) && !/[\\\s@]/.test(host);
   });
 }
 

@@ -84,6 +84,7 @@ for (const way of /** @type {const} */ (["ask", "askOpen"])) {
         "https://a.example.com@evil.org/",
         "https://evil.org?@a.example.com/",
         "https://evil.org#@a.example.com/",
+        "https://evil.org\\@a.example.com/",
         "https://a.example.com@a.example.com@evil.org/",
         "nonsense",
       ])
