@@ -56,6 +56,7 @@ export class SessionEvents {
     this.#running.delete(data.toolCallId);
     const provider = findProvider(started.tool);
     const output = data.success ? data.result?.content : data.error?.message;
+    const exitCode = data.shellExecution?.exitCode;
     return {
       event: "tool.execution_complete",
       data: {
@@ -66,6 +67,7 @@ export class SessionEvents {
           type: data.success ? "success" : "failure",
           ...(output === undefined ? {} : { output: String(output) }),
         },
+        ...(Number.isSafeInteger(exitCode) && { exitCode }),
         durationMs: Math.round(performance.now() - started.since),
       },
     };

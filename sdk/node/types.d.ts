@@ -212,6 +212,7 @@ export interface Events {
     provider?: string;
     args: any;
     result: any;
+    exitCode?: number;
     durationMs: number;
   };
 }

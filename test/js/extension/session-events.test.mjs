@@ -86,3 +86,13 @@ test("other events are nobody's, and of tools that never end only the latest are
   assert.equal(told("tool.execution_complete", { toolCallId: "0", success: true }), undefined);
   assert.ok(told("tool.execution_complete", { toolCallId: "1000", success: true }));
 });
+
+test("a command of the CLI's shell has its exit code, where the CLI says one", () => {
+  const end = (shellExecution) => complete({ success: true, shellExecution }).event.data;
+  for (const exitCode of [0, 3, -1, 4_294_967_295]) {
+    assert.equal(end({ exitCode }).exitCode, exitCode);
+  }
+  for (const none of [undefined, {}, { exitCode: "0" }, { exitCode: 1e300 }, { exitCode: null }]) {
+    assert.ok(!("exitCode" in end(none)), JSON.stringify(none));
+  }
+});
