@@ -58,6 +58,65 @@ function watchSessions(own, { onStarted, onIdle, onBusy, onEnded }) {
   if (onEnded) own.on("session.end", ({ session }) => onEnded(session));
 }
 
+/**
+ * Has the events of a session said to this provider, which is bound to that session alone: the others report nothing.
+ * @param {import("../../sdk/node/types.js").Provider} own not connected yet
+ * @param {(ended: import("../../sdk/node/types.js").Events["tool.execution_complete"]) => unknown} onToolEnded
+ * @returns {Promise<{close: () => Promise<void>}>} once the gateway has asked the session for them
+ */
+export async function followSession(own, onToolEnded) {
+  const close = () => own.close();
+  own.on("error", () => {}); // connect() says it; later ones end with the session
+  own.on("tool.execution_complete", onToolEnded);
+  await own.connect({ signal: AbortSignal.timeout(CONNECT_MS) }).catch(async (error) => {
+    await close();
+    throw error;
+  });
+  return { close };
+}
+
+/** The sessions that a feature follows, each with a provider of its own. */
+class Followers {
+  #name;
+  #where;
+  /** @type {Set<{close: () => Promise<void>}>} */
+  #open = new Set();
+
+  /** @param {string} name @param {{link: string, token: string}} where */
+  constructor(name, where) {
+    this.#name = name;
+    this.#where = where;
+  }
+
+  /** @param {{session: string, onToolEnded: Parameters<typeof followSession>[1]}} asked */
+  async follow({ session, onToolEnded }) {
+    const transport = new LinkTransport(this.#where);
+    const following = await followSession(
+      provider(this.#name, { session, transport }),
+      onToolEnded,
+    );
+    this.#open.add(following);
+    const close = () => {
+      this.#open.delete(following);
+      return following.close();
+    };
+    return { close };
+  }
+
+  endAll() {
+    return Promise.all([...this.#open].map((one) => one.close()));
+  }
+}
+
+/**
+ * @param {import("../../sdk/node/types.js").Provider} own @param {Followers} followers
+ * @returns {import("./service-access.mjs").Implementations["sessions"]}
+ */
+const createSessionEvents = (own, followers) => ({
+  watch: (listeners) => watchSessions(own, listeners),
+  follow: (asked) => followers.follow(asked),
+});
+
 /** @param {PreflightResult} checked */
 function formatShape({ descriptor: { hooks = [], tasks = [] }, decision: { enabled } }) {
   return JSON.stringify(enabled && [hooks, tasks]);
@@ -170,7 +229,8 @@ export class FeatureHost {
       session: "all",
       transport: new LinkTransport({ link, token }),
     });
-    implementations.sessions.watch = (listeners) => watchSessions(own, listeners);
+    const followers = new Followers(`${providerName(id)}-session`, { link, token });
+    Object.assign(implementations.sessions, createSessionEvents(own, followers));
     // What a feature says while it starts is sent once its provider is bound.
     /** @type {() => void} */
     let bound = () => {};
@@ -203,7 +263,7 @@ export class FeatureHost {
     const close = async (/** @type {string} */ reason) => {
       const closed = own.close(reason); // its calls end at once
       await installation.stop(reason);
-      await closed;
+      await Promise.all([closed, followers.endAll()]);
       const timers = this.#monitor.clearTimers(id);
       if (timers > 0) installation.diagnostics.add(`it left ${timers} timers running: ended`);
     };

@@ -180,6 +180,7 @@ export function createImplementations(id, { home, telemetry, env }, requests, le
         return leave(() => /** @type {any} */ (watches).open(options));
       },
       look: async (asked) => (await import("./workspace.mjs")).inspectFiles(findFolder, asked),
+      tree: async (asked) => (await import("./workspace.mjs")).inspectTree(findFolder, asked, env),
     },
   };
   const endProcesses = async () => {

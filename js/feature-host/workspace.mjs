@@ -15,6 +15,8 @@ export const MAX_FILES = 20;
 export const MAX_FILE_BYTES = 64 * 1024 * 1024;
 const CHUNK_BYTES = 256 * 1024;
 const MAX_PATH = 1024;
+/** For all that git is asked of one tree. */
+const TREE_MS = 5000;
 
 /**
  * @typedef {{file: string, match?: string}} FileRequest `file`: from the workspace's folder
@@ -28,6 +30,12 @@ const MAX_PATH = 1024;
  * @property {string} [problem] why the file was not looked at, or not all of it
  *
  * @typedef {FileStatus & {text?: string}} FileContent
+ *
+ * @typedef {object} Tree what is checked out in a folder
+ * @property {string} [head] the commit; "" where there is none yet
+ * @property {boolean} [clean] nothing differs from it
+ * @property {string} [changes] a digest of what differs: names, sizes and times
+ * @property {string} [code] why it is not known, such as NOT_A_REPOSITORY or TIMEOUT
  */
 
 /** @param {string} root @param {string} file both without links */
@@ -126,4 +134,48 @@ export async function inspectFiles(findFolder, { session, files }) {
     looks.push({ ...look, ...(matched && { matched }) });
   }
   return looks;
+}
+
+/** @param {Map<string, string>} changes by path */
+const hashChanges = (changes) =>
+  createHash("sha256")
+    .update(JSON.stringify([...changes].sort(([a], [b]) => (a < b ? -1 : 1))))
+    .digest("hex");
+
+/** @param {Promise<string>} found a folder in the checkout @param {NodeJS.ProcessEnv} env @param {AbortSignal} signal @returns {Promise<Tree>} */
+async function readTree(found, env, signal) {
+  const [{ openRepository }, { fingerprintCheckout }] = await Promise.all([
+    import("../git/repository.mjs"),
+    import("../git/checkouts.mjs"),
+  ]);
+  const repository = await openRepository(await found, { env });
+  const args = ["rev-parse", "--verify", "--quiet", "HEAD"];
+  const { stdout } = await repository.query(args, { signal, reading: true, codes: [0, 1] });
+  const changes = await fingerprintCheckout(repository, signal, "all");
+  return { head: stdout.trim(), clean: changes.size === 0, changes: hashChanges(changes) };
+}
+
+/**
+ * Never rejects.
+ * @param {(session: string) => Promise<string>} findFolder as above
+ * @param {{session: string}} asked @param {NodeJS.ProcessEnv} env of this process @param {number} [timeoutMs]
+ * @returns {Promise<Tree>}
+ */
+export async function inspectTree(findFolder, { session }, env, timeoutMs = TREE_MS) {
+  const late = new AbortController();
+  /** @type {NodeJS.Timeout | undefined} */
+  let timer;
+  /** @type {Promise<Tree>} */
+  const timeout = new Promise((resolve) => {
+    timer = setTimeout(() => {
+      late.abort();
+      resolve({ code: "TIMEOUT" });
+    }, timeoutMs);
+  });
+  const tree = readTree(findFolder(session), env, late.signal).catch((error) => ({
+    code: typeof error?.code === "string" ? error.code : "INTERNAL",
+  }));
+  const first = await Promise.race([tree, timeout]);
+  clearTimeout(timer);
+  return first;
 }

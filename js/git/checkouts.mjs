@@ -85,7 +85,7 @@ const parseSubmoduleState = (flags) => flags.slice(1).replaceAll(".", "").toLowe
  * @param {Repository} repository @param {string} [folder] a checkout of it; the user's
  * @param {object} [options]
  * @param {AbortSignal} [options.signal]
- * @param {"normal" | "no"} [options.untracked] folders of untracked files are one entry, with a / at their end
+ * @param {"normal" | "no" | "all"} [options.untracked] normal: folders of untracked files are one entry, with a / at their end
  * @param {boolean} [options.ignored] ignored files are listed, too
  * @param {string[]} [options.without] paths that are left out
  * @param {boolean} [options.reading] false: the index may be refreshed
@@ -110,11 +110,11 @@ export async function readStatus(repository, folder, options = {}) {
 
 /**
  * The state of the user's checkout, to be compared with a later one.
- * @param {Repository} repository @param {AbortSignal} [signal]
+ * @param {Repository} repository @param {AbortSignal} [signal] @param {"normal" | "all"} [untracked] as of readStatus
  * @returns {Promise<Map<string, string>>} by path
  */
-export async function fingerprintCheckout(repository, signal) {
-  const { entries } = await readStatus(repository, undefined, { signal });
+export async function fingerprintCheckout(repository, signal, untracked = "normal") {
+  const { entries } = await readStatus(repository, undefined, { signal, untracked });
   /** @type {Map<string, string>} */
   const seen = new Map();
   for (const { path: name, state } of entries) {

@@ -8,7 +8,7 @@ import { test } from "node:test";
 import { openControl } from "../../js/link/control.mjs";
 import { gatewayFiles } from "../../js/lib/paths.mjs";
 import { callTool, say, toolNames, toolResults } from "../support/model.mjs";
-import { startTap, steps } from "../support/tap.mjs";
+import { onceOffered, startTap, steps } from "../support/tap.mjs";
 
 const DESCRIPTION = "a command";
 const bash = (command) => callTool("bash", { command, description: DESCRIPTION });
@@ -101,19 +101,66 @@ test("a goal's gate stops a push until the evidence is there", async (t) => {
   const [id] = /g-[0-9a-f]{8}/.exec(of("tap_set_goal")[0]) ?? [];
   const [denied, , , claimed] = of("bash");
   assert.match(denied, /Denied by preToolUse hook: tap provider "tap-goals": the goal g-/);
-  assert.match(denied, /notes\.md .*: there is no such file; .*nobody has said how it ended/);
+  assert.match(denied, /notes\.md .*: there is no such file; .*tap has seen no run of it/);
   assert.match(claimed, /Denied .* the last audit had the prohibited claim "should work"/);
   const [open, closed] = of("tap_close_goal");
   assert.match(open, new RegExp(`^The goal ${id} stays open`));
   assert.match(closed, new RegExp(`The goal ${id} is closed: publish the notes`));
-  assert.match(closed, /notes\.md .*: checked by tap\n.*check\.sh .*: supplied by the model/);
+  assert.match(closed, /notes\.md .*: checked by tap\n.*check\.sh .*: recorded by tap on /);
   const [audit] = of("tap_audit_claims").map((text) => JSON.parse(text));
   assert.deepEqual(
     audit.claims.map(({ verdict }) => verdict),
-    ["unsupported", "unsupported"],
-    "what the model ran with the CLI's own tools is not recorded",
+    ["supported", "unsupported"],
+    "what may be is no record",
   );
   t.diagnostic(
     [of("tap_set_goal")[0], denied, open, of("tap_verify_goal_output")[0], closed].join("\n---\n"),
+  );
+});
+
+test("a command of the CLI's own shell is evidence by its exit code, until a file changes", async (t) => {
+  const rig = await startTap(t);
+  repository(rig.cli.workFolder, rig.cli.home);
+  const close = callTool("tap_close_goal");
+  const audit = callTool("tap_audit_claims", { claims: ["`sh check.sh` passed"] });
+  rig.model.script(
+    steps([
+      onceOffered("tap_tools", { group: "goals" }),
+      onceOffered("tap_set_goal", { statement: "checked", evidence: [GOAL.evidence[1]] }),
+      bash("sh check.sh"),
+      callTool("tap_verify_goal_output", {
+        commands: [{ command: "sh check.sh", exitCode: 0, output: "all good" }],
+      }),
+      ...[audit, close],
+      bash("echo one > notes.md"),
+      bash("sh check.sh"),
+      bash("echo two, and more >> notes.md"),
+      ...[audit, close],
+      bash("sh check.sh"),
+      ...[audit, callTool("tap_goal_status"), close],
+      say("done"),
+    ]),
+  );
+  await rig.run();
+  const results = toolResults(rig.model.last);
+  const of = (name) => results.filter((one) => one.name === name).map(({ text }) => text);
+  const [{ goals }] = of("tap_verify_goal_output").map((text) => JSON.parse(text));
+  const [failed] = goals[0].evidence;
+  assert.deepEqual([failed.met, failed.source, failed.exitCode], [false, "recorded by tap", 1]);
+  assert.deepEqual(
+    of("tap_audit_claims").map((text) => JSON.parse(text).claims[0].verdict),
+    ["contradicted", "unsupported", "supported"],
+    await rig.report(),
+  );
+  const [, stale, closed] = of("tap_close_goal");
+  assert.match(stale, /stays open.*: stale: /s);
+  assert.match(closed, /is closed.*recorded by tap on [0-9a-f]{12} with changes/s);
+  const [seen] = JSON.parse(of("tap_goal_status")[0]).goals[0].evidence;
+  const head = execFileSync("git", ["rev-parse", "HEAD"], { cwd: rig.cli.workFolder });
+  assert.deepEqual([seen.head, seen.clean, seen.exitCode], [String(head).trim(), false, 0]);
+  t.diagnostic(
+    [goals, of("tap_audit_claims"), stale, closed, seen]
+      .map((one) => JSON.stringify(one))
+      .join("\n"),
   );
 });

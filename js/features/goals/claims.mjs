@@ -126,9 +126,8 @@ function judgeName(name, saying, words, index) {
   const records = [fact.record];
   const reason = `record ${fact.record}: ${fact.said}`;
   const isUnknown = fact.good && fact.exitCode === undefined && fact.commands.includes(name);
-  if (isUnknown && (saying === "good" || saying === "bad")) {
-    return unsupported(`${reason}; it does not say how the command ended`, records);
-  }
+  const doubt = isUnknown ? "it does not say how the command ended" : fact.stale;
+  if (doubt && ["good", "bad"].includes(saying)) return unsupported(`${reason}; ${doubt}`, records);
   if (!agrees(fact, saying)) return { verdict: "contradicted", reason, records };
   const numbers = words.match(/\b\d+(?:\.\d+)?\b/g) ?? [];
   const known = new Set(`${fact.text} ${fact.exitCode ?? ""}`.match(/\b\d+(?:\.\d+)?\b/g));

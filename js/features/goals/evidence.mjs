@@ -1,11 +1,11 @@
 // What a goal needs before it can be closed: read from arguments, checked against files, streams and commands. Each
-// answer says where it comes from: tap itself, a record of tap, or the model.
+// answer says where it comes from: tap itself, or a record of tap. What the model says of a command is a comment.
 
 import { matchAll, patternProblem } from "../../lib/timed-patterns.mjs";
 import { redactLine } from "../../lib/redact.mjs";
 import { shortenText } from "../../lib/visible.mjs";
 import { ToolError } from "../../../sdk/node/errors.mjs";
-import { readFacts, collapseSpaces } from "./facts.mjs";
+import { readFacts, collapseSpaces, markStale, normalizeCommand } from "./facts.mjs";
 import { queryRecords, findCommandResult } from "./ledger.mjs";
 
 /** @typedef {import("./ledger.mjs").Evidence} Evidence */
@@ -13,15 +13,23 @@ import { queryRecords, findCommandResult } from "./ledger.mjs";
 /** @typedef {import("./ledger.mjs").StreamEvidence} StreamEvidence */
 /** @typedef {import("./ledger.mjs").CommandEvidence} CommandEvidence */
 /** @typedef {import("./ledger.mjs").Goal} Goal */
+/** @typedef {import("./facts.mjs").Fact} Fact */
 /** @typedef {import("../../feature-host/service-access.mjs").Services} Services */
 /**
  * @typedef {object} Finding
  * @property {number} n
  * @property {string} evidence in words
  * @property {boolean} met
- * @property {"checked by tap" | "recorded by tap" | "supplied by the model" | "nothing"} source
+ * @property {"checked by tap" | "recorded by tap" | "unknown" | "nothing"} source `unknown`: it is recorded that a
+ *   command ran, and not how it ended
  * @property {number} [record] that shows it
  * @property {boolean} [changed] of a file: since the goal was set
+ * @property {number} [exitCode] of a command
+ * @property {string} [head] the commit that was checked out when a command ended; "" where there was none
+ * @property {boolean} [clean] whether nothing differed from it
+ * @property {string} [sha256] of a command's output
+ * @property {boolean} [stale] what is checked out has changed since
+ * @property {string} [comment] what the model says of a command
  * @property {string} [reason] why it is not met, or what is doubtful
  */
 
@@ -173,42 +181,60 @@ async function streamFinding(services, goal, one) {
 }
 
 /**
- * What the model says of a command.
- * @param {CommandEvidence} one @param {{exitCode: number, output: string}} given
+ * What a command's end lacks.
+ * @param {CommandEvidence} one @param {{exitCode?: number, output: string, cut?: boolean}} given
  * @returns {Promise<string>} why it is not what is needed; "": it is
  */
-export async function commandProblem(one, { exitCode, output }) {
+export async function commandProblem(one, { exitCode, output, cut }) {
+  if (exitCode === undefined) return "its exit code is unknown: run it again, in the foreground";
   if (exitCode !== one.exitCode) return `its exit code was ${exitCode}`;
   if (one.match === undefined) return "";
   const [matched] = await matchAll([{ pattern: one.match, text: output }]);
   if (matched === "yes") return "";
-  return matched === "late"
-    ? "the pattern takes too long on its output"
+  if (matched === "late") return "the pattern takes too long on its output";
+  return cut
+    ? "the pattern does not match the beginning of its output, and the CLI has told no more"
     : "the pattern does not match its output";
 }
 
+/** @param {Services} services @param {Goal} goal @param {CommandEvidence} one @param {Fact} fact */
+async function factProblem(services, goal, one, { exitCode, text, shell }) {
+  if (!shell || exitCode === undefined || one.match === undefined) {
+    return commandProblem(one, { exitCode, output: text });
+  }
+  // Its output was matched when it ended, and is not kept.
+  const ran = await findCommandResult(services, goal, one.n, "ran");
+  return ran?.run === shell.run ? ran.reason : "its output was not looked at: run it again";
+}
+
 /**
- * The latest record of a call or run with that command says more than the model does.
- * @param {Services} services @param {Goal} goal @param {CommandEvidence} one @param {import("./facts.mjs").Fact[]} facts
+ * The latest record of a call or run with that command decides, whatever the model says.
+ * @param {Services} services @param {Goal} goal @param {CommandEvidence} one @param {Fact[]} facts
  * @returns {Promise<Finding>}
  */
 async function commandFinding(services, goal, one, facts) {
-  const about = { n: one.n, evidence: formatEvidence(one) };
-  const fact = facts.find(({ commands }) => commands.includes(collapseSpaces(one.command)));
-  if (fact?.exitCode !== undefined) {
-    const reason = await commandProblem(one, { exitCode: fact.exitCode, output: fact.text });
-    const met = reason === "";
-    const recorded = { ...about, met, source: /** @type {const} */ ("recorded by tap") };
-    return { ...recorded, record: fact.record, ...(reason && { reason }) };
-  }
-  const supplied = await findCommandResult(services, goal, one.n);
-  if (!supplied) {
-    const reason = "nobody has said how it ended: run it and call tap_verify_goal_output";
+  const supplied = await findCommandResult(services, goal, one.n, "supplied");
+  const said = supplied && `the model says: ${supplied.reason || "it ended as required"}`;
+  const about = { n: one.n, evidence: formatEvidence(one), ...(said && { comment: said }) };
+  const names = [collapseSpaces(one.command), normalizeCommand(one.command)];
+  const fact = facts.find(({ commands }) => commands.some((name) => names.includes(name)));
+  if (!fact) {
+    const reason = "tap has seen no run of it: run it as it stands here, in the CLI's shell";
     return { ...about, met: false, source: "nothing", reason };
   }
-  const { met, record, reason } = supplied;
-  const source = /** @type {const} */ ("supplied by the model");
-  return { ...about, met, source, record, reason: reason || "tap has no record of the run itself" };
+  const { exitCode, record, shell, stale } = fact;
+  const problem = await factProblem(services, goal, one, fact);
+  const reason = [problem, stale].filter((part) => part).join("; ");
+  const { head, clean } = shell?.tree ?? {};
+  return {
+    ...{ ...about, met: reason === "", record },
+    source: exitCode === undefined ? "unknown" : "recorded by tap",
+    ...(exitCode !== undefined && { exitCode }),
+    ...(head !== undefined && { head, clean }),
+    ...(shell && { sha256: shell.sha256 }),
+    ...(stale && { stale: true }),
+    ...(reason && { reason }),
+  };
 }
 
 /**
@@ -221,7 +247,8 @@ export async function checkGoal(services, goal) {
   const files = /** @type {FileEvidence[]} */ (selectKind("file"));
   const looks = await inspectFiles(services, goal.session, files);
   const commands = selectKind("command").length > 0;
-  const facts = commands ? await readFacts(services, goal.session, goal.at) : [];
+  const found = commands ? await readFacts(services, goal.session, goal.at) : [];
+  const facts = await markStale(services, goal.session, found);
   /** @type {Finding[]} */
   const findings = [];
   for (const one of goal.evidence) {

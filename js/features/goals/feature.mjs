@@ -15,11 +15,15 @@ export const descriptor = {
   capabilities: [
     { capability: "records:read", required: true, reason: "finds goals and evidence in records" },
     { capability: "records:write", required: true, reason: "records goals, evidence and claims" },
-    { capability: "session:read", required: true, reason: "knows the folder of a goal's session" },
+    {
+      capability: "session:read",
+      required: true,
+      reason: "knows the folder of a goal's session, and how its commands end",
+    },
     {
       capability: "fs:read:workspace",
       required: true,
-      reason: "checks the files that a goal names",
+      reason: "checks the files that a goal names, and the commit that is checked out",
     },
     {
       capability: "prompt",
@@ -97,8 +101,8 @@ export const descriptor = {
       group: "goals",
       requires: ["records:read", "records:write", "fs:read:workspace", "session:read"],
       description:
-        "Checks the evidence of goals: files, streams, and the commands that you have run and pass here. " +
-        "It runs no command.",
+        "Checks the evidence of goals. It runs no command: run them in the shell, and tap sees how they end. " +
+        "What you pass here of commands is kept as a comment.",
       parameters: {
         type: "object",
         additionalProperties: false,
@@ -175,12 +179,32 @@ const GATED_TOOLS = {
 };
 
 /** @param {import("../../feature-host/installation.mjs").Context} context */
-export function install(context) {
+export async function install(context) {
+  const { services, diagnostics } = context;
+  /** @type {Promise<import("./commands.mjs").CommandWatch> | undefined} */
+  let loaded;
+  const watch = () =>
+    (loaded ??= import("./commands.mjs").then(
+      ({ CommandWatch }) => new CommandWatch(services, (text) => diagnostics.add(text)),
+    ));
+  /** @template T @param {string} session @param {() => Promise<T>} work that may set or end goals @returns {Promise<T>} */
+  const watching = async (session, work) => {
+    const commands = await watch();
+    await commands.settle(session);
+    try {
+      return await work();
+    } finally {
+      await commands.update(session);
+    }
+  };
   for (const [name, serve] of Object.entries(TOOLS)) {
     context.tools.register(name, async (args, { session, traceparent }) => {
       const tools = await import("./tools.mjs");
-      const services = traceRecords(context.services, traceparent);
-      return tools[serve]({ ...context, services }, session, args);
+      const traced = { ...context, services: traceRecords(services, traceparent) };
+      return watching(
+        session,
+        async () => /** @type {unknown} */ (tools[serve](traced, session, args)),
+      );
     });
   }
   for (const [name, uses] of Object.entries(GATED_TOOLS)) {
@@ -188,12 +212,22 @@ export function install(context) {
     for (const use of uses) {
       context.hooks.gate(name, use, async ({ session }) => {
         const { checkOpenGoals } = await import("./tools.mjs");
+        await (await watch()).settle(session);
         return checkOpenGoals(context, session);
       });
     }
   }
   context.commands.register("tap-goal", async (typed) => {
     const { runGoalCommand } = await import("./slash-command.mjs");
-    return runGoalCommand(context, typed);
+    return watching(typed.session.id, async () => runGoalCommand(context, typed));
   });
+  /** Goals that a former process has left open. @param {string} session */
+  const resume = async (session) => void (await watch()).update(session);
+  await services.sessions.watch({
+    onStarted: resume,
+    onEnded: (/** @type {string} */ session) => loaded?.then((commands) => commands.end(session)),
+  });
+  const sessions = await services.sessions.list().catch(() => []); // the next need finds the goals
+  for (const { id } of sessions) void resume(id);
+  return { stop: async () => (await loaded)?.stop() };
 }

@@ -16,7 +16,7 @@ import { ToolError } from "../../../sdk/node/errors.mjs";
  * @typedef {FileEvidence | StreamEvidence | CommandEvidence} Evidence
  *
  * @typedef {{id: number, at: number, session?: string, source?: string, body: any}} StoredRecord
- * @typedef {{record: number, at: number, exitCode: number, met: boolean, reason: string}} CommandResult by the model
+ * @typedef {{record: number, at: number, exitCode: number, met: boolean, reason: string, run?: string}} CommandResult
  *
  * @typedef {object} Goal
  * @property {string} id
@@ -36,6 +36,8 @@ import { ToolError } from "../../../sdk/node/errors.mjs";
 export const MAX_OPEN_GOALS = 10;
 /** Of a body as JSON; the store takes 4096. */
 const MAX_BODY_BYTES = 3800;
+/** Characters of a command whose record would have more. */
+const MAX_LONG_COMMAND = 200;
 /** Of one session, and of a folder, that are looked at. */
 const MAX_GOALS = 1000;
 const MAX_OTHERS = 50;
@@ -129,13 +131,41 @@ export async function recordCommandResult(services, goal, given) {
   );
 }
 
-/** What the model has last said of a command. @param {Services} services @param {Goal} goal @param {number} n @returns {Promise<CommandResult | undefined>} */
-export async function findCommandResult(services, goal, n) {
-  const where = { goal: goal.id, event: "supplied", n };
+/**
+ * A command of the CLI's shell that has ended, and what it is to the open goals that name it.
+ * @param {Services} services @param {string} session
+ * @param {{command: string, exitCode?: number} & import("../../feature-host/workspace.mjs").Tree} about
+ * @param {{goal: Goal, n: number, met: boolean, reason: string}[]} results
+ */
+export async function recordCommandRun(services, session, about, results) {
+  const run = crypto.randomUUID().slice(0, 8);
+  const whole = { event: "command", run, ...about };
+  const isLong = countBytes(JSON.stringify(whole)) > MAX_BODY_BYTES;
+  const { command, exitCode, head } = about;
+  await commit(services, session, {
+    ...whole,
+    ...(isLong && { command: shortenText(command, MAX_LONG_COMMAND) }),
+  });
+  const ended = exitCode === undefined ? "unknown exit code" : `exit code ${exitCode}`;
+  const where = head ? ` on ${head.slice(0, 12)}${about.clean ? "" : " with changes"}` : "";
+  for (const { goal, n, met, reason } of results) {
+    await commit(services, session, { goal: goal.id, event: "ran", n, run, exitCode, met, reason });
+    const came = met ? "as required" : reason;
+    await note(services, session, goal.id, `${command}: ${ended}${where}: ${came}`);
+  }
+}
+
+/**
+ * What has last come of a command: of its run, or as the model says.
+ * @param {Services} services @param {Goal} goal @param {number} n @param {"ran" | "supplied"} event
+ * @returns {Promise<CommandResult | undefined>}
+ */
+export async function findCommandResult(services, goal, n, event) {
+  const where = { goal: goal.id, event, n };
   const [last] = await queryRecords(services, { collection: "goal", where, limit: 1 });
   if (!last) return undefined;
-  const { exitCode, met, reason } = last.body;
-  return { record: last.id, at: last.at, exitCode, met, reason };
+  const { exitCode, met, reason, run } = last.body;
+  return { record: last.id, at: last.at, exitCode, met, reason, run };
 }
 
 /** @param {Services} services @param {StoredRecord} set @param {Goal["state"]} state @returns {Promise<Goal>} */
@@ -176,6 +206,10 @@ async function readGoalStates(services, where, limit = MAX_GOALS) {
     .filter(({ body }) => !amended.has(body.goal))
     .map((set) => ({ set, state: ends.get(set.body.goal) ?? "open" }));
 }
+
+/** @param {Services} services @param {string} session */
+export const hasOpenGoal = async (services, session) =>
+  (await readGoalStates(services, { session })).some(({ state }) => state === "open");
 
 /** @param {Services} services @param {string} session @returns {Promise<Goal[]>} newest first */
 export async function listGoals(services, session) {

@@ -5,7 +5,7 @@ import { redactLine } from "../../lib/redact.mjs";
 import { shortenText } from "../../lib/visible.mjs";
 import { findProhibited, indexFacts, judgeClaim } from "./claims.mjs";
 import { checkGoal, commandProblem, formatEvidence, readEvidence } from "./evidence.mjs";
-import { collapseSpaces, readFacts } from "./facts.mjs";
+import { collapseSpaces, markStale, readFacts } from "./facts.mjs";
 import {
   endGoal,
   listGoals,
@@ -234,7 +234,10 @@ export async function closeGoal({ services }, session, { goal, summary }) {
     return `The goal ${one.id} stays open: ${clipText(one.statement)}\nIt lacks:${list}`;
   }
   await endGoal(services, one, "closed", summary ?? "");
-  const lines = findings.map(({ evidence, source }) => `- ${clipText(evidence, 250)}: ${source}`);
+  const lines = findings.map(
+    ({ evidence, source, head, clean }) =>
+      `- ${clipText(evidence, 250)}: ${source}${head ? ` on ${head.slice(0, 12)}${clean ? "" : " with changes"}` : ""}`,
+  );
   return `The goal ${one.id} is closed: ${clipText(one.statement)}\n${lines.join("\n")}`;
 }
 
@@ -246,7 +249,7 @@ const nextTurn = () => new Promise((resolve) => setTimeout(resolve, 0));
 /** @param {Context} context @param {string} session @param {{claims: string[]}} args */
 export async function auditClaims({ services }, session, { claims }) {
   const open = filterOpen(await listGoals(services, session));
-  const index = indexFacts(await readFacts(services, session));
+  const index = indexFacts(await markStale(services, session, await readFacts(services, session)));
   const audit = crypto.randomUUID();
   /** @type {{claim: string, verdict: string, reason?: string, records?: number[], prohibited?: string[]}[]} */
   const judged = [];

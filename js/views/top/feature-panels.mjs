@@ -33,15 +33,15 @@ function goalRow(events, labels, seen) {
   const last = events[events.length - 1];
   const [set = last] = of("set");
   const ended = of("closed").length > 0 ? "closed" : of("dropped").length > 0 ? "dropped" : "open";
-  const met = new Set(of("supplied").map(({ body }) => body.met === true && body.n));
-  met.delete(false);
+  const ran = new Map(of("ran").map(({ body }) => [body.n, body.met === true])); // the last of each
+  const met = [...ran.values()].filter(Boolean);
   return {
     key: toText(last.body.goal),
     cells: [
       strong(short(last.body.goal)),
       ended === "open" ? warning(ended) : ended === "closed" ? good(ended) : faint(ended),
       short(labels(set.session)),
-      `${met.size} of ${of("evidence").length}`,
+      `${met.length} of ${of("evidence").length}`,
       clock(last.at, seen.at),
       short(set.body.statement ?? ""),
     ],
@@ -66,18 +66,19 @@ export const goals = {
     { title: "goal" },
     { title: "state" },
     { title: "session", flexible: true },
-    { title: "supplied" },
+    { title: "commands" },
     { title: "last" },
     { title: "statement", flexible: true },
   ],
   rows: (seen) => {
     const labels = createLabelLookup(seen);
-    return [...groupBy(listRecords(seen, "goal"), ({ body }) => toText(body.goal)).values()]
+    const records = listRecords(seen, "goal").filter(({ body }) => body.goal !== undefined);
+    return [...groupBy(records, ({ body }) => toText(body.goal)).values()]
       .sort((a, b) => b[b.length - 1].id - a[a.length - 1].id)
       .slice(0, MAX_ROWS)
       .map((events) => goalRow(events, labels, seen));
   },
-  remarks: () => ["supplied: outcomes of commands that the model has passed"],
+  remarks: () => ["commands: those that have last ended as required, of all evidence"],
   empty: "No goal. Set one in a session: /tap-goal <statement>",
 };
 

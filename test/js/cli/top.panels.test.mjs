@@ -225,24 +225,28 @@ describe("the panels of copilot-tap top", () => {
     assert.equal(rows[1].cells[4], "214 is red", "the text of the push that was held");
   });
 
-  test("goals: their state, and what was supplied", () => {
+  test("goals: their state, and which commands ended as required", () => {
     const goal = (body) => record("goal", { goal: "g-1", ...body });
     const seen = recorded({
       goal: [
         goal({ event: "evidence", n: 0, kind: "command", command: "npm test" }),
         goal({ event: "evidence", n: 1, kind: "file", file: "a.md" }),
         goal({ event: "set", statement: "publish", by: "model", cwd: "/shop", parts: 2 }),
-        goal({ event: "supplied", n: 0, exitCode: 0, met: true }),
+        goal({ event: "supplied", n: 1, exitCode: 0, met: true }),
+        goal({ event: "ran", n: 2, exitCode: 0, met: true }),
+        goal({ event: "ran", n: 2, exitCode: 1, met: false }),
+        record("goal", { event: "command", command: "npm test", exitCode: 0 }),
+        goal({ event: "ran", n: 0, exitCode: 0, met: true }),
         record("goal", { goal: "g-2", event: "set", statement: "old" }),
         record("goal", { goal: "g-2", event: "dropped" }),
       ],
     });
     const rows = rowsOf("goals", seen);
     assert.deepEqual(
-      rows.map(({ cells: [id, state, , supplied, , statement] }) => [
+      rows.map(({ cells: [id, state, , commands, , statement] }) => [
         id,
         state,
-        supplied,
+        commands,
         statement,
       ]),
       [
@@ -250,7 +254,7 @@ describe("the panels of copilot-tap top", () => {
         ["g-1", "open", "1 of 2", "publish"],
       ],
     );
-    assert.match(rows[1].details.events, /supplied \{"n":0,"exitCode":0,"met":true\}/);
+    assert.match(rows[1].details.events, /ran \{"n":0,"exitCode":0,"met":true\}/);
   });
 
   test("features: the feature host, what holds it, the store, and each feature", () => {

@@ -2,8 +2,11 @@
 
 import path from "node:path";
 import { addon } from "../../../js/lib/addon.mjs";
-import { inspectFiles } from "../../../js/feature-host/workspace.mjs";
+import { followSession } from "../../../js/feature-host/feature-host.mjs";
+import { inspectFiles, inspectTree } from "../../../js/feature-host/workspace.mjs";
 import { descriptor, install } from "../../../js/features/goals/feature.mjs";
+import { inProcess } from "../../../js/gateway-host/in-process.mjs";
+import { provider } from "../../../sdk/node/provider.mjs";
 import { installed } from "../../support/feature-rig.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 
@@ -21,10 +24,20 @@ export async function goals(t, { mode = "all", gated = false } = {}) {
     async ({ collection, body, ...rest }) =>
       records[method](collection, { ...rest, source: "builtin:goals", body: JSON.stringify(body) });
   const list = () => [{ id: rig.session.id, cwd: folder }];
+  /** How often it was asked for what is checked out. */
+  const looks = { trees: 0 };
+  const tree = async (asked) => {
+    looks.trees += 1;
+    return inspectTree(async () => folder, asked, process.env);
+  };
+  const follow = async ({ session, onToolEnded }) => {
+    const transport = inProcess(rig.gateway.addon);
+    return followSession(provider("tap-goals-session", { session, transport }), onToolEnded);
+  };
   const implementations = {
     records: { query, append: write("append"), commit: write("commit") },
-    sessions: { list },
-    workspace: { look: (asked) => inspectFiles(async () => folder, asked) },
+    sessions: { list, watch: async () => {}, follow },
+    workspace: { look: (asked) => inspectFiles(async () => folder, asked), tree },
   };
   const rig = await installed(t, { ...descriptor, hooks: gated ? GATED : [] }, install, {
     implementations,
@@ -52,7 +65,18 @@ export async function goals(t, { mode = "all", gated = false } = {}) {
   };
   const type = (args) =>
     installation.command("tap-goal")?.({ args, session: { id: session.id, cwd: folder } });
-  return { ...rig, folder, records, query, append: write("append"), call, failing, set, type };
+  return {
+    ...rig,
+    folder,
+    looks,
+    records,
+    query,
+    append: write("append"),
+    call,
+    failing,
+    set,
+    type,
+  };
 }
 
 /** A provider with a tool that runs commands, as far as the record goes. @param {any} rig @param {(args: any) => unknown} run */

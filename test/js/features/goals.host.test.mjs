@@ -99,3 +99,29 @@ test("a goal is still there when the feature host was killed", async (t) => {
   fs.writeFileSync(path.join(cwd, "a.txt"), "");
   assert.match(await call("tap_close_goal", {}), /is closed/);
 });
+
+test("commands of a session are seen again when the feature host was killed", async (t) => {
+  const { session, call, pid, state } = await setUp(t, { toolGroups: ["goals"] });
+  const end = (exitCode) =>
+    session.send({
+      ...{ type: "event", event: "tool.execution_complete" },
+      data: { tool: "bash", args: { command: "npm test" }, result: { output: "x" }, exitCode },
+    });
+  const seen = async () =>
+    JSON.parse(await call("tap_goal_status", {})).goals[0].evidence[0].exitCode;
+  const evidence = [{ command: "npm test", exitCode: 0 }];
+  await call("tap_set_goal", { statement: "tests pass", evidence });
+  const subscribed = () => session.events.filter(({ type }) => type === "subscribe");
+  assert.deepEqual(subscribed().at(-1).events, ["tool.execution_complete"]);
+  end(1);
+  assert.equal(await seen(), 1);
+  const before = subscribed().length;
+  const first = await pid();
+  process.kill(first, "SIGKILL");
+  await waitFor(async () => ![undefined, first].includes((await state()).host.pid));
+  await waitFor(() => subscribed().length > before && subscribed().at(-1).events.length > 0);
+  end(0);
+  assert.equal(await seen(), 0);
+  assert.match(await call("tap_close_goal", {}), /is closed/);
+  await waitFor(() => subscribed().at(-1).events.length === 0);
+});

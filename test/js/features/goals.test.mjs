@@ -95,23 +95,21 @@ describe("a goal", () => {
     assert.ok(Number.isInteger(after.record));
   });
 
-  test("takes a command's output from the model, and says that it is the model's", async (t) => {
+  test("keeps what the model says of a command as a comment, which is no evidence", async (t) => {
     const { call, set } = await goals(t);
     const command = "npm test";
     await set("tests pass", [{ command, exitCode: 0, match: "\\d+ passed" }]);
-    assert.match(await call("tap_close_goal"), /nobody has said how it ended: run it and call/);
+    assert.match(await call("tap_close_goal"), /tap has seen no run of it/);
     const verify = (exitCode, output, said = command) =>
       call("tap_verify_goal_output", { commands: [{ command: said, exitCode, output }] });
-    assert.equal(evidenceOf(await verify(1, "12 passed"))[0].reason, "its exit code was 1");
-    assert.match(evidenceOf(await verify(0, "boom"))[0].reason, /does not match its output/);
+    assert.match(evidenceOf(await verify(1, "12 passed"))[0].comment, /its exit code was 1/);
+    assert.match(evidenceOf(await verify(0, "boom"))[0].comment, /does not match its output/);
     const other = await verify(0, "12 passed", "npm run test");
     assert.deepEqual([other.notAskedFor, other.goals[0].missing], [["npm run test"], 1]);
-    const [met] = evidenceOf(await verify(0, "12 passed", " npm   test "));
-    assert.deepEqual(
-      [met.met, met.source, met.reason],
-      [true, "supplied by the model", "tap has no record of the run itself"],
-    );
-    assert.match(await call("tap_close_goal"), /npm test.*: supplied by the model/);
+    const [said] = evidenceOf(await verify(0, "12 passed", " npm   test "));
+    assert.deepEqual([said.met, said.source], [false, "nothing"]);
+    assert.match(said.comment, /it ended as required/);
+    assert.match(await call("tap_close_goal"), /stays open/);
   });
 
   test("believes the record of a run, and not the model", async (t) => {
