@@ -78,7 +78,9 @@ test("a goal's gate stops a push until the evidence is there", async (t) => {
       callTool("tap_verify_goal_output", {
         commands: [{ command: "sh check.sh", exitCode: 0, output: "all good\n" }],
       }),
-      callTool("tap_audit_claims", { claims: ["`sh check.sh` passed", "it should work"] }),
+      callTool("tap_audit_claims", {
+        claims: ["`sh check.sh` passed", "it should work", "I ran `git push -q origin main`"],
+      }),
       bash("git push -q origin main"),
       look(callTool("tap_audit_claims", { claims: ["`sh check.sh` passed"] })),
       bash("git push -q origin main"),
@@ -110,8 +112,8 @@ test("a goal's gate stops a push until the evidence is there", async (t) => {
   const [audit] = of("tap_audit_claims").map((text) => JSON.parse(text));
   assert.deepEqual(
     audit.claims.map(({ verdict }) => verdict),
-    ["supported", "unsupported"],
-    "what may be is no record",
+    ["supported", "unsupported", "unsupported"],
+    "what may be is no record, and what was denied has not run",
   );
   t.diagnostic(
     [of("tap_set_goal")[0], denied, open, of("tap_verify_goal_output")[0], closed].join("\n---\n"),

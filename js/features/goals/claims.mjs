@@ -118,6 +118,14 @@ function agrees(fact, saying) {
   return fact.good === (saying === "good" || saying === "allowed");
 }
 
+/** @param {Fact} fact @param {string} name @param {Assertion} saying @returns {string | undefined} why the record does not show it */
+function findDoubt(fact, name, saying) {
+  if (fact.shell?.failed) return "the tool has failed: it may not have run";
+  if (saying !== "good" && saying !== "bad") return undefined;
+  const isUnknown = fact.good && fact.exitCode === undefined && fact.commands.includes(name);
+  return isUnknown ? "it does not say how the command ended" : fact.stale;
+}
+
 /** @param {string} name @param {Assertion} saying @param {string} words @param {Index} index @returns {Judgement} */
 function judgeName(name, saying, words, index) {
   const ofGates = saying === "allowed" || saying === "denied";
@@ -125,9 +133,8 @@ function judgeName(name, saying, words, index) {
   if (!fact) return unsupported(`no record of ${name}`);
   const records = [fact.record];
   const reason = `record ${fact.record}: ${fact.said}`;
-  const isUnknown = fact.good && fact.exitCode === undefined && fact.commands.includes(name);
-  const doubt = isUnknown ? "it does not say how the command ended" : fact.stale;
-  if (doubt && ["good", "bad"].includes(saying)) return unsupported(`${reason}; ${doubt}`, records);
+  const doubt = findDoubt(fact, name, saying);
+  if (doubt) return unsupported(`${reason}; ${doubt}`, records);
   if (!agrees(fact, saying)) return { verdict: "contradicted", reason, records };
   const numbers = words.match(/\b\d+(?:\.\d+)?\b/g) ?? [];
   const known = new Set(`${fact.text} ${fact.exitCode ?? ""}`.match(/\b\d+(?:\.\d+)?\b/g));

@@ -8,11 +8,12 @@ import { normalizeCommand, readTree } from "./facts.mjs";
 import { hasOpenGoal, listGoals, recordCommandRun } from "./ledger.mjs";
 
 /** @typedef {import("../../feature-host/service-access.mjs").Services} Services */
-/** @typedef {{tool: string, provider?: string, args: any, result?: {output?: string}, exitCode?: number}} ToolEnded of the session */
+/** @typedef {{tool: string, provider?: string, args: any, result?: {type?: string, output?: string}, exitCode?: number}} ToolEnded of the session */
 /**
  * @typedef {object} CommandRun
  * @property {string} command with single blanks, and without secrets
  * @property {number} [exitCode] absent: unknown
+ * @property {boolean} failed the tool has failed without an exit code: it may have been denied
  * @property {string} output without the CLI's last line
  * @property {boolean} cut the CLI has told only the beginning of its output
  */
@@ -49,6 +50,7 @@ export class ShellCommands {
     return {
       command: normalizeCommand(command),
       ...(isExitCode(exitCode) && { exitCode }),
+      failed: result?.type === "failure" && exitCode === undefined,
       output: given.slice(0, given.length - whole.length),
       cut: given.startsWith(CUT),
     };
@@ -162,13 +164,15 @@ export class CommandWatch {
   }
 
   /** @param {string} session @param {CommandRun} run @param {boolean} isBusy */
-  async #record(session, { command, exitCode, output, cut }, isBusy) {
+  async #record(session, { output, cut, ...ended }, isBusy) {
     const open = (await listGoals(this.#services, session)).filter(({ state }) => state === "open");
     if (open.length === 0) return;
     const tree = isBusy ? { code: "BUSY" } : await readTree(this.#services, session);
     const sha256 = createHash("sha256").update(output).digest("hex");
     const bytes = Buffer.byteLength(output);
-    const about = { command, exitCode, sha256, bytes, ...(cut && { cut }), ...tree };
+    const { command, exitCode, failed } = ended;
+    const marks = { ...(failed && { failed }), ...(cut && { cut }) };
+    const about = { command, exitCode, sha256, bytes, ...marks, ...tree };
     const named = open.flatMap((goal) =>
       goal.evidence.flatMap((one) =>
         one.kind === "command" && normalizeCommand(one.command) === command ? [{ goal, one }] : [],

@@ -17,8 +17,8 @@ import { shortenText } from "../../lib/visible.mjs";
  * @property {number} [exitCode]
  * @property {string} text of the result
  * @property {string} said in a few words
- * @property {{run: string, tree: Tree, sha256: string}} [shell] of a command of the CLI's shell: its id, what was
- *   checked out when it ended, and the digest of its output
+ * @property {{run: string, tree: Tree, sha256: string, failed?: boolean}} [shell] of a command of the CLI's shell: its
+ *   id, what was checked out when it ended, the digest of its output, and whether the tool has failed
  * @property {string} [stale] why it says nothing about now
  */
 
@@ -134,13 +134,13 @@ function readRunFacts({ id, at, body }) {
 
 /** @param {import("./ledger.mjs").StoredRecord} record @returns {Fact[]} */
 function readCommandFacts({ id, at, body }) {
-  const { command, exitCode, run, sha256, head, clean, changes, code } = body;
+  const { command, exitCode, run, sha256, head, clean, changes, code, failed } = body;
   const said = exitCode === undefined ? "its exit code is unknown" : `exit code ${exitCode}`;
   return [
     {
       ...{ record: id, at, kind: "command", names: [], commands: [command], exitCode, text: "" },
       ...{ good: exitCode === undefined || exitCode === 0, said: `the CLI's shell: ${said}` },
-      shell: { run, sha256, tree: { head, clean, changes, code } },
+      shell: { run, sha256, failed, tree: { head, clean, changes, code } },
     },
   ];
 }

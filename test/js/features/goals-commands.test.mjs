@@ -32,7 +32,7 @@ describe("a command that has ended", () => {
   test("is read with its exit code and its output, without the CLI's last line", () => {
     const commands = new ShellCommands();
     assert.deepEqual(commands.read(ended("npm  test\n", 3, "1 failed")), {
-      ...{ command: "npm test", exitCode: 3, output: "1 failed", cut: false },
+      ...{ command: "npm test", exitCode: 3, failed: false, output: "1 failed", cut: false },
     });
     assert.equal(commands.read(ended("x", -1)).exitCode, -1);
     const cut = "Output too large to read at once (9.5 MB). Saved to: /tmp/x";
@@ -45,7 +45,14 @@ describe("a command that has ended", () => {
       assert.ok(run && !("exitCode" in run), String(code));
     }
     const bare = new ShellCommands().read({ tool: "bash", args: { command: "x" } });
-    assert.deepEqual(bare, { command: "x", output: "", cut: false });
+    assert.deepEqual(bare, { command: "x", failed: false, output: "", cut: false });
+  });
+
+  test("may not have run where the tool has failed without an exit code", () => {
+    const denied = { type: "failure", output: "Permission to run this tool was denied" };
+    const given = { tool: "bash", args: { command: "x" }, result: denied };
+    assert.equal(new ShellCommands().read(given).failed, true);
+    assert.equal(new ShellCommands().read({ ...given, exitCode: 1 }).failed, false);
   });
 
   test("is one of the CLI's shell, and of no provider or other tool", () => {
@@ -111,6 +118,10 @@ test("a claim about a command is held to its exit code, and to the tree", () => 
   assert.equal(judge("`npm test` passed", fact(undefined)), "unsupported");
   assert.equal(judge("`npm test` passed", fact(0, "stale: x")), "unsupported");
   assert.equal(judge("I ran `npm test`", fact(0, "stale: x")), "supported");
+  const failed = { ...fact(undefined), shell: { failed: true } };
+  for (const claim of ["I ran `npm test`", "`npm test` failed", "I never ran `npm test`"]) {
+    assert.equal(judge(claim, failed), "unsupported");
+  }
   assert.equal(judge("`npm test` passed", fact(1), fact(0)), "contradicted", "the latest");
 });
 
