@@ -95,6 +95,8 @@ export class CommandWatch {
   #onProblem;
   /** @type {Map<string, Following>} */
   #following = new Map();
+  /** @type {Promise<void>} */
+  #updates = Promise.resolve();
 
   /** @param {Services} services @param {(text: string) => void} onProblem */
   constructor(services, onProblem) {
@@ -102,15 +104,16 @@ export class CommandWatch {
     this.#onProblem = onProblem;
   }
 
-  /** Begins or ends to listen. Never rejects. @param {string} session */
-  async update(session) {
-    try {
+  /** Begins or ends to listen, one after another: a session has one listener. Never rejects. @param {string} session */
+  update(session) {
+    const update = async () => {
       const wanted = await hasOpenGoal(this.#services, session);
       if (wanted) await this.#follow(session);
       else await this.end(session);
-    } catch (error) {
+    };
+    return (this.#updates = this.#updates.then(update).catch((error) => {
       this.#onProblem(`commands of session ${session} are not seen: ${String(error)}`);
-    }
+    }));
   }
 
   /** What has ended before is recorded then. @param {string} session */
@@ -127,15 +130,14 @@ export class CommandWatch {
     await following?.opened.then(({ close }) => close()).catch(() => {});
   }
 
-  /** @returns {Promise<unknown>} */
-  stop() {
-    return Promise.all([...this.#following.keys()].map((session) => this.end(session)));
+  async stop() {
+    await this.#updates;
+    await Promise.all([...this.#following.keys()].map((session) => this.end(session)));
   }
 
   /** @param {string} session */
   async #follow(session) {
-    const known = this.#following.get(session);
-    if (known) return void (await known.opened);
+    if (this.#following.has(session)) return;
     /** @type {Following} */
     const following = new Following(
       this.#services.sessions.follow({

@@ -288,6 +288,23 @@ describe("evidence of a command", () => {
     assert.equal((await runs()).length, 32);
   });
 
+  test("is seen when goals end and begin at the same time", async (t) => {
+    const { shell, call, folder, set } = await setUp(t, [{ file: "a.txt" }]);
+    const begin = (n) => set(`goal ${n}`, [n % 2 ? COMMAND : { file: "a.txt" }]);
+    const end = async () => {
+      const { goals: open } = await call("tap_goal_status");
+      const done = open.filter(({ missing }) => missing === 0);
+      return Promise.all(done.map(({ goal }) => call("tap_close_goal", { goal })));
+    };
+    assert.ok(fs.existsSync(path.join(folder, "a.txt")));
+    for (let n = 0; n < 3; n += 1) await Promise.all([end(), begin(2 * n)]);
+    await Promise.all([end(), begin(7)]);
+    shell("npm test", 3);
+    const { goals: open } = await call("tap_goal_status");
+    const last = open.find(({ statement }) => statement === "goal 7");
+    assert.equal(last.evidence[0].exitCode, 3);
+  });
+
   test("holds without a repository as long as there is none", async (t) => {
     const rig = await goals(t);
     await rig.set("tests pass", [COMMAND]);
