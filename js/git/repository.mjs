@@ -468,10 +468,51 @@ async function findCheckoutSubmodules(repository, limits) {
   return found;
 }
 
-/** @param {Repository} repository @param {string} admin git's folder of the worktree @param {Limits} limits */
-export async function updateSubmodules(repository, admin, limits) {
+const MAX_BOUNDARIES = 50;
+
+/** @param {Repository} repository @param {string} commit @returns {Promise<{name: string, entry: string}[]>} entry: a submodule with its URL */
+async function listSubmoduleUrls(repository, commit) {
+  const from = `--blob=${commit}:.gitmodules`;
+  const args = ["config", from, "-z", "--get-regexp", String.raw`^submodule\..*\.url$`];
+  const { stdout } = await repository.query(args, { codes: [0, 1, 128] });
+  const all = stdout.matchAll(/submodule\.([^\n\0]+)\.url\n([^\0]*)\0/g);
+  return [...all].map(([entry, name]) => ({ name, entry }));
+}
+
+/**
+ * A node has no network of its own, and none by a URL that it writes for the next one: tap goes only to those that
+ * commits of the user's have.
+ * @param {Repository} repository @param {string} commit
+ * @returns {Promise<string[] | undefined>} names of the submodules that may be fetched; undefined: all
+ */
+async function findFetchable(repository, commit) {
+  const users = ["--not", "--branches", "--tags", "--remotes"];
+  const args = ["rev-list", "--boundary", commit, ...users];
+  const lines = (await repository.query(args)).stdout.split("\n").filter(Boolean);
+  if (lines.length === 0) return undefined;
+  const before = lines.filter((line) => line.startsWith("-")).slice(0, MAX_BOUNDARIES);
+  const known = before.map((line) => listSubmoduleUrls(repository, line.slice(1)));
+  const entries = new Set((await Promise.all(known)).flat().map(({ entry }) => entry));
+  const own = await listSubmoduleUrls(repository, commit);
+  const foreign = own.filter(({ entry }) => !entries.has(entry)).map(({ name }) => name);
+  if (foreign.length === 0) return undefined;
+  return own.map(({ name }) => name).filter((name) => !foreign.includes(name));
+}
+
+/**
+ * @param {Repository} repository
+ * @param {{path: string, admin: string, commit: string}} worktree in which nothing of a submodule is: git would take
+ *   settings from there
+ * @param {Limits} limits
+ */
+export async function updateSubmodules(repository, { admin, commit }, limits) {
+  const names = await findFetchable(repository, commit);
+  const known = names && (await readGitmodules(repository, limits));
+  const places = known?.filter(({ name }) => names?.includes(name)).map(({ place }) => place);
+  if (places?.length === 0) return;
+  const only = places ? ["--", ...places.map(toLiteralPathspec)] : [];
   const all = () =>
-    repository.change([...UPDATE, "--recursive"], { ...limits, settings: [ACTIVE] });
+    repository.change([...UPDATE, "--recursive", ...only], { ...limits, settings: [ACTIVE] });
   try {
     await all();
   } catch (error) {

@@ -117,6 +117,18 @@ async function requireOwnFolder(place) {
   throw new GitError("INVALID", text, { path: place });
 }
 
+/** By no link on the way. @param {string} root @param {string} name of a folder below it */
+async function emptyInside(root, name) {
+  const parts = name.split("/");
+  for (const at of parts.keys()) {
+    const place = path.join(root, ...parts.slice(0, at + 1));
+    const stat = await fs.lstat(place).catch(() => undefined);
+    const isLast = at === parts.length - 1;
+    if (stat && (isLast || !stat.isDirectory())) await fs.rm(place, { recursive: true });
+    if (isLast || !stat?.isDirectory()) await fs.mkdir(place);
+  }
+}
+
 export class Worktrees {
   /** @type {Promise<string> | undefined} */
   #ready;
@@ -279,7 +291,19 @@ export class Worktrees {
 
   /** Its files as they are in the commit; what was changed in them is lost. @param {Worktree} worktree @param {AbortSignal} [signal] */
   async checkOut(worktree, signal) {
-    const { path: cwd, commit } = worktree;
+    const limits = await this.#reset(worktree, signal);
+    await publishCheckout(worktree.admin);
+    if (!(await this.#hasCommittedSubmodules(worktree))) return;
+    // As git itself would do it for the user: with the network and the user's login, and without the plan's programs.
+    await this.#emptySubmodules(worktree, limits);
+    const { sandbox: _, ...outside } = limits;
+    await updateSubmodules(this.repository, worktree, outside);
+    await refreshModules(worktree.admin);
+  }
+
+  /** @param {Worktree} worktree @param {AbortSignal} [signal] */
+  async #reset(worktree, signal) {
+    const { commit } = worktree;
     const limits = {
       ...worktreeOptions(worktree),
       signal,
@@ -289,18 +313,33 @@ export class Worktrees {
     };
     await detach(this.repository, worktree, commit);
     await this.repository.change(["reset", "--hard", "--quiet", commit], limits);
-    await publishCheckout(worktree.admin);
-    if (!(await hasSubmodules(cwd))) return;
-    // As git itself would do it for the user: with the network and the user's login, and without the plan's programs.
-    const { sandbox: _, ...outside } = limits;
-    await updateSubmodules(this.repository, worktree.admin, outside);
-    await refreshModules(worktree.admin);
+    return limits;
   }
 
-  /** All its files as they are in the commit, also those that git was told to overlook. @param {Worktree} worktree @param {AbortSignal} [signal] */
+  /** A file of this name that is in no commit may be anybody's. @param {Worktree} worktree */
+  async #hasCommittedSubmodules({ path: cwd, commit }) {
+    if (!(await hasSubmodules(cwd))) return false;
+    const args = ["rev-parse", "--verify", "--quiet", `${commit}:.gitmodules`];
+    return (await this.repository.query(args, { codes: [0, 1, 128] })).code === 0;
+  }
+
+  /** What ran in the worktree may have made repositories of its own in their places. @param {Worktree} worktree @param {Partial<import("./git.mjs").RunOptions>} where */
+  async #emptySubmodules({ path: cwd }, where) {
+    const { stdout } = await this.repository.query(["ls-files", "--stage", "-z"], where);
+    const links = stdout.matchAll(/(?:^|\0)160000 [^\t\0]+\t([^\0]+)/g);
+    for (const [, name] of links) await emptyInside(cwd, name);
+  }
+
+  /**
+   * All its files as they are in the commit, also those that git was told to overlook. Programs have run in it: no git
+   * goes into its submodules outside of the sandbox.
+   * @param {Worktree} worktree @param {AbortSignal} [signal]
+   */
   async restore(worktree, signal) {
     await clearIndexFlags(this.repository, worktree);
-    await this.checkOut(worktree, signal);
+    const limits = await this.#reset(worktree, signal);
+    if (await this.#hasCommittedSubmodules(worktree))
+      await updateSubmodules(this.repository, worktree, limits);
   }
 
   /**

@@ -177,3 +177,60 @@ test("links and pipes in a store do not lead git of tap anywhere, nor hold it up
     }
   }
 });
+
+/** A repository with a submodule `sub`. @param {import("node:test").TestContext} t */
+async function beginWithSubmodule(t) {
+  const { root: inner } = await makeRepository(t);
+  const made = await makeRepository(t, { untouched: false });
+  git(made.root, "submodule", "--quiet", "add", inner, "sub");
+  const at = commit(made.root, {}, "with a submodule");
+  const wanted = { ...made.wanted("n", 1, at), isPrivate: true };
+  const worktree = await made.worktrees.add(wanted);
+  const inside = (/** @type {string} */ script) => runInside(createPolicy(made, worktree), script);
+  return { ...made, inner, at, wanted, worktree, inside };
+}
+
+test("a repository that a program puts in the place of a submodule gives git of tap no program", async (t) => {
+  const { root, worktrees, wanted, worktree, inside } = await beginWithSubmodule(t);
+  const mark = path.join(root, ".git", "mark");
+  const forge = [
+    "rm -rf sub/.git; git init -q sub; cd sub",
+    "git config protocol.ext.allow always",
+    `git config remote.origin.url "ext::sh -c touch% ${mark}"`,
+    `git config filter.own.smudge "touch ${mark}; cat"`,
+    "echo '* filter=own' > .git/info/attributes",
+  ].join("\n");
+  assert.equal(inside(forge).status, 0);
+  await worktrees.restore(worktree).catch(() => {});
+  assert.equal(fs.existsSync(mark), false, "after a setup for checks");
+  inside(forge);
+  await worktrees.add(wanted).catch(() => {});
+  assert.equal(fs.existsSync(mark), false, "again after a crash");
+});
+
+test("a setup's files in a submodule are still there for the checks", async (t) => {
+  const { worktrees, worktree, inside } = await beginWithSubmodule(t);
+  assert.equal(inside("echo built > sub/built; echo changed > sub/a.txt").status, 0);
+  await worktrees.restore(worktree);
+  const read = (/** @type {string} */ name) =>
+    fs.readFileSync(path.join(worktree.path, "sub", name), "utf8");
+  assert.deepEqual([read("a.txt"), read("built")], ["a\n", "built\n"]);
+});
+
+test("a submodule's URL that a node has written is not fetched for the next one", async (t) => {
+  const { root, repository, worktrees, wanted, worktree, inside } = await beginWithSubmodule(t);
+  const { root: other, first } = await makeRepository(t);
+  const script = `git config -f .gitmodules submodule.out.path out
+    git config -f .gitmodules submodule.out.url '${other}'
+    mkdir out; git update-index --add --cacheinfo 160000,${first},out
+    git add .gitmodules; git commit -qm out`;
+  assert.equal(inside(script).status, 0);
+  const { commit: made } = await commitWork(repository, worktree, { message: "m" });
+  const next = await worktrees.add({ ...wanted, node: "next", commit: made });
+  const list = (/** @type {string} */ name) => fs.readdirSync(path.join(next.path, name));
+  assert.deepEqual(list("out"), []);
+  assert.ok(list("sub").includes("a.txt"), "the user's own one is there");
+  git(root, "branch", "taken", made);
+  const later = await worktrees.add({ ...wanted, node: "later", commit: made });
+  assert.ok(fs.existsSync(path.join(later.path, "out", "a.txt")), "the user has it now");
+});
