@@ -12,6 +12,7 @@ import {
   removeIndex,
   withWorkIndex,
 } from "./commit-work.mjs";
+import { probeSandbox } from "../process/sandbox-probe.mjs";
 import { GitError } from "./errors.mjs";
 import { checkId, isCommit } from "./git.mjs";
 import { isAncestor } from "./merge.mjs";
@@ -28,7 +29,7 @@ import {
   readRefs,
   resolveRefs,
 } from "./refs.mjs";
-import { entryExists, readRegular } from "./repository.mjs";
+import { entryExists, readRegular, switchOffFilters } from "./repository.mjs";
 import {
   adoptPersonsChanges,
   readCopiedPaths,
@@ -95,6 +96,22 @@ export async function listArchives(repository, plan) {
 export const expireArchives = (repository, { now, ms = ARCHIVE_MS }) =>
   expireRefs(repository, ARCHIVES, now - ms);
 
+/** A filter of the user's may be one of the files. @param {Repository} repository @param {string} cwd @param {Record<string, string>} env that names the folders */
+async function writeFiles(repository, cwd, env) {
+  const args = ["checkout-index", "--all", "--quiet"];
+  const { state } = await probeSandbox({ env: repository.git.env });
+  if (state !== "ok" || path.dirname(cwd) === "/") {
+    const off = await switchOffFilters(repository);
+    await repository.change(args, { cwd, env: { ...off, ...env }, lasting: true });
+    return;
+  }
+  const { root: checkout, commonDir: common } = repository;
+  const none = { writable: [], readable: [], caches: [], hosts: [] };
+  const folders = { checkout, common, admin: common };
+  const sandbox = { cwd, repository: folders, ...none, sandbox: /** @type {const} */ ("on") };
+  await repository.change(args, { cwd, env, lasting: true, sandbox });
+}
+
 /**
  * The files of a snapshot, in a folder that is not there yet or is empty. No worktree: git does not know it.
  * @param {Repository} repository @param {Of} of @param {string} folder absolute
@@ -120,8 +137,7 @@ export async function extractArchive(repository, { plan, node }, folder) {
   const env = { GIT_INDEX_FILE: index, GIT_DIR: repository.commonDir, GIT_WORK_TREE: place };
   try {
     await repository.change(["read-tree", commit], { cwd: place, env });
-    const args = ["checkout-index", "--all", "--quiet"];
-    await repository.change(args, { cwd: place, env, lasting: true, network: true });
+    await writeFiles(repository, place, env);
   } finally {
     await fs.rm(index, { force: true });
   }

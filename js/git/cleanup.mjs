@@ -17,7 +17,7 @@ import { GitError } from "./errors.mjs";
 import { checkId, checkNonce } from "./git.mjs";
 import { importObjects, removeStore } from "./private-store.mjs";
 import { processesUsing } from "./processes.mjs";
-import { entryExists } from "./repository.mjs";
+import { entryExists, switchOffFilters } from "./repository.mjs";
 import {
   adminsFolder,
   findAdmin,
@@ -337,7 +337,7 @@ async function removeForgotten(worktrees, place) {
   return removeWorktree(worktrees, record, { why: "no plan knows it", isAsked: true });
 }
 
-/** Of a folder that git does not know: all of it, ignored files too. @param {Worktrees} worktrees @param {string} place @param {{plan: string, node: string}} of */
+/** Of a folder that git does not know: all of it, ignored files too, as they are. @param {Worktrees} worktrees @param {string} place @param {{plan: string, node: string}} of */
 async function snapshotFolder({ repository }, place, of) {
   const names = await fs.readdir(place);
   if (names.every((name) => name === ".git")) {
@@ -350,7 +350,8 @@ async function snapshotFolder({ repository }, place, of) {
   const index = path.join(await repository.ownFolder(), `orphan-${of.node}-${process.pid}`);
   await fs.rm(index, { force: true });
   const folders = { GIT_DIR: repository.commonDir, GIT_WORK_TREE: place };
-  const where = { cwd: place, env: { ...folders, GIT_INDEX_FILE: index } };
+  const off = await switchOffFilters(repository);
+  const where = { cwd: place, env: { ...off, ...folders, GIT_INDEX_FILE: index } };
   try {
     const flags = ["--others", "--ignored", "--exclude-standard", "--directory", "-z"];
     const { stdout } = await repository.query(["ls-files", ...flags], where);

@@ -424,6 +424,27 @@ export async function resolveTarget(repository, branch) {
   throw new GitError("INVALID", text);
 }
 
+/**
+ * Where a folder's files are anybody's: a filter of the user's config may be a program among them.
+ * @param {Repository} repository @returns {Promise<Record<string, string>>} variables with which git runs none
+ */
+export async function switchOffFilters(repository) {
+  const args = ["config", "-z", "--name-only", "--get-regexp"];
+  const parts = String.raw`^filter\..*\.(clean|smudge|process)$`;
+  const { stdout } = await repository.query([...args, parts], { codes: [0, 1] });
+  const keys = stdout.split("\0").filter(Boolean);
+  const names = new Set(keys.map((key) => key.replace(/\.[a-z]+$/, "")));
+  const settings = [...names].flatMap((name) => [
+    [`${name}.process`, ""],
+    [`${name}.required`, "false"],
+  ]);
+  const given = settings.flatMap(([key, value], at) => [
+    [`GIT_CONFIG_KEY_${at}`, key],
+    [`GIT_CONFIG_VALUE_${at}`, value],
+  ]);
+  return { GIT_CONFIG_COUNT: String(settings.length), ...Object.fromEntries(given) };
+}
+
 // The submodules of a worktree: from their URLs, and where these cannot be reached, from the user's checkout.
 
 /** The settings with which a submodule needs no entry in the user's config. */

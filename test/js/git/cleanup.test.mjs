@@ -11,6 +11,7 @@ import { readLsof } from "../../../js/git/processes.mjs";
 import {
   expireArchives,
   extractArchive,
+  restoreArchive,
   listArchives,
   snapshotContents,
 } from "../../../js/git/archive.mjs";
@@ -323,4 +324,21 @@ test("two who keep or remove a worktree at once get all that is in it", async (t
     removals.map(({ removed }) => removed),
     [true, true],
   );
+});
+
+test("a filter that is a program among the files does not run when they are kept, nor outside when they are brought back", async (t) => {
+  const { root, repository, worktrees } = await makeRepository(t, { untouched: false });
+  const mark = path.join(root, ".git", "mark");
+  git(root, "config", "filter.own.clean", "./run.sh");
+  git(root, "config", "filter.own.smudge", "./run.sh");
+  const place = path.join(await worktrees.folder(), "lost");
+  const script = `#!/bin/sh\ntouch '${mark}' || true\ntouch ran\ncat\n`;
+  write(place, { ".gitattributes": "*.own filter=own\n", "run.sh": script, "x.own": "x\n" });
+  fs.chmodSync(path.join(place, "run.sh"), 0o755);
+  assert.equal((await removeOrphan(worktrees, { path: place }, { nonces: [] })).removed, true);
+  assert.equal(fs.existsSync(mark), false);
+  const to = path.join(temporaryFolder(t), "back");
+  await restoreArchive(repository, { plan: "orphans", node: "lost" }, { to });
+  assert.equal(fs.existsSync(mark), false);
+  assert.equal(fs.readFileSync(path.join(to, "x.own"), "utf8"), "x\n");
 });
