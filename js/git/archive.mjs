@@ -5,18 +5,12 @@ import crypto from "node:crypto";
 import fs from "node:fs/promises";
 import path from "node:path";
 import { formatPathspecs, listCheckouts, readStatus } from "./checkouts.mjs";
-import {
-  copyRegular,
-  NOT_SPARSE,
-  readSetupIgnored,
-  removeIndex,
-  withWorkIndex,
-} from "./commit-work.mjs";
+import { NOT_SPARSE, readSetupIgnored, removeIndex, withWorkIndex } from "./commit-work.mjs";
 import { probeSandbox } from "../process/sandbox-probe.mjs";
 import { GitError } from "./errors.mjs";
 import { checkId, isCommit } from "./git.mjs";
 import { isAncestor } from "./merge.mjs";
-import { ALL_REFS, gitFolder, importObjects } from "./private-store.mjs";
+import { ALL_REFS, copyRegular, gitFolder, importObjects } from "./private-store.mjs";
 import {
   archiveRef,
   ARCHIVES,
@@ -288,7 +282,10 @@ async function checkSubmodules(repository, place) {
   const pushed = ["--remotes", "--tags"];
   const args = ["rev-list", "--max-count=1", "--ignore-missing", "--stdin", "--all", "HEAD"];
   for (const admin of new Set([gitFolder(place.admin), place.admin])) {
-    for (const name of await listModules(path.join(admin, "modules"))) {
+    const folder = path.join(admin, "modules");
+    // A link may lead to all files of this machine.
+    const isThere = (await fs.lstat(folder).catch(() => undefined))?.isDirectory();
+    for (const name of isThere ? await listModules(folder) : []) {
       const env = { GIT_DIR: path.join(place.admin, "modules", name), GIT_WORK_TREE: place.path };
       // No program of the node has written git's own folder. A person may have pushed from there.
       const isOwn = admin === place.admin;

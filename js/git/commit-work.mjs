@@ -15,7 +15,7 @@ import { formatFiles, formatOutput, GitError, isGitError } from "./errors.mjs";
 import { checkCommit, checkMessage, EVIDENCE, isCommit } from "./git.mjs";
 import { changesBetween, isAncestor, MAX_DIFF_BYTES, readRaw } from "./merge.mjs";
 import { attemptRef, resolveRefs, setRefOnce } from "./refs.mjs";
-import { copyWithTime, gitFolder, takeOver } from "./private-store.mjs";
+import { copyRegular, gitFolder, takeOver } from "./private-store.mjs";
 import { readRegular } from "./repository.mjs";
 import {
   adoptPersonsChanges,
@@ -85,13 +85,6 @@ export async function readSetupIgnored(admin) {
   const text = await readRegular(file, MAX_NOTE_BYTES).catch(() => "");
   if (text === "") return undefined;
   return { entries: text.split("\0"), at: (await fs.lstat(file)).mtimeMs };
-}
-
-/** Never waits for the other end of a pipe, and follows no link. @param {string} from @param {string} to */
-export async function copyRegular(from, to) {
-  const stat = await fs.lstat(from);
-  if (!stat.isFile()) throw new GitError("BROKEN_WORKTREE", `"${from}" is no regular file.`);
-  await copyWithTime(from, to);
 }
 
 /** @param {string} file an index of ours */

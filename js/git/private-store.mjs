@@ -52,11 +52,15 @@ export function createGitPolicy({ path: cwd, admin }) {
   return { cwd, repository, ...none, sandbox: "on" };
 }
 
-/** Git compares the time of an index with those of files. @param {string} from @param {string} to */
-export async function copyWithTime(from, to) {
-  const { atimeMs, mtimeMs } = await fs.lstat(from);
+/**
+ * Never waits for the other end of a pipe, and follows no link. Git compares the time of an index with those of files.
+ * @param {string} from @param {string} to
+ */
+export async function copyRegular(from, to) {
+  const stat = await fs.lstat(from);
+  if (!stat.isFile()) throw new GitError("BROKEN_WORKTREE", `"${from}" is no regular file.`);
   await fs.copyFile(from, to);
-  await fs.utimes(to, atimeMs / 1000, mtimeMs / 1000);
+  await fs.utimes(to, stat.atimeMs / 1000, stat.mtimeMs / 1000);
 }
 
 /** @param {string} from @param {string} to does not exist */
@@ -65,7 +69,7 @@ async function copyFolder(from, to) {
   for (const entry of await fs.readdir(from, { withFileTypes: true })) {
     const [source, target] = [path.join(from, entry.name), path.join(to, entry.name)];
     if (entry.isDirectory()) await copyFolder(source, target);
-    else if (entry.isFile() && !OWN_FILE.test(entry.name)) await copyWithTime(source, target);
+    else if (entry.isFile() && !OWN_FILE.test(entry.name)) await copyRegular(source, target);
   }
 }
 
@@ -146,11 +150,11 @@ async function notePublished(admin) {
 /** @param {string} from @param {string} to @param {string} name */
 async function replaceFile(from, to, name) {
   const next = path.join(to, `${name}.tap-new`);
-  await copyWithTime(path.join(from, name), next);
+  await copyRegular(path.join(from, name), next);
   await fs.rename(next, path.join(to, name));
 }
 
-/** What git of tap has checked out. Nothing else has run in the store. @param {string} admin */
+/** What git of tap has checked out. Besides it, only filters have run in the store. @param {string} admin */
 export async function publishCheckout(admin) {
   if (!hasStore(admin)) return;
   const folder = gitFolder(admin);

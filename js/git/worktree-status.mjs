@@ -10,6 +10,8 @@ import { entryExists } from "./repository.mjs";
 
 /** Before the name of the object: times, device, inode, mode, owner and size. */
 const STAT_BYTES = 40;
+/** A larger one only git reads, in the sandbox. Some two million files fit. */
+const MAX_INDEX_BYTES = 256 * 1024 * 1024;
 const HEADER_BYTES = 12;
 const ASSUME_UNCHANGED = 0x8000;
 const HAS_MORE = 0x4000;
@@ -100,7 +102,8 @@ export function readIndex(bytes, hexDigits, { all = true } = {}) {
 export async function loadIndex({ admin }, hexDigits, options) {
   const file = path.join(gitFolder(admin), "index");
   const stat = await fs.lstat(file).catch(() => undefined);
-  return stat?.isFile() ? readIndex(await fs.readFile(file), hexDigits, options) : undefined;
+  if (!stat?.isFile() || stat.size > MAX_INDEX_BYTES) return undefined;
+  return readIndex(await fs.readFile(file), hexDigits, options);
 }
 
 /** What the index has, by its folders, "" for the root. @param {string[]} names @returns {Map<string, Set<string>>} */

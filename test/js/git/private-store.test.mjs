@@ -13,6 +13,7 @@ import { commitWork, diffWorktree } from "../../../js/git/commit-work.mjs";
 import { gitFolder, hasStore, storeFolder } from "../../../js/git/private-store.mjs";
 import { WorktreePool } from "../../../js/git/worktree-pool.mjs";
 import { wrapInSandbox } from "../../../js/process/sandbox.mjs";
+import { temporaryFolder } from "../../support/temporary.mjs";
 import { commit, filesOf, git, makeRepository, write } from "./rig.mjs";
 
 const REF = "refs/tap/p/n/1";
@@ -233,4 +234,34 @@ test("a submodule's URL that a node has written is not fetched for the next one"
   git(root, "branch", "taken", made);
   const later = await worktrees.add({ ...wanted, node: "later", commit: made });
   assert.ok(fs.existsSync(path.join(later.path, "out", "a.txt")), "the user has it now");
+});
+
+test("what a filter leaves in a store while git checks out is not followed, and holds up nobody", async (t) => {
+  const secret = path.join(fs.realpathSync(temporaryFolder(t)), "secret");
+  fs.writeFileSync(secret, "secret\n");
+  const forge = (/** @type {string} */ how) => `#!/bin/sh
+    ${how} $GIT_DIR/sharedindex.x; cat`;
+  for (const how of [`ln -s '${secret}'`, "mkfifo"]) {
+    const made = await makeRepository(t, { untouched: false });
+    const { root, worktrees, wanted } = made;
+    git(root, "config", "filter.own.smudge", "./run.sh");
+    write(root, { ".gitattributes": "*.own filter=own\n", "run.sh": forge(how), "x.own": "x\n" });
+    fs.chmodSync(path.join(root, "run.sh"), 0o755);
+    const at = commit(root, {}, "with a filter");
+    const added = worktrees.add({ ...wanted("n", 1, at), isPrivate: true });
+    await assert.rejects(added, { code: "BROKEN_WORKTREE" }, how);
+    const names = fs.readdirSync(path.join(root, ".git", "worktrees", "p-n-1"));
+    assert.deepEqual(
+      names.filter((name) => name.startsWith("shared")),
+      [],
+      how,
+    );
+  }
+});
+
+test("a link in the place of git's folder of submodules is not searched", async (t) => {
+  const { repository, worktree, inside } = await begin(t);
+  inside("echo 2 > a.txt; ln -s / $(git rev-parse --absolute-git-dir)/modules");
+  const { kept } = await snapshotContents(repository, worktree, { why: "test" });
+  assert.ok(kept);
 });
