@@ -269,7 +269,10 @@ async function resolveHead(repository, worktree) {
 
 /** Another history cannot be merged with what others have done. @param {Repository} repository @param {Worktree} worktree @param {string} commit */
 async function requireDescendant(repository, worktree, commit) {
-  if (await isAncestor(repository, worktree.commit, commit)) return;
+  // A tag may lead to a commit, and is none.
+  const type = await repository.query(["cat-file", "-t", commit]);
+  const isDescendant = await isAncestor(repository, worktree.commit, commit);
+  if (type.stdout.trim() === "commit" && isDescendant) return;
   const text = `The work has ended on ${commit.slice(0, 10)}, which does not descend from ${worktree.commit.slice(0, 10)}, with which it began. Let it commit on top of that. Then retry the node.`;
   throw new GitError("NOT_DESCENDED", text, { commit, base: worktree.commit });
 }

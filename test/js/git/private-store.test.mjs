@@ -98,7 +98,12 @@ test("hooks and filters of the tree run inside", async (t) => {
 test("a commit that does not descend from the base is refused", async (t) => {
   const { root, repository, worktree, inside } = await begin(t);
   const alone = "git checkout -q --detach $(git commit-tree -m alone HEAD^{tree} < /dev/null)";
-  for (const script of [alone, "git checkout -q --orphan x"]) {
+  const tag = [
+    "c=$(git commit-tree -m x -p HEAD HEAD^{tree} < /dev/null)",
+    "printf 'object %s\\ntype commit\\ntag x\\ntagger A <a@b> 1 +0000\\n\\nx\\n' $c | git mktag > tag",
+    "cat tag > $(git rev-parse --absolute-git-dir)/HEAD",
+  ];
+  for (const script of [tag.join("\n"), alone, "git checkout -q --orphan x"]) {
     assert.equal(inside(script).status, 0);
     const failed = commitWork(repository, worktree, { message: "m" });
     await assert.rejects(failed, { code: "NOT_DESCENDED" });
