@@ -84,9 +84,10 @@ const oracles = (texts) =>
       return !texts || texts.some((text) => text.includes(sign));
     });
 
+const isWall = (/** @type {string} */ file) => file.endsWith("-wall.long.test.mjs");
 const isLong = (/** @type {string} */ file) => file.endsWith(".long.test.mjs");
 
-/** @param {"js" | "long"} part @param {string[]} all @param {string} [filter] */
+/** @param {"js" | "long" | "wall"} part @param {string[]} all @param {string} [filter] */
 async function js(part, all, filter) {
   const { files, options } = chooseTests(all, filter);
   if (files.length === 0) return { ok: false, detail: `no test is called "${filter}"` };
@@ -266,7 +267,19 @@ export const PARTS = {
     when: "after a change of plans, of js/git, or of what a comparison covers",
     seconds: 400,
     filtered: true,
-    run: (filter) => js("long", jsFiles().filter(isLong), filter),
+    run: (filter) =>
+      js(
+        "long",
+        jsFiles().filter((file) => isLong(file) && !isWall(file)),
+        filter,
+      ),
+  },
+  wall: {
+    about: "what programs of plans try around their sandbox, and random ones for a minute",
+    when: "after a change of the sandbox, or of what tap does with a worktree",
+    seconds: 110,
+    filtered: true,
+    run: (filter) => js("wall", jsFiles().filter(isWall), filter),
   },
   "e2e-all": {
     about: "all tests on the real CLI",
@@ -318,6 +331,7 @@ export const RELEASE = [
     "js",
     "native",
     "long",
+    "wall",
     "python",
     "e2e-all",
     "package",

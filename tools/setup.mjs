@@ -127,6 +127,7 @@ const needs = {
 const sameNeeds = {
   "lint-all": "lint",
   long: "js",
+  wall: "js",
   "e2e-all": "e2e",
   "bench-all": "bench",
   "fuzz-long": "fuzz",
