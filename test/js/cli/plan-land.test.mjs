@@ -183,7 +183,7 @@ describe("a result that waits", { concurrency: 2 }, () => {
   });
 
   test("a terminal says how far its checks are; after Ctrl-C they go on", async (t) => {
-    const { wait, open } = gate(t);
+    const { wait, open } = gate();
     const made = await makeWaiting(t, { postchecks: `test ! -f other || { ${wait}; }` });
     const { id, git, at, commitAlso } = made;
     commitAlso("other");
@@ -228,7 +228,7 @@ describe("a result that waits", { concurrency: 2 }, () => {
 
   test("lands with a later node, which has it in its result", async (t) => {
     const { git, repo, at, plan, detached } = await setUp(t, { processes: true });
-    const { wait, open } = gate(t);
+    const { wait, open } = gate();
     git("checkout", "--quiet", "-b", "feature/x");
     fs.writeFileSync(path.join(repo, "a.txt"), "mine\n");
     const nodes = [

@@ -44,7 +44,7 @@ test("a plan for a protected branch is refused when it is made, checked and impo
 
 test("one that is protected meanwhile is not landed on", async (t) => {
   const { plan, file, git, repo, detached } = await setUp(t);
-  const { wait, open } = gate(t);
+  const { wait, open } = gate();
   const id = await detached(planFor("feature/x", `${wait}; echo x > x.txt`));
   const project = path.join(repo, "tap.config.json");
   fs.writeFileSync(project, JSON.stringify({ protectedBranches: ["feature/*"] }));

@@ -9,7 +9,7 @@ import { InTerminal, tap, tapJson } from "../../support/cli-process.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 import { waitFor } from "../../support/wait.mjs";
 import { checkoutOf } from "../features/plans-rig.mjs";
-import { gate, setUp } from "./plan-rig.mjs";
+import { FLAGS, gate, setUp } from "./plan-rig.mjs";
 
 const FAILS = { id: "bad", work: "echo kept > kept.txt; false" };
 const idIn = (/** @type {string} */ out) => String(/^plan (p\w{8}) runs/m.exec(out)?.[1]);
@@ -47,7 +47,7 @@ test(
   linux,
   async (t) => {
     const { repo, git, plan, at, file, detached } = await setUp(t);
-    const { wait, open } = gate(t);
+    const { wait, open } = gate();
     const live = await detached({ name: "live", nodes: [{ id: "a", work: wait }] });
     const failed = idIn((await plan("run", file({ name: "x", nodes: [FAILS] }))).out);
     const all = path.join(repo, ".worktrees");
@@ -122,7 +122,7 @@ test("delete names what stays, and the command that helps, and ends with 1", lin
 
 test("what takes long is waited for, and a terminal says so", async (t) => {
   const { repo, git, plan, file, at } = await setUp(t);
-  const { wait, open } = gate(t);
+  const { wait, open } = gate();
   git("branch", "target");
   git("checkout", "--quiet", "target");
   fs.writeFileSync(path.join(repo, "a.txt"), "mine\n");
@@ -181,8 +181,8 @@ test("a plan that ended is exported, deleted and imported as it was", async (t) 
 
 test("one that had not ended comes paused, runs nothing, and goes on with what it had", async (t) => {
   const { plan, file, at, repo, git, detached } = await setUp(t);
-  const { wait, open } = gate(t);
-  const ran = path.join(repo, ".git", "ran");
+  const { wait, open } = gate();
+  const ran = path.join(FLAGS, crypto.randomUUID());
   const id = await detached({
     name: "half",
     targetBranch: "feature/x",

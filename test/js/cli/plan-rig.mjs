@@ -8,6 +8,15 @@ import { temporaryFolder } from "../../support/temporary.mjs";
 import { Host } from "../../support/test-host.mjs";
 import { makeRepository } from "../features/plans-rig.mjs";
 
+/** Where nodes and their test say something to each other: nodes may write there. */
+export const FLAGS = fs.realpathSync(temporaryFolder());
+
+/** @param {object} plan or anything else */
+function allowFlags(plan) {
+  const isPlan = "nodes" in plan && !JSON.stringify(plan).includes("agent");
+  return isPlan ? { allowedFolders: [FLAGS], ...plan } : plan;
+}
+
 /**
  * @param {import("node:test").TestContext} t
  * @param {{home?: string, env?: Record<string, string>, config?: object, processes?: boolean}} [given] config: of the
@@ -30,7 +39,7 @@ export async function setUp(t, given = {}) {
   /** @param {object | string} plan @returns {string} a file with it */
   const file = (plan, name = "plan.json") => {
     const place = path.join(folder, name);
-    fs.writeFileSync(place, typeof plan === "string" ? plan : JSON.stringify(plan));
+    fs.writeFileSync(place, typeof plan === "string" ? plan : JSON.stringify(allowFlags(plan)));
     return place;
   };
   const plan = (/** @type {string[]} */ ...args) => tap(["plan", ...args], at);
@@ -42,9 +51,9 @@ export async function setUp(t, given = {}) {
   return { repo, git, home, host, at, file, plan, detached };
 }
 
-/** A gate in the file system: a node that waits until it is open. @param {import("node:test").TestContext} t */
-export function gate(t) {
-  const place = path.join(temporaryFolder(t), "open");
+/** A gate in the file system: a node that waits until it is open. */
+export function gate() {
+  const place = path.join(FLAGS, crypto.randomUUID());
   return {
     wait: `until test -f ${place}; do sleep 0.05; done`,
     open: () => fs.writeFileSync(place, ""),

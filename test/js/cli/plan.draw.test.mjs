@@ -105,7 +105,7 @@ describe("plan watch", () => {
 
   test("scrolls by keys, and q ends the command while the plan goes on", async (t) => {
     const { at, file } = await setUp(t);
-    const gate = path.join(temporaryFolder(t), "open");
+    const gate = path.join(at.workspace, ".git", "open");
     const work = `until test -f ${gate}; do sleep 0.05; done`;
     const nodes = Array.from({ length: 40 }, (_, n) => ({
       ...{ id: `n${n + 1}`, work, expectsNoChanges: true },
@@ -131,7 +131,7 @@ describe("plan watch", () => {
 
 test("plan watch goes on with a plan that has failed and is retried", async (t) => {
   const { at, file } = await setUp(t);
-  const gate = path.join(temporaryFolder(t), "open");
+  const gate = path.join(at.workspace, ".git", "open");
   const nodes = [{ id: "a", work: `echo tried; test -f ${gate}`, expectsNoChanges: true }];
   fs.writeFileSync(file, JSON.stringify({ name: "one", nodes }));
   const { value } = await tapJson(["plan", "run", file, "--detach"], at);

@@ -227,7 +227,7 @@ test("the agent looks, and has its own tools for the rest", async (t) => {
 
 test("Ctrl-C leaves the plan running, and says how it is ended", async (t) => {
   const { at, file, plan } = await setUp(t, { processes: true });
-  const { wait, open } = gate(t);
+  const { wait, open } = gate();
   const given = { name: "x", nodes: [{ id: "a", work: wait, expectsNoChanges: true }] };
   const running = new Running(["plan", "run", file(given)], at);
   await running.says(/● a {2}running/);
@@ -243,7 +243,7 @@ test("Ctrl-C leaves the plan running, and says how it is ended", async (t) => {
 
 test("pauses, resumes, and cancels with a yes", async (t) => {
   const { at, plan, detached } = await setUp(t);
-  const { wait } = gate(t);
+  const { wait } = gate();
   const id = await detached({ name: "x", nodes: [{ id: "a", work: wait }] });
   const status = async () => (await tapJson(["plan", "show", `${id}/a`], at)).value.status;
   await waitFor(async () => (await status()) === "running", { what: status });
@@ -296,7 +296,7 @@ test("completion offers the ids of plans, and files where one is meant", async (
 
 test("follows the log of a node through its phases, in whole lines", async (t) => {
   const { at, detached } = await setUp(t);
-  const { wait, open } = gate(t);
+  const { wait, open } = gate();
   const work = `printf 'one\\ntw'; ${wait}; echo o; echo w > w.txt`;
   const nodes = [{ id: "a", prechecks: "echo before", work, postchecks: "echo 漢字 after" }];
   const id = await detached({ name: "x", nodes });
@@ -313,7 +313,7 @@ test("follows the log of a node through its phases, in whole lines", async (t) =
 
 test("watches a plan on the whole screen, with what each node printed last", async (t) => {
   const { at, detached } = await setUp(t);
-  const { wait, open } = gate(t);
+  const { wait, open } = gate();
   const id = await detached({
     name: "many",
     nodes: [
@@ -342,7 +342,7 @@ test("watches a plan on the whole screen, with what each node printed last", asy
 test("starts a gateway where none runs; it stays for as long as the plan", async (t) => {
   const { repo } = makeRepository(t);
   const home = temporaryFolder(t);
-  const { wait, open } = gate(t);
+  const { wait, open } = gate();
   const { COPILOT_AGENT_SESSION_ID: _, ...own } = process.env;
   const env = {
     ...own,

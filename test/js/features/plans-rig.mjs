@@ -118,7 +118,7 @@ function askingOf(now, repo) {
 
 /**
  * @param {import("node:test").TestContext} t
- * @param {{home?: string, repo?: string, config?: object, processes?: boolean, main?: string}} [given] config: of the user;
+ * @param {{home?: string, repo?: string, config?: object, processes?: boolean, main?: string, env?: Record<string, string>}} [given] config: of the user;
  *   processes: the hosts are processes of their own; main: one of them, in place of js/gateway-host/main.mjs
  */
 export async function plansRig(t, given = {}) {
@@ -137,7 +137,7 @@ export async function plansRig(t, given = {}) {
     now.host.session(t, { cwd: repo, cliPid: 4711, ...more });
   /** A gateway host and a session; again, once it was killed. */
   const start = async () => {
-    const env = { COPILOT_HOME: home };
+    const env = { COPILOT_HOME: home, ...given.env };
     const isLocal = !given.processes && given.main === undefined;
     const host = await (isLocal ? LocalHost.elected(t, env) : Host.elected(t, env, given.main));
     now = { ...now, host };

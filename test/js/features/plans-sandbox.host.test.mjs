@@ -10,9 +10,9 @@ import { plansRig } from "./plans-rig.mjs";
 
 const NODE = { id: "a", work: "true", expectsNoChanges: true };
 
-/** @param {import("node:test").TestContext} t */
-async function setUp(t) {
-  const rig = await plansRig(t);
+/** @param {import("node:test").TestContext} t @param {Parameters<typeof plansRig>[1]} [given] */
+async function setUp(t, given = {}) {
+  const rig = await plansRig(t, given);
   fs.mkdirSync(path.join(rig.repo, "out"));
   const { session, ask } = rig;
   const asked = () => session.events.filter(({ request }) => request === "consent");
@@ -153,4 +153,41 @@ test("what the user's config allows is granted, and only the rest is asked for",
   await approve({ ...agents, sandbox: "on", caches: ["npm"] }, person);
   await approve(agents, { ...person, consents: true });
   assert.equal(questions.length, 2);
+});
+
+/** Programs of a machine without bubblewrap. @param {import("node:test").TestContext} t @returns {string} a PATH */
+function makePath(t) {
+  const folder = temporaryFolder(t);
+  for (const name of ["sh", "git", "touch", "test", "true", "cat", "setsid", "rm"])
+    fs.symlinkSync(path.join("/usr/bin", name), path.join(folder, name));
+  return folder;
+}
+
+test("where the machine has no sandbox, the user says once whether a plan may do without", async (t) => {
+  const env = { PATH: makePath(t) };
+  const { repo, session, make, asked, ask, ended, host } = await setUp(t, { env });
+  const outside = path.join(path.dirname(repo), `${path.basename(repo)}-outside`);
+  t.after(() => fs.rmSync(outside, { force: true }));
+  const plan = { startPaused: false, nodes: [{ ...NODE, work: `touch ${outside}` }] };
+  assert.equal(codeOf(await make(plan)), "NO_SANDBOX", "nobody can be asked");
+  session.consent = { answer: "no" };
+  assert.equal(codeOf(await make(plan)), "DENIED");
+  assert.match(asked().at(-1)?.params.text, /\n {2}no sandbox\n/);
+  session.consent = { answer: "yes" };
+  const { planId } = await make(plan);
+  assert.equal((await ended(planId)).status, "succeeded", host.log);
+  assert.equal(fs.existsSync(outside), true);
+  assert.equal((await ask("get_copilot_node", { planId, nodeId: "a" })).policy.sandbox, "off");
+});
+
+test("the user's config may refuse all plans then, or let them do without", async (t) => {
+  const env = { PATH: makePath(t) };
+  const refuses = await setUp(t, { env, config: { sandbox: { fallback: "refuse" } } });
+  refuses.session.consent = { answer: "yes" };
+  assert.match((await refuses.make({})).text, /sandbox: .*bubblewrap/);
+  assert.equal(refuses.asked().length, 0);
+  const none = await setUp(t, { env, config: { sandbox: { fallback: "none" } } });
+  const { planId } = await none.make({ startPaused: false });
+  assert.equal((await none.ended(planId)).status, "succeeded");
+  assert.ok(none.asked().every(({ params }) => !/no sandbox/.test(params.text)));
 });
