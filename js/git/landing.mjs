@@ -3,7 +3,7 @@
 
 import { createHash } from "node:crypto";
 import fsSync from "node:fs";
-import { join } from "node:path";
+import { dirname, join, relative, resolve, sep } from "node:path";
 import { withLock } from "../lib/keyed-mutex.mjs";
 import { isSameProcess, readStartTime } from "../lib/process-identity.mjs";
 import { sleep } from "../lib/timers.mjs";
@@ -419,7 +419,9 @@ async function landUnderLock(repository, { plan, target, create = false, expect,
     }
     const places = await findBranchCheckouts(repository, target);
     if (places.length > 0) {
-      const refused = await findRefusal(repository, target, places);
+      const refused =
+        (await findRefusal(repository, target, places)) ??
+        (await refuseChangedFilter(repository, places[0], { target, at, result }));
       return refused ?? landInCheckout(repository, places[0], { target, at, result, signal });
     }
   }
@@ -463,6 +465,37 @@ async function findRefusal(repository, target, places) {
   }
   if (operation) return reportDirty(target, path, changed, `in the middle of ${operation}`);
   return clean ? undefined : reportDirty(target, path, changed, "which has changes");
+}
+
+/** A word that names a file: with a folder, or an ending. @param {string} word */
+const isFileWord = (word) => /[./]/.test(word) && !word.startsWith("-");
+
+/** What the filters of the user's git name. @param {Repository} repository @param {string} root of a checkout @returns {Promise<string[]>} from there */
+async function listFilterFiles(repository, root) {
+  const parts = String.raw`^filter\..*\.(clean|smudge|process)$`;
+  const args = ["config", "-z", "--get-regexp", parts];
+  const { stdout } = await repository.query(args, { cwd: root, codes: [0, 1] });
+  const commands = stdout.split("\0").map((one) => one.slice(one.indexOf("\n") + 1));
+  const words = commands.flatMap((one) => one.split(/[\s"'=;|&()<>]+/)).filter(isFileWord);
+  return words.map((word) => relative(root, resolve(root, word)).split(sep).join("/"));
+}
+
+/**
+ * A filter may be a program of the tree. Git would run it in the checkout, without a sandbox, as a node has made it.
+ * @param {Repository} repository @param {import("./checkouts.mjs").BranchCheckout} place
+ * @param {{target: string, at: string, result: string}} what @returns {Promise<Landing | undefined>}
+ */
+async function refuseChangedFilter(repository, { path: root }, { target, at, result }) {
+  const files = await listFilterFiles(repository, root);
+  if (files.length === 0) return undefined;
+  const folders = files.map(dirname).filter((one) => one !== ".");
+  const changed = (await changesBetween(repository, at, result))
+    .map((change) => change.path)
+    .filter((name) => files.includes(name) || folders.some((one) => name.startsWith(`${one}/`)));
+  if (changed.length === 0) return undefined;
+  const why = `and the result changes ${formatFiles(changed)}, which a filter of your git runs`;
+  const advice = `Look at it, and run git -C ${quoteWord(root)} merge ${result}`;
+  return reportDirty(target, root, changed, why, advice);
 }
 
 /** @param {string} target @param {string} path @param {unknown} error @returns {Landing | undefined} */

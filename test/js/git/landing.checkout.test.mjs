@@ -94,6 +94,19 @@ test("files and folders that git ignores are not overwritten: the result waits, 
   assert.equal(read(".env"), "the agent's\n");
 });
 
+test("a filter that a node has changed does not run in the checkout: the result waits for a person", async (t) => {
+  const filter = (/** @type {string} */ text) => `#!/bin/sh\n${text}\ncat\n`;
+  const before = { ".gitattributes": "*.own filter=own\n", "tools/run.sh": filter("") };
+  const made = await makeResult(t, { "tools/run.sh": filter("touch ran"), "x.own": "x\n" }, before);
+  const { root, base } = made;
+  git(root, "config", "filter.own.smudge", "sh ./tools/run.sh %f");
+  const { status, changed } = await made.land();
+  assert.deepEqual([status, changed], ["dirty", ["tools/run.sh"]]);
+  assert.deepEqual([git(root, "rev-parse", "feature"), made.status()], [base, ""]);
+  git(root, "config", "filter.own.smudge", "cat");
+  assert.equal((await made.land()).status, "landed");
+});
+
 test("a branch that is checked out while the landing looks at the checkout is not moved", async (t) => {
   const made = await makeResult(t, { "new.txt": "x\n" });
   const { root, repository, base } = made;
