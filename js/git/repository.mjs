@@ -507,8 +507,9 @@ async function listSubmoduleUrls(repository, commit) {
  * @returns {Promise<string[] | undefined>} names of the submodules that may be fetched; undefined: all
  */
 async function findFetchable(repository, commit) {
-  const users = ["--not", "--branches", "--tags", "--remotes"];
-  const args = ["rev-list", "--boundary", commit, ...users];
+  // With the HEAD of his checkout, and without those of worktrees.
+  const users = ["--not", "--exclude=refs/tap/*", "--all"];
+  const args = ["rev-list", "--boundary", "--single-worktree", commit, ...users];
   const lines = (await repository.query(args)).stdout.split("\n").filter(Boolean);
   if (lines.length === 0) return undefined;
   const before = lines.filter((line) => line.startsWith("-")).slice(0, MAX_BOUNDARIES);

@@ -236,7 +236,7 @@ test("a submodule's URL that a node has written is not fetched for the next one"
   const list = (/** @type {string} */ name) => fs.readdirSync(path.join(next.path, name));
   assert.deepEqual(list("out"), []);
   assert.ok(list("sub").includes("a.txt"), "the user's own one is there");
-  git(root, "branch", "taken", made);
+  git(root, "checkout", "--quiet", "--detach", made);
   const later = await worktrees.add({ ...wanted, node: "later", commit: made });
   assert.ok(fs.existsSync(path.join(later.path, "out", "a.txt")), "the user has it now");
 });
