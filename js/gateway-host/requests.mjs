@@ -2,7 +2,6 @@
 // gateway has checked and numbered the requests; their answers go back to it as JSON text.
 
 import path from "node:path";
-import { DEFAULT_SANDBOX } from "../config/sandbox.mjs";
 import { readUserConfig } from "../config/user-config.mjs";
 import { providerName } from "../feature-host/descriptor.mjs";
 import { redactLine } from "../lib/redact.mjs";
@@ -365,8 +364,8 @@ async function readProtectedBranches(files, folder) {
 export function servePlanRequests(requests, files) {
   requests.register("plans.settings", async (_params, from) => {
     requireOrigin(from, "feature");
-    const { plans, sandbox = DEFAULT_SANDBOX } = await readUserConfig(files);
-    return { ...plans, sandbox };
+    const { plans, sandbox } = await readUserConfig(files);
+    return { ...plans, ...(sandbox && { sandbox }) };
   });
   requests.register("plans.protected", ({ folder }, from) => {
     requireOrigin(from, "feature");

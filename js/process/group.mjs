@@ -2,6 +2,7 @@
 // ended by the system's own command. A process that leaves its group (setsid) is beyond reach.
 
 import { spawnSync } from "node:child_process";
+import fs from "node:fs";
 import { registerGroup, unregisterGroup } from "./reaper.mjs";
 
 /** @typedef {(pid: number, signal: NodeJS.Signals | 0) => boolean} SignalGroup */
@@ -55,6 +56,26 @@ const POLL_MS = 25;
 const ZOMBIE_MS = 1000;
 
 /**
+ * A process that has ended counts until its parent looks at it, which may take the system's own a while: those of a
+ * sandbox have that parent.
+ * @param {number} pid of the process that leads the group @returns {boolean} whether any of it still runs
+ */
+function runsInGroup(pid) {
+  if (!signalGroup(pid, 0)) return false;
+  if (process.platform !== "linux") return true;
+  return fs.readdirSync("/proc").some((name) => {
+    if (!/^\d+$/.test(name)) return false;
+    try {
+      const stat = fs.readFileSync(`/proc/${name}/stat`, "latin1");
+      const [state, , group] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+      return Number(group) === pid && state !== "Z" && state !== "X";
+    } catch {
+      return false; // it has ended
+    }
+  });
+}
+
+/**
  * SIGTERM to the group of a process that was guarded, then SIGKILL to what is left of it.
  * @param {number} pid that leads it @param {number} termMs from SIGTERM to SIGKILL
  * @returns {Promise<void>} once nothing of it is left
@@ -62,7 +83,7 @@ const ZOMBIE_MS = 1000;
 export async function endGroup(pid, termMs) {
   const begun = performance.now();
   signalGroup(pid, "SIGTERM");
-  for (let killed = false; signalGroup(pid, 0);) {
+  for (let killed = false; runsInGroup(pid);) {
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
     if (!killed && performance.now() - begun >= termMs) {
       killed = true;

@@ -1,8 +1,6 @@
 // Commands that the CLI's own shell has run while a goal was open: how each ended, and on which tree. The exit code is
 // the CLI's. What the model says of a command is not read here.
 
-import { createHash } from "node:crypto";
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { commandProblem } from "./evidence.mjs";
 import { normalizeCommand, readTree } from "./facts.mjs";
 import { hasOpenGoal, listGoals, recordCommandRun } from "./ledger.mjs";
@@ -17,6 +15,14 @@ import { hasOpenGoal, listGoals, recordCommandRun } from "./ledger.mjs";
  * @property {string} output without the CLI's last line
  * @property {boolean} cut the CLI has told only the beginning of its output
  */
+
+const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
+
+/** @param {string} text @returns {Promise<string>} in hexadecimal digits */
+async function hashText(text) {
+  const bytes = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
+  return Buffer.from(bytes).toString("hex");
+}
 
 const SHELLS = ["bash", "powershell"];
 /** Commands in the background whose end has not been read. */
@@ -170,7 +176,7 @@ export class CommandWatch {
     const open = (await listGoals(this.#services, session)).filter(({ state }) => state === "open");
     if (open.length === 0) return;
     const tree = isBusy ? { code: "BUSY" } : await readTree(this.#services, session);
-    const sha256 = createHash("sha256").update(output).digest("hex");
+    const sha256 = await hashText(output);
     const bytes = Buffer.byteLength(output);
     const { command, exitCode, failed } = ended;
     const marks = { ...(failed && { failed }), ...(cut && { cut }) };

@@ -57,7 +57,8 @@ function planOf(all, done, mark) {
     ...(is.postchecks && { postchecks: `${said(id, "postchecks")}; test -f ${id}.txt` }),
     ...(is.changesNothing && { expectsNoChanges: true }),
   }));
-  return { name: "faults", targetBranch: "feature/x", env: { [MARK]: mark }, nodes };
+  const env = { [MARK]: mark };
+  return { name: "faults", targetBranch: "feature/x", env, allowedFolders: [done], nodes };
 }
 
 /** Things of the user's that no plan may touch: staged, changed, new, stashed. @param {string} repo */
@@ -173,9 +174,11 @@ export function faultyRig(t, orders, given = {}) {
   const home = temporaryFolder(t);
   const files = faultFiles(home);
   fs.mkdirSync(files.done);
+  t.after(() => fs.rmSync(files.done, { recursive: true, force: true }));
   fs.writeFileSync(files.orders, JSON.stringify(orders));
   fs.writeFileSync(files.kills, "");
-  return plansRig(t, { ...given, home, main: MAIN });
+  const config = { sandbox: { allow: { folders: [files.done] } } };
+  return plansRig(t, { ...given, home, main: MAIN, config });
 }
 
 /** Nothing runs, holds the gateway or is left in the repository. @param {any} rig @param {string} mark @returns {Promise<string[]>} problems */

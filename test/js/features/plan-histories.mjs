@@ -6,9 +6,8 @@ import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
-import { temporaryFolder } from "../../support/temporary.mjs";
 import { waitFor } from "../../support/wait.mjs";
-import { gitIn, makeRepository, plansRig, typeCommand } from "./plans-rig.mjs";
+import { flagsFolder, gitIn, makeRepository, plansRig, typeCommand } from "./plans-rig.mjs";
 
 const NODES = ["a", "b", "c"];
 const ACTIONS = 10;
@@ -54,7 +53,7 @@ class History {
     const { repo, git } = /** @type {any} */ (this);
     /** @type {string} */ this.repo = repo;
     /** @type {ReturnType<typeof gitIn>} */ this.git = git;
-    this.flags = temporaryFolder(t);
+    this.flags = flagsFolder(repo);
     this.tested = path.join(this.flags, "tested");
     fs.writeFileSync(this.tested, "");
     fs.writeFileSync(path.join(repo, ".gitignore"), "*.log\n.worktrees\n");
@@ -104,7 +103,11 @@ class History {
       if (this.random(3) === 0) fs.writeFileSync(this.flag(`${id}-bad`), "");
     }
     const as = `p${String(this.seed % 100_000_000).padStart(8, "0")}`;
-    await this.type({ do: "create", as, plan: { name: "random", targetBranch: "out", nodes } });
+    await this.type({
+      do: "create",
+      as,
+      plan: { name: "random", targetBranch: "out", allowedFolders: [this.flags], nodes },
+    });
     this.planId = as;
   }
 

@@ -2,11 +2,9 @@
 
 import assert from "node:assert/strict";
 import fs from "node:fs";
-import path from "node:path";
 import { test } from "node:test";
-import { temporaryFolder } from "../../support/temporary.mjs";
 import { waitFor } from "../../support/wait.mjs";
-import { checkoutOf, plansRig } from "./plans-rig.mjs";
+import { checkoutOf, flagFile, plansRig } from "./plans-rig.mjs";
 
 const posix = { skip: process.platform === "win32" };
 const SETUP = "echo set > set.txt; echo setup >> a.txt; rm b.txt; ln -s /nowhere node_modules";
@@ -83,8 +81,7 @@ test(
   async (t) => {
     const rig = await plansRig(t, { processes: true });
     const { repo, create, hostPid } = rig;
-    const folder = temporaryFolder(t);
-    const at = (/** @type {string} */ name) => path.join(folder, name);
+    const at = (/** @type {string} */ name) => flagFile(repo, name);
     const waits = (/** @type {string} */ name) =>
       `echo x >> ${at(name)}; until test -e ${at(`${name}-open`)}; do sleep 0.05; done`;
     const times = (/** @type {string} */ name) =>
