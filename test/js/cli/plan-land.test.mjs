@@ -6,7 +6,7 @@ import path from "node:path";
 import { describe, test } from "node:test";
 import { InTerminal, tap, tapJson } from "../../support/cli-process.mjs";
 import { waitFor } from "../../support/wait.mjs";
-import { gate, setUp } from "./plan-rig.mjs";
+import { FLAGS, gate, setUp } from "./plan-rig.mjs";
 
 /** A plan whose result waits: its target is checked out with changes. */
 async function makeWaiting(t, more = {}, others = []) {
@@ -35,12 +35,18 @@ test("a plan whose node could not land says what has landed and what has not, an
   git("checkout", "--quiet", "-b", "feature/x");
   const tip = git("rev-parse", "HEAD");
   const lock = path.join(repo, ".git", "index.lock");
-  const work = `echo two > two.txt; touch ${lock}`;
+  const { wait, open } = gate();
+  const began = path.join(FLAGS, crypto.randomUUID());
+  const work = `echo two > two.txt; touch ${began}; ${wait}`;
   const nodes = [
     { id: "one", work: "echo one > one.txt" },
     { id: "two", work, dependencies: ["one"] },
   ];
-  const ran = await plan("run", file({ name: "x", targetBranch: "feature/x", nodes }));
+  const running = plan("run", file({ name: "x", targetBranch: "feature/x", nodes }));
+  await waitFor(() => fs.existsSync(began));
+  fs.writeFileSync(lock, "");
+  open();
+  const ran = await running;
   assert.notEqual(ran.code, 0, ran.out);
   const [, id] = /\b(p[a-z0-9]{8})\b/.exec(ran.out) ?? assert.fail(ran.out);
   const { code, value } = await tapJson(["plan", "land", id], at);

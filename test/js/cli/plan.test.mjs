@@ -14,7 +14,7 @@ import { InTerminal, Running, tap, tapJson } from "../../support/cli-process.mjs
 import { temporaryFolder } from "../../support/temporary.mjs";
 import { waitFor } from "../../support/wait.mjs";
 import { checkoutOf, makeRepository } from "../features/plans-rig.mjs";
-import { gate, setUp } from "./plan-rig.mjs";
+import { FLAGS, gate, setUp } from "./plan-rig.mjs";
 
 const DIAMOND = `
 name: diamond
@@ -351,7 +351,7 @@ test("starts a gateway where none runs; it stays for as long as the plan", async
   };
   const file = path.join(temporaryFolder(t), "plan.json");
   const nodes = [{ id: "a", work: `${wait}; echo new > new.txt` }];
-  fs.writeFileSync(file, JSON.stringify({ name: "x", nodes }));
+  fs.writeFileSync(file, JSON.stringify({ name: "x", nodes, allowedFolders: [FLAGS] }));
   const running = new Running(["plan", "run", file], { env, workspace: repo });
   const files = gatewayFiles(env);
   const log = () => fs.readFileSync(path.join(files.logs, "host.log"), "utf8");

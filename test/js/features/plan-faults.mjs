@@ -177,8 +177,7 @@ export function faultyRig(t, orders, given = {}) {
   t.after(() => fs.rmSync(files.done, { recursive: true, force: true }));
   fs.writeFileSync(files.orders, JSON.stringify(orders));
   fs.writeFileSync(files.kills, "");
-  const config = { sandbox: { allow: { folders: [files.done] } } };
-  return plansRig(t, { ...given, home, main: MAIN, config });
+  return plansRig(t, { ...given, home, main: MAIN, folders: [files.done] });
 }
 
 /** Nothing runs, holds the gateway or is left in the repository. @param {any} rig @param {string} mark @returns {Promise<string[]>} problems */

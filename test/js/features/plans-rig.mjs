@@ -118,7 +118,7 @@ function askingOf(now, repo) {
 
 /**
  * @param {import("node:test").TestContext} t
- * @param {{home?: string, repo?: string, config?: object, processes?: boolean, main?: string, env?: Record<string, string>}} [given] config: of the user;
+ * @param {{home?: string, repo?: string, config?: object, processes?: boolean, main?: string, env?: Record<string, string>, folders?: string[]}} [given] folders: that nodes may write; config: of the user;
  *   processes: the hosts are processes of their own; main: one of them, in place of js/gateway-host/main.mjs
  */
 export async function plansRig(t, given = {}) {
@@ -127,7 +127,7 @@ export async function plansRig(t, given = {}) {
   const home = given.home ?? temporaryFolder(t);
   fs.mkdirSync(path.join(home, "tap"), { recursive: true, mode: 0o700 });
   const config = path.join(home, "tap", "config.json");
-  const sandbox = { allow: { folders: [flagsFolder(repo)] } };
+  const sandbox = { allow: { folders: [flagsFolder(repo), ...(given.folders ?? [])] } };
   fs.writeFileSync(config, JSON.stringify({ toolGroups: ["plans"], sandbox, ...given.config }), {
     mode: 0o600,
   });
