@@ -140,6 +140,10 @@ SandboxSpec readSandbox(const Fields& fields, size_t first, Problems& problems) 
   const size_t readFolders = first + 2;
   const size_t allowedUrls = first + 3;
   const size_t caches = first + 4;
+  SandboxSpec spec;
+  bool isAnyGiven = false;
+  for (size_t i = 0; i < spec.size(); ++i) isAnyGiven = isAnyGiven || fields.isGiven(first + i);
+  if (!isAnyGiven) return spec;
   const auto word = fields.text(first, kMaxNodeIdBytes);
   if (word && *word != "on" && *word != "off") fields.report(first, "expected on or off");
   for (const size_t folders : {allowedFolders, readFolders}) {
@@ -151,7 +155,6 @@ SandboxSpec readSandbox(const Fields& fields, size_t first, Problems& problems) 
       [](std::string_view host) { return findHostProblem(toLower(host)); }, toLower);
   checkList(fields, caches, kMaxListItems, problems, findCacheProblem,
             [](std::string_view name) { return std::string(name); });
-  SandboxSpec spec;
   for (size_t i = 0; i < spec.size(); ++i) {
     if (fields.has(first + i)) spec[i] = fields.any(first + i).raw;
   }
