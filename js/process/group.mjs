@@ -56,8 +56,8 @@ const POLL_MS = 25;
 const ZOMBIE_MS = 1000;
 
 /**
- * A process that has ended counts until its parent looks at it, which may take the system's own a while: those of a
- * sandbox have that parent.
+ * A process that has ended is there until its parent looks at it. The leader's is this one; that of what a sandbox has
+ * left is the system's own, which may take a while: such a process does not count.
  * @param {number} pid of the process that leads the group @returns {boolean} whether any of it still runs
  */
 function runsInGroup(pid) {
@@ -68,7 +68,8 @@ function runsInGroup(pid) {
     try {
       const stat = fs.readFileSync(`/proc/${name}/stat`, "latin1");
       const [state, , group] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-      return Number(group) === pid && state !== "Z" && state !== "X";
+      const isOver = name !== String(pid) && (state === "Z" || state === "X");
+      return Number(group) === pid && !isOver;
     } catch {
       return false; // it has ended
     }
