@@ -169,7 +169,9 @@ export async function adoptPersonsChanges(repository, worktree) {
  * @param {Repository} repository @param {{path: string, admin: string}} worktree @param {string} [to] a commit; else that of the branch
  */
 export async function detach(repository, worktree, to) {
-  if (!(await readHead(worktree.admin)).startsWith("ref:")) return;
+  const head = await readHead(worktree.admin);
+  // Zeros: git was killed while it made the worktree, and nothing is checked out yet.
+  if (!head.startsWith("ref:") && !/^0+$/.test(head)) return;
   await detachHead(repository, worktreeOptions(worktree), to);
 }
 

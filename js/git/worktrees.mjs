@@ -205,6 +205,8 @@ export class Worktrees {
   async #beginAgain(place, admin, wanted) {
     const record = { ...wanted, path: place, admin, known: [wanted.commit] };
     const options = { signal: wanted.signal, why: "its worktree is made again" };
+    // Git was killed before it had written the commit: there is nothing else that it could have checked out.
+    if (/^0+$/.test(await readHead(admin))) await detach(this.repository, record, wanted.commit);
     await snapshotContents(this.repository, record, options);
     if (wanted.isForChecks) {
       // Nothing that a check has done to it can tell the next one anything.

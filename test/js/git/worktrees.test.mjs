@@ -134,6 +134,21 @@ test("what a git that was killed has left is put right by the next call", linux,
   killGits(t, [1, 2, 4]),
 );
 
+test("a worktree whose commit git had not written when it was killed is made whole, with files or without", async (t) => {
+  const { root, worktrees, wanted, first } = await makeRepository(t);
+  for (const resets of [false, true]) {
+    const made = await worktrees.add(wanted());
+    fs.writeFileSync(path.join(made.admin, "HEAD"), `${"0".repeat(40)}\n`);
+    if (!resets) fs.rmSync(path.join(made.admin, "index"));
+    if (!resets) for (const name of ["a.txt", "b.txt"]) fs.rmSync(path.join(made.path, name));
+    const again = await worktrees.add(wanted());
+    assert.equal(git(again.path, "rev-parse", "HEAD"), first);
+    assert.equal(git(again.path, "status", "--porcelain"), "");
+    assert.equal((await removeWorktree(worktrees, { ...again, known: [first] })).removed, true);
+  }
+  assert.equal(git(root, "for-each-ref", "refs/tap"), "");
+});
+
 test("every state in which adding a worktree can be interrupted ends in a whole one", async (t) => {
   const { root, worktrees, wanted, first } = await makeRepository(t);
   const place = path.join(root, ".worktrees", "p-n-1");
