@@ -97,15 +97,6 @@ export const withoutPadding = (text) =>
     return whole.replace(/ {2,}(?=\|)/g, " ");
   });
 
-/**
- * SECURITY.md names the tests for each threat in the last column of its tables. A package has no tests.
- * @param {string} text in Markdown
- */
-export const withoutTests = (text) =>
-  text.replace(CODE_OR_ROW, (whole, fence) =>
-    fence === undefined ? whole.replace(/^(\|(?:[^|\\]|\\.)*\|(?:[^|\\]|\\.)*\|).*$/, "$1") : whole,
-  );
-
 /** @param {string} folder */
 function mendPages(folder) {
   const pages = fs
@@ -115,9 +106,7 @@ function mendPages(folder) {
     const file = path.join(folder, page);
     const isThere = (/** @type {string} */ target) =>
       fs.existsSync(path.join(path.dirname(file), target));
-    const own = (/** @type {string} */ text) =>
-      page === "SECURITY.md" ? withoutTests(text) : text;
-    rewrite(file, (text) => withoutPadding(withoutDeadLinks(own(text), isThere)));
+    rewrite(file, (text) => withoutPadding(withoutDeadLinks(text, isThere)));
   }
 }
 

@@ -1,15 +1,15 @@
 // docs/protocol.md has the rules of the protocol, each with a number; a test says above itself which of
-// them it shows: `// shows: P-HELLO-3`. SECURITY.md names, for every threat, and for every way in which a
-// provider reaches something, the tests that show how it is met. Here all are read, and held to what
-// became of those tests in a run. docs/conformance.md is made from the same (conformance-page.mjs).
+// them it shows: `// shows: P-HELLO-3`. test/security/ lists the threats, and the ways in which a provider
+// reaches something, with the tests that show how each is met. This module reads both, and compares them
+// with the results of a run.
 
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import path from "node:path";
-import { root } from "./commands.mjs";
+import { root, printLine } from "./commands.mjs";
 
 /**
  * @typedef {{file: string, chapter: string, rule: string, where: string, tests: string[], line: number}} Rule
- *   where: of the protocol's rules, their number; of SECURITY.md's rows, what meets the threat
+ *   where: of the protocol's rules, their number; of a threat, the defence; line: of a page, or the row of a table
  * @typedef {{file: string, title: string, outcome: "passed" | "failed" | "skipped", why?: string}} TestResult
  *   file: empty for native tests; title: from the outermost suite inwards, joined by " > "; why: how it has failed
  * @typedef {{ids: string[], name: string}} Shown a test and the rules that it shows
@@ -88,40 +88,35 @@ export function conformanceRules() {
   }));
 }
 
-// ---- the tables of SECURITY.md -------------------------------------------------------------------
+// ---- threats, and what each provider can reach ---------------------------------------------------
 
-/** The rows of all tables, in order. @param {string} markdown @param {string} [file] @returns {Rule[]} */
-export function readRules(markdown, file = "SECURITY.md") {
-  /** @type {Rule[]} */
-  const rules = [];
-  let chapter = "";
-  for (const [index, line] of markdown.split("\n").entries()) {
-    if (line.startsWith("#")) chapter = line.replace(/^#+\s*/, "");
-    const cells = line.split("|").map((cell) => cell.trim());
-    if (!line.startsWith("|") || /^(Threat|Way|-+)$/.test(cells[1])) continue;
-    if (cells.length !== 5) throw new Error(`${file}:${index + 1}: not three cells`);
-    const [, rule, where, named] = cells;
-    const tests = [...named.matchAll(/`([^`]+)`/g)].map(([, name]) => name);
-    rules.push({ file, chapter, rule, where, tests, line: index + 1 });
-  }
-  return rules;
-}
+const THREATS = "test/security/threats.json";
+const REACH = "test/security/reach.json";
 
-/** The rows of one chapter of SECURITY.md, its lines where they are. @param {string} chapter */
-function rulesOfSecurity(chapter) {
-  const lines = read("SECURITY.md").split("\n");
-  const start = lines.findIndex((line) => line === `## ${chapter}`);
-  if (start < 0) throw new Error(`SECURITY.md has no chapter "${chapter}"`);
-  const next = lines.findIndex((line, index) => index > start && line.startsWith("## "));
-  const others = (/** @type {number} */ index) => index < start || (next >= 0 && index >= next);
-  return readRules(lines.map((line, i) => (others(i) ? "" : line)).join("\n"), "SECURITY.md");
-}
+/**
+ * The threats that tap guards against, and their tests.
+ * @returns {Rule[]}
+ */
+export const threatRules = () =>
+  JSON.parse(read(THREATS)).map((/** @type {any} */ row, /** @type {number} */ index) => ({
+    ...{ file: THREATS, chapter: "Threats", rule: row.threat, where: row.defence },
+    ...{ tests: row.tests, line: index + 1 },
+  }));
 
-/** The ways in which a provider can affect others, and their limits; `chapter` is the kind of provider. */
-export const reachRules = () => rulesOfSecurity("What each provider can reach");
+/**
+ * The ways in which a provider can affect others, and their limits; `chapter` is the kind of provider.
+ * @returns {Rule[]}
+ */
+export const reachRules = () =>
+  Object.entries(JSON.parse(read(REACH))).flatMap(([chapter, rows]) =>
+    rows.map((/** @type {any} */ row, /** @type {number} */ index) => ({
+      ...{ file: REACH, chapter, rule: row.way, where: row.limit },
+      ...{ tests: row.tests, line: index + 1 },
+    })),
+  );
 
 /** The threats, and what each provider can reach. */
-export const securityRules = () => [...rulesOfSecurity("Threats"), ...reachRules()];
+export const securityRules = () => [...threatRules(), ...reachRules()];
 
 /**
  * `Suite.Name` is a GoogleTest; `js/room/file: title` is in test/js/room/file.test.mjs, likewise e2e and support.
@@ -198,4 +193,33 @@ function findProblem(name, parts, chosen) {
   if (found.length === 0) return `"${name}" did not run`;
   const bad = found.find(({ outcome }) => outcome !== "passed");
   return bad && `"${name}" ${bad.outcome === "failed" ? "has failed" : "was skipped"}`;
+}
+
+// ---- npm run conformance ------------------------------------------------------------------------------
+
+const HEAD = `# Conformance
+
+Every rule of docs/protocol.md, and the tests that show it: \`Suite.Name\` (GoogleTest, test/native),
+\`js/room/file: title\` or \`e2e/file: title\` (node:test). A "…" stands for what differs between
+several tests. \`npm test\` ends with the part \`conformance\`: each test that is named here, and whose
+part ran, has passed.
+`;
+
+/** The rules with the tests that show them, in Markdown. @param {Rule[]} rules @returns {string} */
+export function conformancePage(rules) {
+  const chapters = [...new Set(rules.map(({ chapter }) => chapter))];
+  const lines = chapters.flatMap((chapter) => [
+    ["", `## ${chapter}`, ""],
+    ...rules
+      .filter((rule) => rule.chapter === chapter)
+      .map(({ where, rule, tests }) => [
+        `- **${where}** ${rule}`,
+        ...tests.map((name) => `  - \`${name}\``),
+      ]),
+  ]);
+  return [HEAD.trimEnd(), ...lines.flat(), ""].join("\n");
+}
+
+if (process.argv[1] === import.meta.filename) {
+  printLine(conformancePage(conformanceRules()).trimEnd());
 }

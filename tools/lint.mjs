@@ -7,7 +7,6 @@ import os from "node:os";
 import path from "node:path";
 import { audit } from "./audit.mjs";
 import { CommandFailed, root, run, printLine, step } from "./commands.mjs";
-import { writeConformancePage } from "./conformance-page.mjs";
 import { clangJobs, writeBase } from "./lint-cpp.mjs";
 import { wrap } from "./wrap.mjs";
 
@@ -152,6 +151,5 @@ export async function format() {
     const text = readText(page);
     if (wrap(text) !== text) writeFileSync(path.join(root, page), wrap(text));
   }
-  writeConformancePage();
   return { ok: true, detail: "" };
 }

@@ -155,12 +155,12 @@ const packaged = () =>
     atATime: FILES_AT_A_TIME.package,
   });
 
-/** Parts whose tests docs/conformance.md and SECURITY.md name, by the name that they use there. */
+/** Parts whose tests show rules of docs/protocol.md or rows of test/security/, by their name there. */
 const JUDGED = { native: "native", js: "js", e2e: "e2e", "e2e-all": "e2e" };
 
 /**
- * Every test that docs/conformance.md or SECURITY.md names has passed, if its part ran. Of e2e only
- * some tests run.
+ * Every test that shows a rule of docs/protocol.md or is named in test/security/ has passed, if its
+ * part ran. Of e2e only some tests run.
  * @param {string[]} ran @returns {Promise<Outcome>}
  */
 export async function conformance(ran) {
@@ -232,7 +232,8 @@ export const PARTS = {
     run: packaged,
   },
   conformance: {
-    about: "each test that docs/conformance.md or SECURITY.md names, and that ran, passed",
+    about:
+      "each test that shows a protocol rule or is named in test/security, and that ran, passed",
     seconds: 1,
     run: () => Promise.reject(new Error("conformance needs the parts that ran")),
   },

@@ -7,7 +7,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
 import { promisify } from "node:util";
-import { withoutDeadLinks, withoutPadding, withoutTests } from "../../packaging/stage.mjs";
+import { withoutDeadLinks, withoutPadding } from "../../packaging/stage.mjs";
 import { root } from "../../tools/commands.mjs";
 import { answering, onceOffered, startTap, steps } from "../support/tap.mjs";
 import { say } from "../support/model.mjs";
@@ -52,11 +52,6 @@ test("a table loses the blanks that align it, and code stays as it is", () => {
   const code = "```text\n| a   |\n| --- |\n```\n";
   const page = `${code}| a      | b |\n| :----- | - |\n| \`x  y\`  | c |\n`;
   assert.equal(withoutPadding(page), `${code}| a | b |\n|:---|-|\n| \`x  y\` | c |\n`);
-});
-
-test("a table of threats loses its column of tests, and another table nothing", () => {
-  const page = "| a | b \\| c | `Test.Name` |\n|---|---|---|\n| x | y | |\n\n| a | b |\n";
-  assert.equal(withoutTests(page), "| a | b \\| c |\n|---|---|\n| x | y |\n\n| a | b |\n");
 });
 
 describe("the tarball", { concurrency: 1 }, () => {

@@ -1,7 +1,6 @@
-// docs/conformance.md: every rule of docs/protocol.md has tests, every rule that a test cites exists, and
-// the page is what is made of them. SECURITY.md: every threat has tests that exist, and so has every way
-// in which a provider can reach something. That the tests have run and passed is checked by
-// tools/run.mjs, after them.
+// Every rule of docs/protocol.md has tests, and every rule that a test cites exists. Every threat of
+// test/security/, and every way in which a provider can reach something, has tests that exist.
+// tools/run.mjs checks after the tests that these have run and passed.
 
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, readdirSync } from "node:fs";
@@ -10,19 +9,18 @@ import { describe, test } from "node:test";
 import { addon } from "../../../js/lib/addon.mjs";
 import { root } from "../../../tools/commands.mjs";
 import {
+  conformancePage,
   conformanceRules,
   parseTestName,
   reachRules,
   readGoogleTest,
   readProtocolRules,
   readResultLines,
-  readRules,
-  securityRules,
   shownByTests,
   findShown,
+  threatRules,
   unshown,
 } from "../../../tools/conformance.mjs";
-import { conformancePage } from "../../../tools/conformance-page.mjs";
 import results from "../../../tools/results-reporter.mjs";
 import { errorTable } from "../../support/error-table.mjs";
 
@@ -30,7 +28,7 @@ import { errorTable } from "../../support/error-table.mjs";
 const TO_PROVIDERS = `auth.pairing sessions sessions.updated hello.ack ack error tool.call tool.cancel
   session.event session.lifecycle stream.history gate.check transform.request`;
 
-/** The kinds of providers in SECURITY.md, and what of each can reach whom. */
+/** The kinds of providers in test/security/reach.json, and what of each can reach whom. */
 const KINDS = [
   "A program with the user's token",
   "A project provider",
@@ -45,6 +43,12 @@ const PAIRS = WHOM.flatMap((whom) => WHAT.map((what) => `${what} → ${whom}`));
 const MOST_OF_A_CELL = 220;
 
 const rules = conformanceRules();
+
+/** A row of a table. @param {string} rule @param {...string} tests */
+const row = (rule, ...tests) => ({
+  ...{ file: "f", chapter: "", rule, where: "an answer", tests, line: 1 },
+});
+
 const read = (file) => readFileSync(path.join(root, file), "utf8");
 
 // ---- which tests there are -----------------------------------------------------------------------
@@ -96,9 +100,9 @@ const unknownWays = (rows) =>
     .filter(({ rule }) => !PAIRS.includes(pairOf(rule)))
     .map(({ line, rule }) => `${line}: ${rule}`);
 
-describe("SECURITY.md", () => {
+describe("test/security", () => {
   test("every threat has an answer, and tests that exist", () => {
-    const threats = securityRules();
+    const threats = threatRules();
     assert.ok(threats.length >= 14, `only ${threats.length} threats were read`);
     const bare = threats.filter(({ rule, where, tests }) => !rule || !where || tests.length === 0);
     assert.deepEqual(bare, []);
@@ -121,21 +125,25 @@ describe("SECURITY.md", () => {
   });
 
   test("a way that is not there, or is no way, is noticed", () => {
-    const rows = readRules("| text → the modem | is not a pair | `Gateway.ClosesOnAWrongToken` |");
-    assert.deepEqual(unknownWays(rows), ["1: text → the modem"]);
+    assert.deepEqual(unknownWays([row("text → the modem")]), ["1: text → the modem"]);
     assert.equal(pairOf("names → the disk: folders"), "names → the disk");
   });
 
   test("a test that does not exist is noticed", () => {
-    const row =
-      "| a threat | an answer | `Gateway.ClosesOnAWrongToken` `js/security/security.text: no such test` |";
-    assert.deepEqual(missingTests(readRules(row)), ["1: js/security/security.text: no such test"]);
+    const missing = "js/security/security.text: no such test";
+    assert.deepEqual(missingTests([row("a threat", "Gateway.ClosesOnAWrongToken", missing)]), [
+      `1: ${missing}`,
+    ]);
   });
 });
 
-describe("docs/conformance.md", () => {
-  test("is what npm run conformance makes", () => {
-    assert.equal(read("docs/conformance.md"), conformancePage(rules));
+describe("the rules of docs/protocol.md", () => {
+  test("each is printed with its tests by npm run conformance", () => {
+    const page = conformancePage(rules);
+    for (const { where, tests } of rules) {
+      assert.ok(page.includes(`- **${where}** `), where);
+      for (const name of tests) assert.ok(page.includes(`  - \`${name}\``), name);
+    }
   });
 
   test("every rule has a text, a number of its own and a test", () => {
@@ -209,12 +217,7 @@ describe("docs/conformance.md", () => {
 
 // ---- holding it to a run -------------------------------------------------------------------------
 
-const TABLE = `# Chapter
-
-| Threat | Where | Tests |
-|---|---|---|
-| holds | here | \`Suite.Name\` \`js/calls: in time\` \`e2e/live: outer > inner\` |
-`;
+const NAMED = row("holds", "Suite.Name", "js/calls: in time", "e2e/live: outer > inner");
 const PASSED = {
   native: [{ file: "", title: "Suite.Name", outcome: "passed" }],
   js: [{ file: "test/js/calls.test.mjs", title: "calls > in time", outcome: "passed" }],
@@ -223,7 +226,7 @@ const PASSED = {
 
 /** What is unshown by these parts. @param {Record<string, any[]>} parts */
 const judged = (parts) =>
-  unshown(readRules(TABLE), new Map(Object.entries(parts))).map((line) => line.split(": ")[1]);
+  unshown([NAMED], new Map(Object.entries(parts))).map((line) => line.split(": ")[1]);
 
 describe("a run", () => {
   test("in which every named test has passed shows the rules", () => {

@@ -1,5 +1,5 @@
-// What each kind of provider can reach, and what it cannot: the rows of SECURITY.md, "What each
-// provider can reach", that have no test elsewhere.
+// What each kind of provider can reach, and what it cannot: the rows of
+// test/security/reach.json that have no test elsewhere.
 #include <gtest/gtest.h>
 
 #include <algorithm>
