@@ -27,26 +27,34 @@ export const SMALL = { rounds: 1, nodes: 9, wide: 3, files: 50 };
 
 /**
  * The steps of a node: a worktree without files, in turn; its files; `true`; whether it has a ref; what was changed,
- * by files and by lines; what else is there; with CHECKS a second checkout for `true`; away with it, in turn.
+ * by files and by lines; what else is there; with CHECKS a second checkout for `true`; away with it, in turn. With
+ * WALL, arguments of bwrap, what tap runs in a sandbox runs in one here, too.
  */
 const SCRIPT = `
 set -e
 cd "$1"
+inside() {
+  if [ -z "$WALL" ]; then "$@"; return; fi
+  bwrap $WALL --bind "$PWD/.git/worktrees/s-$id" "$PWD/.git/worktrees/s-$id" --bind "$PWD/$tree" "$PWD/$tree" -- "$@"
+}
 one() {
+  id=$1
   tree=".worktrees/s-$1"
   flock .git/turn git worktree add --quiet --no-checkout --detach "$tree" HEAD
-  git -C "$tree" reset --hard --quiet HEAD
-  true
+  inside git -C "$tree" reset --hard --quiet HEAD
+  inside true
   git for-each-ref "refs/tap/s/$1"
-  git -C "$tree" add --all
+  inside git -C "$tree" add --all
   git -C "$tree" diff-index --cached --raw -z HEAD
   git diff --numstat -z -M HEAD HEAD
-  test -z "$(git -C "$tree" status --porcelain=v2 -z --ignored)"
+  test -z "$(inside git -C "$tree" status --porcelain=v2 -z --ignored)"
   if [ -n "$CHECKS" ]; then
     flock .git/turn git worktree add --quiet --no-checkout --detach "$tree-checks" HEAD
-    git -C "$tree-checks" reset --hard --quiet HEAD
-    true
-    flock .git/turn git worktree remove --force "$tree-checks"
+    id="$id-checks" tree="$tree-checks"
+    inside git -C "$tree" reset --hard --quiet HEAD
+    inside true
+    flock .git/turn git worktree remove --force "$tree"
+    id=$1 tree=".worktrees/s-$1"
   fi
   flock .git/turn git worktree remove --force "$tree"
 }
@@ -85,6 +93,11 @@ function mustBe({ removed, message }, wanted = true) {
 
 /** @typedef {Record<string, () => Promise<void>>} Rivals */
 
+/** Of the script's bwrap: the folders are private or read-only as in a node of tap. @param {string} root */
+const formatWall = (root) =>
+  `WALL=--unshare-all --die-with-parent --cap-drop ALL --ro-bind / / --dev /dev --proc /proc --tmpfs /tmp --tmpfs /run ` +
+  `--tmpfs ${os.homedir()} --ro-bind ${root} ${root} --bind ${root}/.git/objects ${root}/.git/objects --tmpfs ${root}/.worktrees`;
+
 const TRUE = { type: "process", executable: "true" };
 
 /** @param {string} repo @param {number} nodes @param {number} wide @param {object} [more] of each node */
@@ -104,6 +117,7 @@ function engines(root, nodes, wide, home) {
   const words = [root, String(nodes), String(wide)];
   return {
     "shell script": () => ended("sh", [script, ...words]),
+    "shell script, bwrap": () => ended("env", [formatWall(root), "sh", script, ...words]),
     "tap, plan run": async () => void (await home.run(plan)),
     "js, polling": () => {
       const engine = new PollingEngine(readPlan(JSON.stringify(plan)), `${script}.json`);
@@ -115,10 +129,10 @@ function engines(root, nodes, wide, home) {
 /** The same where each node is checked. @param {string} root @param {number} nodes @param {number} wide @param {Home} home @returns {Rivals} */
 function checked(root, nodes, wide, home) {
   const script = path.join(root, ".git", "script.sh");
-  const words = [`CHECKS=1`, "sh", script, root, String(nodes), String(wide)];
+  const words = [formatWall(root), "CHECKS=1", "sh", script, root, String(nodes), String(wide)];
   const plan = makePlan(root, nodes, wide, { postchecks: TRUE });
   return {
-    "shell script, checks": () => ended("env", words),
+    "shell script, bwrap, checks": () => ended("env", words),
     "tap, plan run, checks": async () => void (await home.run(plan)),
   };
 }
@@ -197,13 +211,19 @@ export async function worktrees({ rounds, nodes = 100, wide = 8, files = 5000, a
   return all;
 }
 
+/** What a rival is compared with. @param {string} rival */
+function findScript(rival) {
+  if (rival.includes("checks")) return "shell script, bwrap, checks";
+  return rival === "tap, plan run" ? "shell script, bwrap" : "shell script";
+}
+
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
   const { values } = parseArgs({ options: { smoke: { type: "boolean", default: false } } });
   const how = values.smoke ? SMALL : { rounds: 3 };
   const all = await worktrees({ ...how, all: true });
-  const script = spread(all["shell script"].ms).median;
   for (const [rival, { ms }] of Object.entries(all)) {
     const { median, min, max } = spread(ms);
+    const script = spread(all[findScript(rival)].ms).median;
     const seconds = [median, min, max].map((one) => (one / 1000).toFixed(2));
     printLine(
       `${rival}: ${seconds[0]} s (${seconds[1]} to ${seconds[2]}), ${(median / script).toFixed(2)} x`,
