@@ -62,6 +62,11 @@ const HOME_READABLE = [
 ];
 /** Of the system, below folders that are hidden. */
 const RUN_READABLE = ["/run/current-system"];
+/**
+ * For settings that programs make: the home is read-only, and some do not start without a place for them. Git's
+ * settings of the user are in it.
+ */
+const CONFIG_HOME = "/tmp/.config";
 /** As root bubblewrap leaves them writable, and they are the host's. */
 const PROC_OF_HOST = ["/proc/sys", "/proc/sysrq-trigger"];
 /** Needed for names of hosts, where the network is the host's. */
@@ -133,8 +138,14 @@ function listMounts(policy, home, search) {
   const folders = listCacheFolders(policy, home);
   /** @type {(all: string[], how: "--bind" | "--ro-bind") => Mount[]} */
   const bind = (all, how) => all.map((at) => ({ at, how }));
+  /** @type {Mount} */
+  const settings = {
+    at: path.join(CONFIG_HOME, "git"),
+    ...{ how: "--ro-bind", from: path.join(home, ".config/git") },
+  };
   return [
     ...bind([...system, ...readable], "--ro-bind"),
+    ...[settings].filter(({ from }) => from && fs.existsSync(from)),
     ...listRepositoryMounts(repository),
     { at: path.dirname(cwd), how: "--tmpfs" },
     ...bind([...folders, ...writable, cwd], "--bind"),
@@ -159,7 +170,7 @@ export function formatWallArguments(policy, { home = os.homedir(), search = [], 
     mounts
       .filter(({ at }) => isBelow(at, folder))
       .map(({ at }) => path.join(folder, path.relative(folder, at).split("/")[0]))
-      .filter((parent) => !mounts.some(({ at }) => at === parent)),
+      .filter((parent) => parent !== CONFIG_HOME && !mounts.some(({ at }) => at === parent)),
   );
   /** @type {Mount[]} */
   const all = [
@@ -199,11 +210,12 @@ export function formatBwrapArguments(policy, options = {}) {
 }
 
 /**
- * Variables for caches that are not granted: the home is read-only.
+ * Variables for settings, and for caches that are not granted: the home is read-only.
  * @param {Policy} policy @param {string} folder writable @returns {Record<string, string>}
  */
 export const redirectCaches = ({ caches }, folder) => ({
   XDG_CACHE_HOME: folder,
+  XDG_CONFIG_HOME: CONFIG_HOME,
   ...Object.fromEntries(
     Object.entries(CACHES)
       .filter(([name]) => !caches.includes(name))

@@ -36,6 +36,8 @@ const WANTED = {
     'echo \'require("node:test").test("x", () => {})\' > x.test.cjs; node --test x.test.cjs',
   "a server and its client":
     'node -e \'const s = require("http").createServer((_, r) => r.end("hi")).listen(0, () => fetch("http://localhost:" + s.address().port).then((r) => r.text()).then((t) => process.exit(t === "hi" ? 0 : 1)))\'',
+  "headless Chromium":
+    "chromium --headless --no-sandbox --disable-gpu --dump-dom 'data:text/html,<p>hi' 2> /dev/null | grep -q hi",
   "commit and amend":
     "echo 1 > o && git add o && git commit -qm one && git commit -q --amend -m two && git log -1 --format=%s | grep -q two",
   rebase:

@@ -6,7 +6,11 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { test } from "node:test";
-import { formatBwrapArguments, redirectCaches } from "../../../js/process/sandbox.mjs";
+import {
+  formatBwrapArguments,
+  redirectCaches,
+  wrapInSandbox,
+} from "../../../js/process/sandbox.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 
 /** @param {import("node:test").TestContext} t */
@@ -90,6 +94,24 @@ test("a cache that is not granted is in a folder that is writable", (t) => {
   assert.deepEqual([all.npm_config_cache, all.GOCACHE], ["/tmp/npm", "/tmp/go-build"]);
   const some = redirectCaches({ ...policy, caches: ["npm"] }, "/tmp");
   assert.deepEqual([some.npm_config_cache, some.GOCACHE], [undefined, "/tmp/go-build"]);
+});
+
+test("a program that makes settings finds a place for them, with the user's settings of git", (t) => {
+  const { root, policy } = makePlace(t);
+  const home = path.join(root, "home");
+  fs.mkdirSync(path.join(home, ".config", "git"), { recursive: true });
+  fs.writeFileSync(path.join(home, ".config", "git", "config"), "[user]\n\tname = Ada\n");
+  const wrapped = wrapInSandbox(policy, {
+    command: "sh",
+    args: [
+      "-c",
+      'cd /tmp && mkdir "$XDG_CONFIG_HOME/x" && git config user.name; echo > ~/.config/x || echo no',
+    ],
+    env: { HOME: home, PATH: process.env.PATH },
+  });
+  const { command, args, env } = wrapped;
+  const { stdout } = spawnSync(command, args, { env, encoding: "utf8" });
+  assert.deepEqual(stdout, "Ada\nno\n");
 });
 
 test("no capability, no process of the host and no network are inside", (t) => {
