@@ -9,7 +9,7 @@ import { quoteWord, visible } from "../lib/visible.mjs";
 import { isInside } from "./paths.mjs";
 import {
   formatWallArguments,
-  listCacheFolders,
+  makeCacheFolders,
   listSystemReadable,
   redirectCaches,
 } from "../process/sandbox.mjs";
@@ -141,7 +141,7 @@ export function toSandboxConfig({ policy, home, search }) {
     ...[...SYSTEM_READABLE, ...listSystemReadable(policy, home, search), ...readable],
     ...[repository.checkout, repository.common].flatMap((one) => one ?? []),
   ];
-  const readwrite = [cwd, ...writable, ...listCacheFolders(policy, home)];
+  const readwrite = [cwd, ...writable, ...makeCacheFolders(policy, home)];
   return {
     enabled: true,
     addCurrentWorkingDirectory: false,

@@ -127,15 +127,27 @@ export const listSystemReadable = ({ hosts }, home, search) =>
     ...search.filter((one) => isBelow(one, home)),
   ].filter((one) => one !== "" && fs.existsSync(one));
 
-/** @param {Policy} policy @param {string} home */
-export const listCacheFolders = ({ caches }, home) =>
-  caches.flatMap((name) => CACHES[name].folders.map((one) => path.join(home, one)));
+/**
+ * The folders of the policy's caches. The first program that uses a cache finds it empty.
+ * @param {Policy} policy @param {string} home @returns {string[]} without those that cannot be made
+ */
+export const makeCacheFolders = ({ caches }, home) =>
+  caches
+    .flatMap((name) => CACHES[name].folders.map((one) => path.join(home, one)))
+    .filter((folder) => {
+      try {
+        fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
+        return true;
+      } catch {
+        return false;
+      }
+    });
 
 /** @param {Policy} policy @param {string} home @param {string[]} search @returns {Mount[]} */
 function listMounts(policy, home, search) {
   const { cwd, repository, writable, readable } = policy;
   const system = listSystemReadable(policy, home, search);
-  const folders = listCacheFolders(policy, home);
+  const folders = makeCacheFolders(policy, home);
   /** @type {(all: string[], how: "--bind" | "--ro-bind") => Mount[]} */
   const bind = (all, how) => all.map((at) => ({ at, how }));
   /** @type {Mount} */

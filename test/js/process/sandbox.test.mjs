@@ -96,6 +96,22 @@ test("a cache that is not granted is in a folder that is writable", (t) => {
   assert.deepEqual([some.npm_config_cache, some.GOCACHE], [undefined, "/tmp/go-build"]);
 });
 
+test("a cache that is granted is made where the user has none yet", (t) => {
+  const { root, policy } = makePlace(t);
+  const home = path.join(root, "home");
+  fs.mkdirSync(home);
+  fs.writeFileSync(path.join(home, ".cargo"), "a file: there can be no cache");
+  const command = 'echo x > "$HOME/.npm/x" && test ! -e "$HOME/.cargo/registry"';
+  const granted = { ...policy, caches: ["npm", "cargo"] };
+  const wrapped = wrapInSandbox(granted, {
+    ...{ command: "sh", args: ["-c", command] },
+    env: { HOME: home, PATH: process.env.PATH },
+  });
+  const { status, stderr } = spawnSync(wrapped.command, wrapped.args, { ...wrapped });
+  assert.equal(status, 0, String(stderr));
+  assert.equal(fs.readFileSync(path.join(home, ".npm", "x"), "utf8"), "x\n");
+});
+
 test("a program that makes settings finds a place for them, with the user's settings of git", (t) => {
   const { root, policy } = makePlace(t);
   const home = path.join(root, "home");
