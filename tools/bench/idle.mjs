@@ -11,8 +11,8 @@ import { spread } from "./statistics.mjs";
 const ROUNDS = 5;
 const MODULES = [
   "jsonc-parser",
-  ...["base/addon", "base/log", "host/gateway-host", "registry/installation"].map((name) =>
-    path.join(root, "js", `${name}.mjs`),
+  ...["lib/addon", "lib/log", "gateway-host/gateway-host", "feature-host/installation"].map(
+    (name) => path.join(root, "js", `${name}.mjs`),
   ),
 ];
 
