@@ -158,9 +158,9 @@ export class CopilotSessionAdapter {
     await this.#session.log(text, { level });
   }
 
-  /** Starts a turn, or queues one. @param {string} prompt */
-  async send(prompt) {
-    const id = await this.#session.send({ prompt });
+  /** Starts a turn, or queues one. @param {string} prompt @param {string} [display] what the user sees in its place */
+  async send(prompt, display) {
+    const id = await this.#session.send({ prompt, ...(display && { displayPrompt: display }) });
     if (typeof id === "string") this.#sent.add(id);
   }
 

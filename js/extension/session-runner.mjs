@@ -206,14 +206,14 @@ export class SessionRunner {
     } else if (event.type === "timeline") {
       this.#logRejection(session.log(event.text, event.level));
     } else if (event.type === "inject") {
-      this.#logRejection(this.#inject(session, event.prompt));
+      this.#logRejection(this.#inject(session, event.prompt, event.display));
     }
   }
 
-  /** @param {CopilotSessionAdapter} session @param {string} prompt */
-  async #inject(session, prompt) {
+  /** @param {CopilotSessionAdapter} session @param {string} prompt @param {string} [display] */
+  async #inject(session, prompt, display) {
     try {
-      await session.send(prompt);
+      await session.send(prompt, display);
     } catch (error) {
       // No turn will come of it whose end the gateway could wait for.
       if (!this.#busy) this.#link.send({ type: "activity", activity: "idle" });

@@ -73,6 +73,13 @@ bool writeProviderLine(const Turn& turn, Session& session, const Provider& provi
   return false;
 }
 
+std::string takeProviderLine(const Turn& turn, Session& session, const Provider& provider,
+                             std::string_view text) {
+  LineBudget& budget = obtainLineBudget(turn, session, provider.party);
+  if (!budget.take(turn.limits().count(Limit::LinesPerSecond), turn.now.steady)) return {};
+  return formatTimeline(turn, session, protocol::LogLevel::Info, text);
+}
+
 std::string noLineLeft(const Turn& turn) {
   return "at most " + std::to_string(turn.limits().get(Limit::LinesPerSecond)) +
          " lines a second in the timeline, those of tool.progress included; slow down";

@@ -41,6 +41,10 @@ class LineBudget {
 enum class NoRoom : uint8_t { LeaveOut, Wait };
 bool writeProviderLine(const Turn& turn, Session& session, const Provider& provider,
                        protocol::LogLevel level, std::string_view text, NoRoom otherwise);
+// The same for a line that the session shows with a message, and so at once. Returns: the line;
+// empty if there is no room.
+[[nodiscard]] std::string takeProviderLine(const Turn& turn, Session& session,
+                                           const Provider& provider, std::string_view text);
 // Whether there is room for one.
 [[nodiscard]] bool canWriteProviderLine(const Turn& turn, Session& session,
                                         const Provider& provider);

@@ -33,10 +33,16 @@ void sendToSession(const Turn& turn, Session& session, protocol::SessionEvent&& 
   session.outbox.push_back(std::move(event));
 }
 
-void writeTimeline(const Turn& turn, Session& session, LogLevel level, std::string_view text) {
+std::string formatTimeline(const Turn& turn, const Session& session, LogLevel level,
+                           std::string_view text) {
   std::string shown = hangingLines(visible(text, true));
   turn.log(level, "session " + session.id + ": " + shown);
-  sendToSession(turn, session, protocol::Timeline{level, std::move(shown)});
+  return shown;
+}
+
+void writeTimeline(const Turn& turn, Session& session, LogLevel level, std::string_view text) {
+  sendToSession(turn, session,
+                protocol::Timeline{level, formatTimeline(turn, session, level, text)});
 }
 
 void closeLink(const Turn& turn, PeerId peer, std::string reason) {

@@ -13,6 +13,10 @@ void sendToSession(const Turn& turn, Session& session, protocol::SessionEvent&& 
 // Writes a line into the session's timeline. Control characters are made visible here.
 void writeTimeline(const Turn& turn, Session& session, protocol::LogLevel level,
                    std::string_view text);
+// The text as a line of the timeline shows it, for a message that the session shows itself; it is
+// logged like one.
+[[nodiscard]] std::string formatTimeline(const Turn& turn, const Session& session,
+                                         protocol::LogLevel level, std::string_view text);
 
 // Closes a session's link. The gateway ignores what still comes over it.
 void closeLink(const Turn& turn, PeerId peer, std::string reason);

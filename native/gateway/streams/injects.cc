@@ -20,7 +20,8 @@ constexpr size_t kMaxHeld = 256;
 void sendInject(const Turn& turn, Session& session, PendingInject&& inject) {
   recordDispatch(turn, session, inject, protocol::SpanStatus::Ok);
   sendToSession(turn, session,
-                protocol::Inject{std::move(inject.provider), std::move(inject.prompt)});
+                protocol::Inject{std::move(inject.provider), std::move(inject.prompt),
+                                 std::move(inject.display)});
 }
 
 // Sends the first ones, as far as none of them waits for its record.

@@ -35,9 +35,10 @@ struct PendingInject {
   std::string stream = {};
   protocol::TraceContext trace = {};  // with the span of the push
   Time pushed{};
+  std::string display = {};  // the line of the timeline that stands for it
 
   [[nodiscard]] size_t bytes() const {
-    return sizeof(PendingInject) + provider.size() + prompt.size();
+    return sizeof(PendingInject) + provider.size() + prompt.size() + display.size();
   }
 };
 

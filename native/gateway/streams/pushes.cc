@@ -168,11 +168,14 @@ Result<std::string_view, Refusal> decide(const Turn& turn, const Provider& provi
                        " streams; use one of those you have");
   }
   const std::string& text = push.event.empty() ? push.prompt : push.event;
+  const std::string source =
+      inLine(provider.name) + (stream == provider.name ? "" : "/" + inLine(stream));
   StreamEntry entry{turn.now.unixMillis, text, std::string(push.metadata.view())};
   // A waiting inject is kept a second time, in its fence.
   const bool inject = filtered.outcome == protocol::FilterOutcome::Inject;
   PendingInject pending;
   if (inject) pending = createInject(turn, provider, stream, push, trace);
+  if (inject) pending.display = "tap: for the model, from " + source;
   const SizeChange room{entry.bytes() + (inject ? pending.bytes() : 0)};
   if (auto refusal = evict(turn, provider.party, room, "push", push.requestId)) return *refusal;
   (void)streams.append(stream, std::move(entry), turn.limits());
@@ -187,12 +190,15 @@ Result<std::string_view, Refusal> decide(const Turn& turn, const Provider& provi
                                          : "too many injects wait for the session to be idle");
     }
   }
-  const std::string source =
-      inLine(provider.name) + (stream == provider.name ? "" : "/" + inLine(stream));
-  (void)writeProviderLine(turn, session, provider, LogLevel::Info, "tap: " + source + ": " + text,
-                          NoRoom::LeaveOut);
-  if (!inject) return std::string_view("surfaced");
-  if (verdict == PushBudget::Inject::Wait) return std::string_view("queued");
+  // What the model reads is what the user sees, once: with the message itself, if it goes at once.
+  const bool both = inject && !push.event.empty() && !push.prompt.empty();
+  const std::string line =
+      "tap: " + source + ": " + (both ? push.event + "\n" + push.prompt : text);
+  if (!inject || verdict == PushBudget::Inject::Wait) {
+    (void)writeProviderLine(turn, session, provider, LogLevel::Info, line, NoRoom::LeaveOut);
+    return std::string_view(inject ? "queued" : "surfaced");
+  }
+  pending.display = takeProviderLine(turn, session, provider, line);
   const Delivery delivery = deliver(turn, session, std::move(pending));
   return std::string_view(delivery == Delivery::Sent ? "injected" : "queued");
 }

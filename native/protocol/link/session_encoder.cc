@@ -220,6 +220,7 @@ struct FieldWriter {
   }
   void operator()(const Inject& e) const {
     writer.field("type", "inject").field("provider", e.provider).field("prompt", e.prompt);
+    if (!e.display.empty()) writer.field("display", e.display);
   }
   void operator()(const Groups& e) const {
     writer.field("type", "groups");

@@ -227,6 +227,7 @@ struct Timeline {
 struct Inject {
   std::string provider;
   std::string prompt;
+  std::string display = {};  // what the user sees in its place; empty: the prompt
 };
 // Which events the session is to report.
 struct Subscribe {

@@ -103,7 +103,7 @@ std::vector<SessionEvent> someEvents() {
       Timeline{LogLevel::Info, odd},
       Timeline{LogLevel::Warning, ""},
       Timeline{LogLevel::Error, "x"},
-      Inject{"p", odd},
+      Inject{"p", odd, odd},
       CallProgress{odd},
       Subscribe{{}},
       Subscribe{{"user.message", odd}},

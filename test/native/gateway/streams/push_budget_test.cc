@@ -61,8 +61,11 @@ TEST_F(InjectBudget, TheNextOneWaitsUntilTheSessionIsIdleInOrder) {
   EXPECT_EQ(injected(), 0u);
   becomes(protocol::Activity::Busy);
   EXPECT_EQ(injected(), 0u);
+  EXPECT_EQ(tap.timeline(session), "tap: p: two\ntap: p: three\n");
   idle();
-  EXPECT_NE(tap.expect<protocol::Inject>(session).prompt.find("two"), std::string::npos);
+  const auto second = tap.expect<protocol::Inject>(session);
+  EXPECT_NE(second.prompt.find("two"), std::string::npos);
+  EXPECT_EQ(second.display, "tap: for the model, from p") << "it was shown when it came";
   EXPECT_EQ(injected(), 0u);
   becomes(protocol::Activity::Busy);
   idle();

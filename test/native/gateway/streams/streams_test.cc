@@ -84,8 +84,9 @@ TEST_F(PushPrompt, OfAProjectProviderIsForTheModelToActOn) {
 // shows: P-PUSH-7
 TEST_F(PushPrompt, TakesThePlaceOfTheEventBeforeTheModelOnly) {
   tap.say(peer, R"({"type":"push","level":"inject","event":"red","prompt":"Look at it."})");
-  EXPECT_EQ(tap.timeline(session), "tap: p: red\n");
-  EXPECT_NE(tap.expect<protocol::Inject>(session).prompt.find("Look at it."), std::string::npos);
+  const auto inject = tap.expect<protocol::Inject>(session);
+  EXPECT_EQ(inject.display, "tap: p: red\n  Look at it.");
+  EXPECT_NE(inject.prompt.find("Look at it."), std::string::npos);
   tap.say(peer, query(R"(["p"])"));
   EXPECT_EQ(tap.take(peer).get("streams.p@p.0.event"), "red");
 }
