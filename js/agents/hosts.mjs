@@ -1,5 +1,6 @@
 // Hosts in what an agent asks for, and whether its job may reach them.
 
+import { matchesHost } from "../lib/values.mjs";
 import { wrapInQuotes, shortenText, visible } from "../lib/visible.mjs";
 
 /** @param {unknown} value */
@@ -19,18 +20,8 @@ export function parseHost(word) {
   return host?.toLowerCase().replace(/\.$/, "");
 }
 
-/** @param {string} host @param {string[]} hosts */
-function isAllowed(host, hosts) {
-  return hosts.some((one) => {
-    const wanted = (parseHost(one) ?? one).toLowerCase();
-    if (wanted === "*") return true;
-    if (!wanted.startsWith("*.")) return host === wanted;
-    return host.endsWith(wanted.slice(1)) && !/[\\\s@]/.test(host);
-  });
-}
-
 /** @param {string} host @param {{hosts: string[]}} bounds @returns {string} why not; "": it may */
 export const findHostRefusal = (host, { hosts }) =>
-  isAllowed(host, hosts)
+  hosts.some((one) => matchesHost(parseHost(one) ?? one, host))
     ? ""
     : `tap: this job may not reach ${quoteName(host)}. Allowed hosts: ${hosts.map(visible).join(", ") || "none"}.`;

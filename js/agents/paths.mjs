@@ -3,12 +3,6 @@
 import fs from "node:fs";
 import path from "node:path";
 
-/** @param {string} file @param {string} folder both resolved */
-export function isInside(file, folder) {
-  const way = path.relative(folder, file);
-  return way === "" || (way !== ".." && !way.startsWith(`..${path.sep}`) && !path.isAbsolute(way));
-}
-
 const SEPARATOR = path.sep === "/" ? /\// : /[\\/]/;
 
 const MAX_LINKS = 40;

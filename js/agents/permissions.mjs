@@ -2,8 +2,9 @@
 // tools; without one nothing does. What is refused in both is what no job of tap may ever do.
 
 import path from "node:path";
+import { isInside } from "../lib/paths.mjs";
 import { findHostRefusal, parseHost, quoteName } from "./hosts.mjs";
-import { isInside, resolved } from "./paths.mjs";
+import { resolved } from "./paths.mjs";
 
 /**
  * For tools for files, all resolved. `folders`: of the session alone; `shared`: where others may write meanwhile.

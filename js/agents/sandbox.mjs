@@ -5,8 +5,8 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
+import { findOnPath, isInside } from "../lib/paths.mjs";
 import { quoteWord, visible } from "../lib/visible.mjs";
-import { isInside } from "./paths.mjs";
 import {
   formatWallArguments,
   makeCacheFolders,
@@ -34,13 +34,6 @@ const INSTRUCTIONS = [
 ];
 /** The CLI adds what else a system needs. */
 const SYSTEM_READABLE = ["/usr", "/opt"];
-
-/** @param {string} name of a program @param {string} [folders] a PATH */
-const findOnPath = (name, folders = "") =>
-  folders
-    .split(path.delimiter)
-    .map((folder) => path.join(folder, name))
-    .find((file) => path.isAbsolute(file) && fs.existsSync(file));
 
 /**
  * Puts the program in front of bubblewrap, where there is one.

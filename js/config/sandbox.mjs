@@ -5,7 +5,7 @@ import fs from "node:fs";
 import net from "node:net";
 import os from "node:os";
 import path from "node:path";
-import { copilotHome } from "../lib/paths.mjs";
+import { copilotHome, isInside } from "../lib/paths.mjs";
 import { visible } from "../lib/visible.mjs";
 import { CACHES } from "../process/sandbox.mjs";
 import { quoteInput } from "./strict-reader.mjs";
@@ -35,12 +35,6 @@ export const DEFAULT_SANDBOX = {
   allow: { folders: [], readFolders: [], hosts: [], caches: [] },
 };
 
-/** @param {string} file @param {string} folder @returns {boolean} whether the file is in the folder, or is it */
-function isWithin(file, folder) {
-  const way = path.relative(folder, file);
-  return way !== ".." && !way.startsWith(`..${path.sep}`) && !path.isAbsolute(way);
-}
-
 /** As it is named, and without links. @param {string} folder */
 function listNames(folder) {
   try {
@@ -57,8 +51,8 @@ function listNames(folder) {
 export function explainRefusedFolder(folder, places = {}) {
   const { home = os.homedir(), copilot = copilotHome() } = places;
   if (path.dirname(folder) === folder) return "it is the whole file system";
-  if (listNames(home).some((one) => isWithin(one, folder))) return "it has your whole home";
-  if (listNames(copilot).some((one) => isWithin(one, folder) || isWithin(folder, one)))
+  if (listNames(home).some((one) => isInside(one, folder))) return "it has your whole home";
+  if (listNames(copilot).some((one) => isInside(one, folder) || isInside(folder, one)))
     return `tap and the CLI keep their own files in ${copilot}`;
   return folder.split(path.sep).includes(".git") ? "it belongs to git" : "";
 }

@@ -9,7 +9,7 @@ import { loadProjectConfig } from "../config/load.mjs";
 import { readUserConfig } from "../config/user-config.mjs";
 import { isOurFile } from "../lib/host-files.mjs";
 import { bySessionUse } from "../lib/inspection.mjs";
-import { copilotHome, gatewayFiles } from "../lib/paths.mjs";
+import { copilotHome, gatewayFiles, isInside } from "../lib/paths.mjs";
 import { errorMessage } from "../lib/values.mjs";
 import { providerLogFile } from "../process/log.mjs";
 import { GOOD_RUN_MS, runProgram } from "../process/run.mjs";
@@ -85,12 +85,6 @@ function resolveFiles(env) {
   }
 }
 
-/** Whether `folder` is `inner` or has it. @param {string} folder @param {string} inner */
-function contains(folder, inner) {
-  const way = path.relative(folder, inner);
-  return way !== ".." && !way.startsWith(`..${path.sep}`) && !path.isAbsolute(way);
-}
-
 /**
  * The session that is meant: the agent's own, else the one in this folder, else the one last in use.
  * @param {InspectedSession[]} sessions @param {NodeJS.ProcessEnv} env @param {string} cwd
@@ -98,7 +92,7 @@ function contains(folder, inner) {
 function chooseSession(sessions, env, cwd) {
   const lastUsed = (/** @type {InspectedSession[]} */ some) => [...some].sort(bySessionUse)[0];
   const own = sessions.find(({ id }) => id === env.COPILOT_AGENT_SESSION_ID);
-  const here = sessions.filter((session) => contains(session.cwd, cwd));
+  const here = sessions.filter((session) => isInside(cwd, session.cwd));
   return own ?? lastUsed(here) ?? lastUsed(sessions);
 }
 

@@ -4,13 +4,13 @@ import { createHash } from "node:crypto";
 import fs from "node:fs";
 import path from "node:path";
 import { openControl } from "../link/control.mjs";
+import { isInside } from "../lib/paths.mjs";
 import { errorMessage } from "../lib/values.mjs";
 import { createInterruption, RunFailed, runPrompt } from "./copilot.mjs";
 import { examplesTrouble, judge } from "./judge.mjs";
 import { Program } from "./program.mjs";
 import { queryJudge } from "./rubric.mjs";
 import { Scratch } from "./scratch.mjs";
-import { isInside } from "./workspace-path.mjs";
 
 /** @typedef {import("./cases.mjs").Case} Case */
 /** @typedef {import("./cases.mjs").Assertion} Assertion */
@@ -133,7 +133,7 @@ function readFileFacts(workspace, name) {
   } catch {
     return missing;
   }
-  if (!isInside(workspace, file)) return { problem: "a link leads outside the workspace" };
+  if (!isInside(file, workspace)) return { problem: "a link leads outside the workspace" };
   const stat = fs.statSync(file);
   if (!stat.isFile()) return { problem: "it is not a regular file" };
   if (stat.size > MAX_FILE) return { problem: `it has more than ${MAX_FILE} bytes` };

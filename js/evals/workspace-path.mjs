@@ -11,6 +11,3 @@ export function findPathProblem(name) {
   if (name.includes("\0") || parts.includes("")) return `"${name}" is not a path of a file`;
   return undefined;
 }
-
-/** @param {string} folder @param {string} file both without links @returns {boolean} */
-export const isInside = (folder, file) => file.startsWith(folder + path.sep);

@@ -4,6 +4,7 @@
 import fs from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
+import { isInside } from "../lib/paths.mjs";
 import { errorMessage } from "../lib/values.mjs";
 import { endGroup, guard } from "../process/group.mjs";
 import { programEnvironment } from "./programs.mjs";
@@ -73,8 +74,7 @@ export async function resolveFolder(folder, cwd = ".") {
   const real = await fs.realpath(place).catch((error) => {
     throw new RangeError(`cwd: ${place} is not there (${error.code})`);
   });
-  const way = path.relative(root, real);
-  if (way.split(path.sep)[0] === ".." || path.isAbsolute(way)) {
+  if (!isInside(real, root)) {
     throw new RangeError(`cwd: ${place} is outside of the workspace ${root}`);
   }
   if (!(await fs.stat(real)).isDirectory()) throw new RangeError(`cwd: ${place} is not a folder`);

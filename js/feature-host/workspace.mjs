@@ -6,6 +6,7 @@ import { createHash } from "node:crypto";
 import fs from "node:fs/promises";
 import { constants } from "node:fs";
 import path from "node:path";
+import { isInside } from "../lib/paths.mjs";
 import { errorMessage } from "../lib/values.mjs";
 import { matchAll, MAX_SUBJECT, patternProblem } from "../lib/timed-patterns.mjs";
 
@@ -37,12 +38,6 @@ const TREE_MS = 5000;
  * @property {string} [changes] a digest of what differs: names, sizes and times
  * @property {string} [code] why it is not known, such as NOT_A_REPOSITORY or TIMEOUT
  */
-
-/** @param {string} root @param {string} file both without links */
-function isInside(root, file) {
-  const way = path.relative(root, file);
-  return way !== "" && way.split(path.sep)[0] !== ".." && !path.isAbsolute(way);
-}
 
 /** @param {fs.FileHandle} handle @param {boolean} wantsText @returns {Promise<{sha256: string, text: string, bytes: number}>} */
 async function hashFile(handle, wantsText) {
@@ -76,7 +71,8 @@ async function isUnchanged(real, opened) {
 async function readWorkspaceFile(root, { file, match }) {
   const asked = path.resolve(root, file);
   const real = await fs.realpath(asked);
-  if (!isInside(root, real)) return { exists: false, problem: "it is outside of the workspace" };
+  if (real === root || !isInside(real, root))
+    return { exists: false, problem: "it is outside of the workspace" };
   const flags = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (constants.O_NOFOLLOW ?? 0);
   const handle = await fs.open(real, flags);
   try {

@@ -4,6 +4,7 @@
 import crypto from "node:crypto";
 import fs from "node:fs/promises";
 import path from "node:path";
+import { isInside } from "../lib/paths.mjs";
 import { formatPathspecs, listCheckouts, readStatus } from "./checkouts.mjs";
 import { NOT_SPARSE, readSetupIgnored, removeIndex, withWorkIndex } from "./commit-work.mjs";
 import { probeSandbox } from "../process/sandbox-probe.mjs";
@@ -27,8 +28,8 @@ import { entryExists, readRegular, switchOffFilters } from "./repository.mjs";
 import {
   adoptPersonsChanges,
   readCopiedPaths,
-  readHead,
   readHolder,
+  resolveHead,
   worktreeOptions,
 } from "./worktree-admin.mjs";
 import { clearIndexFlags } from "./worktree-status.mjs";
@@ -180,18 +181,6 @@ const MAX_IGNORED_FILES = 2000;
  * @property {string[]} lost commits that no ref has, `head` among them
  * @property {string[]} brought paths that are the user's and are no part of it
  */
-
-/** @param {Repository} repository @param {Place} place @returns {Promise<string>} a commit, or "" */
-async function resolveHead(repository, place) {
-  const head = await readHead(place.admin);
-  if (isCommit(head)) return head;
-  const args = ["rev-parse", "--verify", "--quiet", "HEAD^{commit}"];
-  const { stdout } = await repository.query(args, {
-    ...worktreeOptions(place),
-    codes: [0, 1, 128],
-  });
-  return stdout.trim();
-}
 
 /**
  * Commits that no ref has: HEAD, and those that only the worktree's own log knows, made here and then left with a
@@ -513,8 +502,7 @@ async function realEnd(folder) {
 async function requireBeside(repository, given) {
   const folder = await realEnd(given);
   for (const { path: root } of await listCheckouts(repository)) {
-    const way = path.relative(root, folder);
-    if (way.split(path.sep)[0] === ".." || path.isAbsolute(way)) continue;
+    if (!isInside(folder, root)) continue;
     const text = `"${folder}" is in the checkout "${root}". Name a folder beside it.`;
     throw new GitError("INVALID", text);
   }

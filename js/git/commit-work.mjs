@@ -12,7 +12,7 @@ import {
   resolveGitDir,
 } from "./checkouts.mjs";
 import { formatFiles, formatOutput, GitError, isGitError } from "./errors.mjs";
-import { checkCommit, checkMessage, EVIDENCE, isCommit } from "./git.mjs";
+import { checkCommit, checkMessage, EVIDENCE } from "./git.mjs";
 import { changesBetween, isAncestor, MAX_DIFF_BYTES, readRaw } from "./merge.mjs";
 import { attemptRef, resolveRefs, setRefOnce } from "./refs.mjs";
 import { copyRegular, gitFolder, takeOver } from "./private-store.mjs";
@@ -21,7 +21,7 @@ import {
   adoptPersonsChanges,
   detach,
   readCopiedPaths,
-  readHead,
+  resolveHead,
   worktreeOptions,
 } from "./worktree-admin.mjs";
 import { loadIndex, MARKED_ONLY } from "./worktree-status.mjs";
@@ -256,12 +256,8 @@ export function withTrailer(message, of) {
 }
 
 /** @param {Repository} repository @param {Worktree} worktree @returns {Promise<string>} */
-async function resolveHead(repository, worktree) {
-  const head = await readHead(worktree.admin);
-  if (isCommit(head)) return head;
-  const args = ["rev-parse", "--verify", "--quiet", "HEAD^{commit}"];
-  const look = { ...worktreeOptions(worktree), codes: [0, 1, 128] };
-  const commit = (await repository.query(args, look)).stdout.trim();
+async function requireHead(repository, worktree) {
+  const commit = await resolveHead(repository, worktree);
   if (commit !== "") return commit;
   const text = `The work has ended on a branch without a commit. Let it commit on top of ${worktree.commit.slice(0, 10)}. Then retry the node.`;
   throw new GitError("NOT_DESCENDED", text, { base: worktree.commit });
@@ -422,7 +418,7 @@ export async function commitWork(repository, worktree, options) {
   await checkWorktreeLink(repository, worktree);
   await detach(repository, worktree);
   await checkMerged(repository, worktree);
-  const head = await resolveHead(repository, worktree);
+  const head = await requireHead(repository, worktree);
   await takeOver(repository, worktree, head, { signal });
   await requireDescendant(repository, worktree, head);
   if (await isOwnCommit(repository, worktree, head)) return done(head, false);
@@ -430,7 +426,7 @@ export async function commitWork(repository, worktree, options) {
   if (staged.length === 0) return done(head, false);
   await checkNested(worktree, staged);
   await commitStaged(repository, worktree, { message, hooks, timeoutMs, env, signal });
-  const made = await resolveHead(repository, worktree);
+  const made = await requireHead(repository, worktree);
   await takeOver(repository, worktree, made, { signal });
   await requireDescendant(repository, worktree, made);
   return done(made, true);

@@ -3,6 +3,7 @@
 import { constants } from "node:fs";
 import fs from "node:fs/promises";
 import path from "node:path";
+import { isInside } from "../lib/paths.mjs";
 import { GitError } from "./errors.mjs";
 import { checkCommit, checkInnerPath } from "./git.mjs";
 import { readCopiedPaths, writeCopiedPaths } from "./worktree-admin.mjs";
@@ -10,19 +11,13 @@ import { exists, entryExists } from "./repository.mjs";
 
 /** @typedef {{path: string, why: "missing" | "exists" | "outside"}} Skipped */
 
-/** @param {string} root @param {string} place both without links */
-function isInside(root, place) {
-  const way = path.relative(root, place);
-  return way !== "" && way.split(path.sep)[0] !== ".." && !path.isAbsolute(way);
-}
-
 /** The folder of a place that is to be made, without links. @param {string} root @param {string} place */
 async function makeParent(root, place) {
   const parent = path.dirname(place);
   for (let there = parent; ; there = path.dirname(there)) {
     const real = await fs.realpath(there).catch(() => undefined);
     if (real === undefined) continue;
-    if (real !== root && !isInside(root, real)) {
+    if (!isInside(real, root)) {
       throw new GitError(
         "OUTSIDE",
         `"${place}" would be outside of the worktree: a link leads there.`,
@@ -38,7 +33,8 @@ function copy(root, from, to) {
   // A link that leads out of the repository is left out.
   const filter = async (/** @type {string} */ one) => {
     if (!(await fs.lstat(one)).isSymbolicLink()) return true;
-    return isInside(root, await fs.realpath(one).catch(() => root));
+    const real = await fs.realpath(one).catch(() => root);
+    return real !== root && isInside(real, root);
   };
   return fs.cp(from, to, {
     recursive: true,
@@ -109,7 +105,7 @@ export async function copyUntrackedFiles(root, worktree, { copy: copied = [], li
     const inTheWay = await entryExists(to);
     if (inTheWay && brought.includes(name)) continue;
     if (from === undefined) skipped.push({ path: name, why: "missing" });
-    else if (!isInside(root, from)) skipped.push({ path: name, why: "outside" });
+    else if (from === root || !isInside(from, root)) skipped.push({ path: name, why: "outside" });
     else if (inTheWay) skipped.push({ path: name, why: "exists" });
     else {
       await makeParent(worktree.path, to);

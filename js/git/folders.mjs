@@ -3,6 +3,7 @@
 import fs from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
+import { resolveLinks } from "./repository.mjs";
 import { mainRoot } from "./worktree-admin.mjs";
 import { defaultFolder } from "./worktrees.mjs";
 
@@ -18,9 +19,6 @@ import { defaultFolder } from "./worktrees.mjs";
  * @property {string} worktrees where those of plans are
  * @property {string} home the user's @property {string} cliHome <COPILOT_HOME>
  */
-
-/** @param {string} place that may not be there */
-const resolveLinks = (place) => fs.realpath(place).catch(() => place);
 
 /** @param {string} root @param {string} name @returns {Promise<InspectedFolder>} */
 async function inspectFolder(root, name) {

@@ -2,7 +2,7 @@
 
 import { execFile } from "node:child_process";
 import fs from "node:fs/promises";
-import path from "node:path";
+import { isInside } from "../lib/paths.mjs";
 import { visible } from "../lib/visible.mjs";
 
 const LSOF_MS = 10_000;
@@ -11,13 +11,10 @@ const MAX_NAME = 40;
 
 /** @typedef {{pid: number, parent: number, name: string}} FolderProcess */
 
-/** @param {string} folder @param {string} place */
-const isInside = (folder, place) => place === folder || place.startsWith(folder + path.sep);
-
 /** @param {string} pid @param {string} folder @returns {Promise<FolderProcess[]>} */
 async function readProcess(pid, folder) {
   try {
-    if (!isInside(folder, await fs.readlink(`/proc/${pid}/cwd`))) return [];
+    if (!isInside(await fs.readlink(`/proc/${pid}/cwd`), folder)) return [];
     // pid (name) state parent …; a name may have any character.
     const stat = await fs.readFile(`/proc/${pid}/stat`, "utf8");
     const end = stat.lastIndexOf(")");
@@ -38,7 +35,7 @@ export function readLsof(output, folder) {
     if (line[0] === "p") pid = Number(value);
     if (line[0] === "R") parent = Number(value);
     if (line[0] === "c") name = visible(value).slice(0, MAX_NAME);
-    if (line[0] === "n" && isInside(folder, value)) found.push({ pid, parent, name });
+    if (line[0] === "n" && isInside(value, folder)) found.push({ pid, parent, name });
   }
   return found;
 }

@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import fs from "node:fs/promises";
 import path from "node:path";
+import { isInside } from "../lib/paths.mjs";
 import { GitError, isGitError } from "./errors.mjs";
 import { checkBranch, checkInnerPath, Git, isCommit } from "./git.mjs";
 import { deleteOldStores, gitFolder } from "./private-store.mjs";
@@ -27,6 +28,9 @@ const succeeds = (look) =>
 
 /** Also by a link. @param {string} file */
 export const exists = (file) => succeeds(fs.access(file));
+
+/** @param {string} place that may not be there */
+export const resolveLinks = (place) => fs.realpath(place).catch(() => place);
 
 /** Also a link that leads nowhere. @param {string | Buffer} file */
 export const entryExists = (file) => succeeds(fs.lstat(file));
@@ -370,14 +374,8 @@ export const isMissing = (error) =>
 
 // Folders and files that others name: taken only where they lie in what they may lie in, links resolved.
 
-/** @param {string} root @param {string} place both without links */
-function isWithin(root, place) {
-  const way = path.relative(root, place);
-  return way.split(path.sep)[0] !== ".." && !path.isAbsolute(way);
-}
-
-/** @param {string} place @param {string} what */
-const resolveLinks = (place, what) =>
+/** @param {string} place @param {string} what @returns {Promise<string>} without links */
+const requireThere = (place, what) =>
   fs.realpath(place).catch((error) => {
     throw new GitError("INVALID", `${what}: "${place}" is not there (${error.code}).`, {
       cause: error,
@@ -390,16 +388,16 @@ const resolveLinks = (place, what) =>
  * @returns {Promise<string>}
  */
 export async function resolveInside(root, place, { anywhere = false } = {}) {
-  const real = await resolveLinks(path.resolve(root, place), "repo");
-  if (anywhere || isWithin(await resolveLinks(root, "folder"), real)) return real;
+  const real = await requireThere(path.resolve(root, place), "repo");
+  if (anywhere || isInside(real, await requireThere(root, "folder"))) return real;
   throw new GitError("OUTSIDE", `repo: "${place}" is outside of the session's folder "${root}".`);
 }
 
 /** A small file of a worktree. @param {{path: string}} worktree @param {string} name @param {number} most bytes @returns {Promise<string>} */
 export async function readInside(worktree, name, most) {
-  const file = await resolveLinks(path.join(worktree.path, checkInnerPath(name, "file")), "file");
-  const root = await resolveLinks(worktree.path, "worktree");
-  if (!isWithin(root, file)) throw new GitError("INVALID", `"${name}" leads out of the worktree.`);
+  const file = await requireThere(path.join(worktree.path, checkInnerPath(name, "file")), "file");
+  const root = await requireThere(worktree.path, "worktree");
+  if (!isInside(file, root)) throw new GitError("INVALID", `"${name}" leads out of the worktree.`);
   return readRegular(file, most);
 }
 

@@ -148,6 +148,18 @@ export function worktreeOptions({ path: cwd, admin }) {
 /** What the worktree has checked out: a commit, or "ref: " and a ref; "": nothing yet. @param {string} admin */
 export const readHead = (admin) => readTrimmed(path.join(gitFolder(admin), "HEAD"));
 
+/** @param {Repository} repository @param {{path: string, admin: string}} place @returns {Promise<string>} a commit, or "" */
+export async function resolveHead(repository, place) {
+  const head = await readHead(place.admin);
+  return isCommit(head) ? head : queryHead(repository, worktreeOptions(place));
+}
+
+/** @param {Repository} repository @param {Partial<import("./git.mjs").RunOptions>} where */
+async function queryHead(repository, where) {
+  const args = ["rev-parse", "--verify", "--quiet", "HEAD^{commit}"];
+  return (await repository.query(args, { codes: [0, 1, 128], ...where })).stdout.trim();
+}
+
 /** Also what a person has checked out there, where it has a store. @param {string} admin @returns {Promise<string[]>} commits */
 export async function readHeads(admin) {
   const files = [...new Set([gitFolder(admin), admin])].map((folder) => path.join(folder, "HEAD"));
@@ -177,9 +189,7 @@ export async function detach(repository, worktree, to) {
 
 /** @param {Repository} repository @param {Partial<import("./git.mjs").RunOptions>} where @param {string} [to] */
 async function detachHead(repository, where, to) {
-  const args = ["rev-parse", "--verify", "--quiet", "HEAD^{commit}"];
-  const look = () => repository.query(args, { ...where, codes: [0, 1] });
-  const commit = to ?? (await look()).stdout.trim();
+  const commit = to ?? (await queryHead(repository, { ...where, codes: [0, 1] }));
   if (commit === "") return; // a branch without a commit
   await repository.change(["update-ref", "--no-deref", "HEAD", commit], where);
 }

@@ -7,6 +7,7 @@ import { findOperation } from "./checkouts.mjs";
 import { GitError } from "./errors.mjs";
 import { clearIndexFlags, removeStrays } from "./worktree-status.mjs";
 import { withLock } from "../lib/keyed-mutex.mjs";
+import { isInside } from "../lib/paths.mjs";
 import { checkAttempt, checkCommit, checkId, checkInnerPath, checkNonce } from "./git.mjs";
 import {
   findAdmin,
@@ -30,7 +31,7 @@ import {
   writeCopiedPaths,
 } from "./worktree-admin.mjs";
 import { archiveCommit, snapshotContents } from "./archive.mjs";
-import { entryExists, exists, readRegular, updateSubmodules } from "./repository.mjs";
+import { entryExists, exists, readRegular, resolveLinks, updateSubmodules } from "./repository.mjs";
 import { forgetSetup } from "./commit-work.mjs";
 
 import {
@@ -89,9 +90,6 @@ async function addLine(file, line) {
   const gap = text === "" || text.endsWith("\n") ? "" : "\n";
   await fs.appendFile(file, `${gap}${line}\n`);
 }
-
-/** What is git's own may be a link of the user's. @param {string} file that may not be there */
-const resolveLinks = (file) => fs.realpath(file).catch(() => file);
 
 const FOLDER = ".worktrees";
 
@@ -164,10 +162,10 @@ export class Worktrees {
       throw new GitError("EXISTS", text, { path: place, cause: error });
     });
     const real = await fs.realpath(place);
-    const inner = path.relative(root, real).split(path.sep).join("/");
-    if (inner === "")
+    if (real === root)
       throw new GitError("INVALID", "The folder for worktrees is the repository itself.");
-    if (inner.split("/")[0] === ".." || path.isAbsolute(inner)) return real;
+    if (!isInside(real, root)) return real;
+    const inner = path.relative(root, real).split(path.sep).join("/");
     const file = gitignore
       ? path.join(root, ".gitignore")
       : await resolveLinks(path.join(this.repository.commonDir, "info", "exclude"));

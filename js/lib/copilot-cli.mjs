@@ -4,6 +4,7 @@ import { execFile } from "node:child_process";
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
+import { findOnPath } from "./paths.mjs";
 
 /** The first start of a CLI unpacks it. */
 const VERSION_MS = 20_000;
@@ -11,17 +12,7 @@ const VERSION_MS = 20_000;
 /** @param {NodeJS.ProcessEnv} env @returns {string | undefined} */
 export function findCopilotProgram(env) {
   const names = process.platform === "win32" ? ["copilot.exe", "copilot.cmd"] : ["copilot"];
-  const folders = (env.PATH ?? "").split(path.delimiter).filter(Boolean);
-  return folders
-    .flatMap((folder) => names.map((name) => path.resolve(folder, name)))
-    .find((file) => {
-      try {
-        fs.accessSync(file, fs.constants.X_OK);
-        return fs.statSync(file).isFile();
-      } catch {
-        return false;
-      }
-    });
+  return names.map((name) => findOnPath(name, env.PATH)).find(Boolean);
 }
 
 /** Where a CLI may have unpacked itself, as it looks for that itself. @param {NodeJS.ProcessEnv} env @returns {string[]} */

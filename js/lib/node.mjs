@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { isNodeNewEnough } from "./node-version.mjs";
-import { programFolder } from "./paths.mjs";
+import { isExecutable, listOnPath, programFolder } from "./paths.mjs";
 import { telemetryVariables } from "./telemetry.mjs";
 
 /** For `node --version`: a version manager may stand in for it. */
@@ -24,16 +24,6 @@ export const gatewayEnvironment = (env) => ({
   ...hostEnvironment(env),
   ...telemetryVariables(env),
 });
-
-/** @param {string} file */
-function isExecutable(file) {
-  try {
-    fs.accessSync(file, fs.constants.X_OK);
-    return fs.statSync(file).isFile();
-  } catch {
-    return false;
-  }
-}
 
 /** @returns {string | undefined} */
 function readRecordedNode() {
@@ -82,12 +72,9 @@ function isNewEnough(file) {
  */
 export function listNodes(env = process.env, running = process.execPath) {
   const name = process.platform === "win32" ? "node.exe" : "node";
-  const onPath = (env.PATH ?? "")
-    .split(path.delimiter)
-    .filter(Boolean)
-    .map((folder) => path.join(folder, name));
   const self = path.basename(running) === name ? [running] : [];
-  return [env.TAP_NODE, ...self, ...onPath, readRecordedNode()].flatMap((file) =>
+  const all = [env.TAP_NODE, ...self, ...listOnPath(name, env.PATH), readRecordedNode()];
+  return all.flatMap((file) =>
     file !== undefined && path.isAbsolute(file) && isExecutable(file) ? [file] : [],
   );
 }

@@ -1,4 +1,4 @@
-// Where things lie on this machine. Nothing here touches the disk.
+// Where things lie on this machine. Only the search for a program looks at the disk.
 
 import { createHash } from "node:crypto";
 import fs from "node:fs";
@@ -84,3 +84,37 @@ export function gatewayFiles(env = process.env) {
 }
 
 /** @typedef {ReturnType<typeof gatewayFiles>} GatewayFiles */
+
+/** @param {string} file @param {string} folder both absolute, without links @returns {boolean} whether it is that folder, or below it */
+export function isInside(file, folder) {
+  const way = path.relative(folder, file);
+  return way.split(path.sep)[0] !== ".." && !path.isAbsolute(way);
+}
+
+/** @param {string} file */
+export function isExecutable(file) {
+  try {
+    fs.accessSync(file, fs.constants.X_OK);
+    return fs.statSync(file).isFile();
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * @param {string} name of a program @param {string} [search] a PATH
+ * @param {string} [cwd] from which its relative folders are; absent: these are not searched, as a repository may have
+ *   such a program
+ * @returns {string[]} all of that name
+ */
+export function listOnPath(name, search = "", cwd) {
+  const folders = search.split(path.delimiter);
+  const all = cwd === undefined ? folders : folders.map((folder) => path.resolve(cwd, folder));
+  return all
+    .filter(path.isAbsolute)
+    .map((folder) => path.join(folder, name))
+    .filter(isExecutable);
+}
+
+/** @param {Parameters<typeof listOnPath>} search @returns {string | undefined} the one that a start would take */
+export const findOnPath = (...search) => listOnPath(...search)[0];

@@ -1,4 +1,4 @@
-// Values of unknown type and form: what was thrown, numbers as text, JSON that is nested.
+// Values of unknown type and form: what was thrown, numbers as text, JSON that is nested, names of hosts.
 
 /** @param {unknown} thrown @returns {string} as it was said: visible() makes it safe to print */
 export const errorMessage = (thrown) => (thrown instanceof Error ? thrown.message : String(thrown));
@@ -27,3 +27,13 @@ export const isDeeperThan = (value, most) =>
   typeof value === "object" &&
   value !== null &&
   (most === 0 || Object.values(value).some((one) => isDeeperThan(one, most - 1)));
+
+/**
+ * @param {string} pattern a name, `*.example.com` for those below one, or `*`
+ * @param {string} host a name, or such a pattern, of which all has to match
+ */
+export function matchesHost(pattern, host) {
+  const [wanted, name] = [pattern, host].map((one) => one.toLowerCase().replace(/\.$/, ""));
+  if (wanted === "*" || wanted === name) return true;
+  return wanted.startsWith("*.") && name.endsWith(wanted.slice(1)) && !/[\\\s@]/.test(name);
+}

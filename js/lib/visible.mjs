@@ -128,6 +128,11 @@ export const wrapInQuotes = (name) => `"${name.replace(/["\\]/g, "\\$&")}"`;
  */
 export const inLine = (name) => (/^[A-Za-z0-9._-]+$/.test(name) ? name : wrapInQuotes(name));
 
+/** @param {string[]} names of hostile origin @param {number} most @returns {string} the first of them, and how many more there are */
+export const formatNames = (names, most) =>
+  names.slice(0, most).map(inLine).join(", ") +
+  (names.length > most ? ` and ${names.length - most} more` : "");
+
 /**
  * Why it is no name: native/base/names.h says more.
  * @param {string} name @returns {string} to follow "expected"; empty: it is one

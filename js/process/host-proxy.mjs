@@ -4,6 +4,7 @@
 import dns from "node:dns/promises";
 import http from "node:http";
 import net from "node:net";
+import { matchesHost } from "../lib/values.mjs";
 
 const MAX_CONNECTIONS = 256;
 const CONNECT_MS = 30_000;
@@ -25,12 +26,6 @@ forbidden.addSubnet("fe80::", 10, "ipv6");
  * @property {(host: string) => Promise<Address[]>} [lookup]
  * @property {(address: Address) => boolean} [isForbidden]
  */
-
-/** @param {string[]} hosts @param {string} host @returns {boolean} */
-export function isHostAllowed(hosts, host) {
-  const name = host.toLowerCase().replace(/\.$/, "");
-  return hosts.some((one) => (one.startsWith("*.") ? name.endsWith(one.slice(1)) : name === one));
-}
 
 /** Also one that is written as IPv6. @param {Address} address */
 function isLocal({ address, family }) {
@@ -95,7 +90,7 @@ export class HostProxy {
       onRefused(name);
       return new Unreachable(403, `tap: the sandbox does not let this program reach ${name}`);
     };
-    if (!isHostAllowed(hosts, name)) throw refuse();
+    if (!hosts.some((one) => matchesHost(one, name))) throw refuse();
     const all = await lookup(name).catch(() => {
       throw new Unreachable(502, `tap: ${name} has no address`);
     });

@@ -4,6 +4,7 @@
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
+import { findOnPath } from "../lib/paths.mjs";
 import { errorMessage } from "../lib/values.mjs";
 import { quoteWord, shortenText, visible } from "../lib/visible.mjs";
 import { runProgram } from "./run.mjs";
@@ -55,21 +56,6 @@ const getSystem = () => ({
   run: runProgram,
   now: () => performance.now(),
 });
-
-/** Relative folders of PATH are not searched: a repository may have a bwrap. @param {string} name @param {string} search */
-const findProgram = (name, search) =>
-  search
-    .split(path.delimiter)
-    .filter(path.isAbsolute)
-    .map((folder) => path.join(folder, name))
-    .find((file) => {
-      try {
-        fs.accessSync(file, fs.constants.X_OK);
-        return fs.statSync(file).isFile();
-      } catch {
-        return false;
-      }
-    });
 
 // ---- the run -----------------------------------------------------------------------------------------
 
@@ -176,7 +162,7 @@ const INSTALLERS = {
 
 /** @param {ProbeSystem} system @param {string} search */
 function formatInstall(system, search) {
-  const found = Object.entries(INSTALLERS).find(([name]) => findProgram(name, search));
+  const found = Object.entries(INSTALLERS).find(([name]) => findOnPath(name, search));
   return found && (system.isRoot ? found[1] : `sudo ${found[1]}`);
 }
 
@@ -365,7 +351,7 @@ async function tryOut(system, search, program, place) {
 /** @param {ProbeSystem} system @param {string} search @returns {Promise<SandboxState>} */
 async function probe(system, search) {
   if (system.platform !== "linux") return explainPlatform(system.platform);
-  const program = findProgram("bwrap", search);
+  const program = findOnPath("bwrap", search);
   if (program === undefined) return explainMissing(system, search);
   let root = "";
   try {

@@ -5,6 +5,7 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
+import { findOnPath, isExecutable, isInside } from "../lib/paths.mjs";
 
 /**
  * The worktree's part in a repository. `own` has a private object store, a private copy of git's folder of the
@@ -82,8 +83,7 @@ function resolveExisting(file) {
 }
 
 /** @param {string} file @param {string} folder */
-export const isBelow = (file, folder) =>
-  file !== folder && (folder === "/" || file.startsWith(`${folder}/`));
+const isBelow = (file, folder) => file !== folder && isInside(file, folder);
 
 /** @param {string} file */
 const depth = (file) => file.split("/").filter(Boolean).length;
@@ -236,16 +236,6 @@ export const redirectCaches = ({ caches }, folder) => ({
   ),
 });
 
-/** @param {string} file */
-function isExecutable(file) {
-  try {
-    fs.accessSync(file, fs.constants.X_OK);
-    return fs.statSync(file).isFile();
-  } catch {
-    return false;
-  }
-}
-
 /**
  * As a start without a sandbox would find it: then a program that is missing fails in the same way.
  * @param {string} command @param {string} cwd @param {string} [search] as PATH
@@ -253,18 +243,13 @@ function isExecutable(file) {
  */
 export function findProgram(command, cwd, search = "") {
   if (command.includes("/") && isExecutable(path.resolve(cwd, command))) return command;
-  const folders = command.includes("/") ? [] : search.split(path.delimiter);
-  const found = folders.map((one) => path.resolve(cwd, one, command)).find(isExecutable);
+  const found = command.includes("/") ? undefined : findOnPath(command, search, cwd);
   if (found) return found;
   throw Object.assign(new Error(`"${command}" is not there`), { code: "ENOENT" });
 }
 
 /** By this process's PATH, never by one that a plan has set. @returns {string} absolute */
-export function findBwrap() {
-  const folders = (process.env.PATH ?? "").split(path.delimiter).filter(path.isAbsolute);
-  const all = folders.map((folder) => path.join(folder, "bwrap"));
-  return all.find(isExecutable) ?? "/usr/bin/bwrap";
-}
+const findBwrap = () => findOnPath("bwrap", process.env.PATH) ?? "/usr/bin/bwrap";
 
 /** @typedef {{command: string, args: string[], env: NodeJS.ProcessEnv}} Command */
 

@@ -4,6 +4,7 @@
 import { spawn } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
+import { isInside } from "../lib/paths.mjs";
 import { errorMessage } from "../lib/values.mjs";
 import { readLimit } from "../lib/limits.mjs";
 import { GOOD_RUN_MS, ProcessRun } from "./run.mjs";
@@ -76,10 +77,7 @@ export const delayBefore = (n) => Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** (
 function runFolder(workspace, cwd = ".") {
   const root = fs.realpathSync(workspace);
   const folder = fs.realpathSync(path.resolve(root, cwd));
-  const inside = path.relative(root, folder);
-  if (inside === ".." || inside.startsWith(`..${path.sep}`) || path.isAbsolute(inside)) {
-    throw new Error(`its folder "${cwd}" is outside of the workspace`);
-  }
+  if (!isInside(folder, root)) throw new Error(`its folder "${cwd}" is outside of the workspace`);
   if (!fs.statSync(folder).isDirectory()) throw new Error(`its "cwd" is not a folder: ${folder}`);
   return folder;
 }

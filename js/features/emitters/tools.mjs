@@ -22,7 +22,7 @@ const REPLACE_HINT = 'stop it first, choose another name, or say "force": true t
 /** Of lines that a filter is tried on. */
 const TEST_LINES = 200;
 
-const { emitterView, formatNames, lineView, fitList, fitNewest, timeText } = views;
+const { emitterView, formatThere, lineView, fitList, fitNewest, timeText } = views;
 const createArgumentError = (/** @type {string} */ text) =>
   new ToolError("INVALID_ARGUMENTS", text);
 
@@ -50,7 +50,7 @@ function requireEmitter({ emitters, session }, name) {
   const emitter = emitters.find(session, String(name));
   if (emitter) return emitter;
   const names = emitters.listForSession(session).map(({ spec }) => spec.name);
-  const known = formatNames(names, "there is no emitter yet");
+  const known = formatThere(names, "there is no emitter yet");
   throw new ToolError("NOT_FOUND", `no emitter has this name; ${known}`);
 }
 
@@ -287,7 +287,7 @@ function findFeeds({ emitters, session }, channel) {
   const streams = emitters.getStreams(session);
   const feeds = streams.get(String(channel));
   if (feeds) return feeds;
-  const known = formatNames([...streams.keys()], "no stream is there yet");
+  const known = formatThere([...streams.keys()], "no stream is there yet");
   throw new ToolError("NOT_FOUND", `no stream has this name; ${known}`);
 }
 

@@ -2,7 +2,7 @@
 
 import { formatDuration } from "../../config/emitter-values.mjs";
 import { redactLine, redactLines } from "../../lib/redact.mjs";
-import { inLine, quoteWord, shortenText, visible } from "../../lib/visible.mjs";
+import { formatNames, inLine, quoteWord, shortenText, visible } from "../../lib/visible.mjs";
 import { formatVariables } from "../../lib/work-consent.mjs";
 
 /** @typedef {import("./emitter.mjs").Emitter} Emitter */
@@ -97,11 +97,8 @@ export function emitterView(emitter) {
 }
 
 /** @param {string[]} names of hostile origin @param {string} none */
-export function formatNames(names, none) {
-  if (names.length === 0) return none;
-  const more = names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : "";
-  return `there are ${names.slice(0, MAX_NAMED).map(inLine).join(", ")}${more}`;
-}
+export const formatThere = (names, none) =>
+  names.length === 0 ? none : `there are ${formatNames(names, MAX_NAMED)}`;
 
 /**
  * A list that fits into a result: in full, else in short, else the begin of it.

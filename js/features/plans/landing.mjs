@@ -1,6 +1,6 @@
 // What of a plan waits to land, lands; and what its result holds is what its state says.
 
-import { inLine } from "../../lib/visible.mjs";
+import { formatNames, inLine } from "../../lib/visible.mjs";
 import { PlanError } from "./errors.mjs";
 import { isLeaf } from "./views.mjs";
 
@@ -106,11 +106,6 @@ export function landPlan(plans, planId) {
 
 const MAX_NAMED = 5;
 
-/** @param {string[]} ids */
-const formatNodes = (ids) =>
-  ids.slice(0, MAX_NAMED).map(inLine).join(", ") +
-  (ids.length > MAX_NAMED ? ` and ${ids.length - MAX_NAMED} more` : "");
-
 /**
  * Why nothing of it can be landed: of a plan that has ended, what has landed and what has not.
  * @param {PlanManager} plans @param {string} planId
@@ -122,8 +117,11 @@ function explainNothingPending(plans, planId) {
   if (endedAt === undefined || !targetBranch || missing.length === 0) return text;
   // One that is blocked waits for another's retry.
   const { id, status } = failed ?? missing[0];
-  const before = landed.length > 0 ? ` Landed: ${formatNodes(landed)}.` : "";
-  const others = formatNodes(missing.map((one) => one.id));
+  const before = landed.length > 0 ? ` Landed: ${formatNames(landed, MAX_NAMED)}.` : "";
+  const others = formatNames(
+    missing.map((one) => one.id),
+    MAX_NAMED,
+  );
   return `${text}.${before} Not landed: ${others}. Node ${inLine(id)} is ${status}: copilot-tap plan retry ${planId}/${inLine(id)}`;
 }
 

@@ -1,8 +1,10 @@
 // What a plan opens of the sandbox of its programs: the user has to say yes to that, in his config or to this plan.
 
+import { isInside } from "../../lib/paths.mjs";
+import { matchesHost } from "../../lib/values.mjs";
 import { inLine, visible, wrapInQuotes } from "../../lib/visible.mjs";
 import { PlanError } from "./errors.mjs";
-import { formatSandboxProblem, isWithin, mergeFields, readAgentFields } from "./sandbox-policy.mjs";
+import { formatSandboxProblem, mergeFields, readAgentFields } from "./sandbox-policy.mjs";
 
 /** @typedef {import("../../git/folders.mjs").InspectedFolder} InspectedFolder */
 /** @typedef {"off" | "write" | "read" | "reach" | "cache"} Kind */
@@ -100,22 +102,12 @@ export function findFolderMistakes(openings, folders, findMistake) {
   });
 }
 
-/** @param {string} allowed @param {string} host */
-function isHostCovered(allowed, host) {
-  const one = allowed.toLowerCase();
-  return (
-    one === "*" ||
-    one === host ||
-    (one.startsWith("*.") && host.endsWith(one.slice(1)) && host !== "*")
-  );
-}
-
 /** @param {Opening} opening its folder without links @param {SandboxAllow} allow */
 function isCovered({ kind, value }, { folders, readFolders, hosts, caches }) {
-  const isIn = (/** @type {string} */ folder) => isWithin(folder, value);
+  const isIn = (/** @type {string} */ folder) => isInside(value, folder);
   if (kind === "write") return folders.some(isIn);
   if (kind === "read") return folders.some(isIn) || readFolders.some(isIn);
-  if (kind === "reach") return hosts.some((one) => isHostCovered(one, value.toLowerCase()));
+  if (kind === "reach") return hosts.some((one) => matchesHost(one, value));
   return kind === "cache" && caches.includes(value);
 }
 

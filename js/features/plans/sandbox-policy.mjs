@@ -1,5 +1,6 @@
 // What the programs of a node may reach: the fields of its plan and its own, made one policy.
 
+import { isInside } from "../../lib/paths.mjs";
 import { visible, wrapInQuotes } from "../../lib/visible.mjs";
 import { PlanError } from "./errors.mjs";
 
@@ -49,19 +50,13 @@ export function readAgentFields(work) {
   return { folders: toTexts(allowedFolders), hosts: toTexts(allowedUrls).map(toHost) };
 }
 
-/** @param {string} outer @param {string} inner @returns {boolean} whether it is that folder, or below it */
-export function isWithin(outer, inner) {
-  if (!inner.startsWith(outer)) return false;
-  return inner === outer || /[\\/]$/.test(outer) || /^[\\/]/.test(inner.slice(outer.length));
-}
-
 /**
  * What is in a folder that no program of a plan may get; "": nothing.
  * @param {string} real @param {ReservedPlaces} places @param {string} [worktree] the plan's own
  */
 function findReserved(real, { checkouts, git, worktrees, home, cliHome }, worktree) {
-  const isAround = (/** @type {string} */ place) => isWithin(real, place);
-  const isIn = (/** @type {string} */ place) => isWithin(place, real);
+  const isAround = (/** @type {string} */ place) => isInside(place, real);
+  const isIn = (/** @type {string} */ place) => isInside(real, place);
   if (real.toLowerCase().split(/[\\/]/).includes(".git")) return "git's own files";
   if (git.some(isIn)) return "git's own files";
   if (worktree !== undefined && isIn(worktree)) return "";

@@ -3,7 +3,7 @@
 import { bySessionUse } from "../../lib/inspection.mjs";
 import { isReservedForGit, refusalReason } from "../../lib/refused-variables.mjs";
 import { formatSuggestion } from "../../lib/suggestion.mjs";
-import { inLine, visible } from "../../lib/visible.mjs";
+import { formatNames, inLine, visible } from "../../lib/visible.mjs";
 import { WorkConsent } from "../../lib/work-consent.mjs";
 import { addNodeIds, PlanError } from "./errors.mjs";
 import { requireUnprotected } from "./landing.mjs";
@@ -205,11 +205,6 @@ export async function checkChanges(plans, { planId, changes }, asker) {
 
 const MAX_NAMED_FILES = 5;
 
-/** @param {string[]} names */
-const formatNames = (names) =>
-  visible(names.slice(0, MAX_NAMED_FILES).map(inLine).join(", ")) +
-  (names.length > MAX_NAMED_FILES ? ", …" : "");
-
 /** @param {string | undefined} given @param {string | undefined} target @returns {string[]} */
 const formatTargetNotes = (given, target) =>
   given === target || target === undefined
@@ -222,7 +217,9 @@ const formatTargetNotes = (given, target) =>
 export function formatUncommittedNotes(changed) {
   if (changed.length === 0) return [];
   const count = `${changed.length} uncommitted ${changed.length === 1 ? "change" : "changes"}`;
-  return [`your checkout has ${count} (${formatNames(changed)}); no worktree of the plan has them`];
+  return [
+    `your checkout has ${count} (${visible(formatNames(changed, MAX_NAMED_FILES))}); no worktree of the plan has them`,
+  ];
 }
 
 /** @param {Record<string, string[]>} missing of a checkout, by the field that names them @returns {string[]} */
@@ -231,7 +228,7 @@ export const formatMissingNotes = (missing) =>
     .filter(([, names]) => names.length > 0)
     .map(
       ([field, names]) =>
-        `${field}: your checkout does not have ${formatNames(names)}; unless that changes, no worktree gets it`,
+        `${field}: your checkout does not have ${visible(formatNames(names, MAX_NAMED_FILES))}; unless that changes, no worktree gets it`,
     );
 
 // Which nodes of a plan name the same files in what their agents are to do, or write them by a redirection, and may run
@@ -340,9 +337,8 @@ export function findSamePathNotes(nodes) {
     .filter(({ ids }) => ids.length > 1)
     .slice(0, MAX_NOTES)
     .map(({ path, ids }) => {
-      const more = ids.length > MAX_NAMED_NODES ? ` and ${ids.length - MAX_NAMED_NODES} more` : "";
-      const which = ids.slice(0, MAX_NAMED_NODES).map(inLine).join(", ");
-      return `${which}${more} name ${inLine(path)} and may run at the same time: their changes may conflict; let one depend on the other`;
+      const which = formatNames(ids, MAX_NAMED_NODES);
+      return `${which} name ${inLine(path)} and may run at the same time: their changes may conflict; let one depend on the other`;
     });
 }
 

@@ -16,7 +16,7 @@ test("what a checkout does not have is named by its field, and not more than a f
   assert.deepEqual(formatMissingNotes({ copy: [], link: [] }), []);
   const [copy, link] = formatMissingNotes({ copy: ["nope", "a\u001b b"], link: [..."abcdefg"] });
   assert.match(copy, /^copy: your checkout does not have nope, "a\\x1b b"; .*no worktree gets it$/);
-  assert.match(link, /^link: .* a, b, c, d, e, …; /);
+  assert.match(link, /^link: .* a, b, c, d, e and 2 more; /);
   assert.deepEqual(formatUncommittedNotes([]), []);
   assert.match(formatUncommittedNotes(["a"])[0], /has 1 uncommitted change \(a\); no worktree/);
 });

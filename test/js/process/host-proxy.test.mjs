@@ -9,7 +9,8 @@ import path from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { HostProxy, isHostAllowed } from "../../../js/process/host-proxy.mjs";
+import { matchesHost } from "../../../js/lib/values.mjs";
+import { HostProxy } from "../../../js/process/host-proxy.mjs";
 import { wrapInSandbox } from "../../../js/process/sandbox.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 
@@ -47,9 +48,12 @@ async function begin(t, options = {}) {
 test("patterns of hosts cover what they say, and nothing else", () => {
   const hosts = ["good.test", "*.below.test"];
   const allowed = ["good.test", "GOOD.test", "good.test.", "a.below.test", "a.b.below.test"];
-  for (const host of allowed) assert.equal(isHostAllowed(hosts, host), true, host);
-  const others = ["below.test", "notgood.test", "good.test.evil", "xbelow.test", "", "127.0.0.1"];
-  for (const host of others) assert.equal(isHostAllowed(hosts, host), false, host);
+  const isCovered = (/** @type {string} */ host) => hosts.some((one) => matchesHost(one, host));
+  for (const host of allowed) assert.equal(isCovered(host), true, host);
+  const names = ["below.test", "notgood.test", "good.test.evil", "xbelow.test", "", "127.0.0.1"];
+  const others = [...names, "*", "*.test", "user@a.below.test"];
+  for (const host of others) assert.equal(isCovered(host), false, host);
+  for (const host of allowed) assert.equal(matchesHost("*", host), true, host);
 });
 
 test("plain requests and tunnels reach named hosts, and others get 403", async (t) => {
