@@ -4,8 +4,8 @@
 import fs from "node:fs";
 import { isSameProcess, readStartTime } from "../lib/process-identity.mjs";
 import { sleep } from "../lib/timers.mjs";
+import { TERM_MS } from "../process/reaper.mjs";
 
-const TERM_MS = 2000;
 const POLL_MS = 50;
 
 /** Names this process, as TAP_WORKER_OWNER. */
@@ -50,7 +50,7 @@ function signalProcess(pid, signal) {
   }
 }
 
-/** SIGTERM, after 2 s SIGKILL. @param {(variables: Record<string, string>) => boolean} belongs */
+/** SIGTERM, then SIGKILL. @param {(variables: Record<string, string>) => boolean} belongs */
 async function endProcesses(belongs) {
   const asked = new Set();
   const begun = performance.now();

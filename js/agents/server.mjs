@@ -64,7 +64,6 @@ export const findPackageFolder = (sdk) =>
 const LAUNCHER = fileURLToPath(new URL("launch.sh", import.meta.url));
 const START_MS = 20_000;
 const STOP_MS = 3000;
-const TERM_MS = 2000;
 const POLL_MS = 200;
 /** A server that answers nothing for so long hangs. */
 const PING_MS = 5000;
@@ -226,7 +225,7 @@ export class Server {
     this.#markEnding();
     const asked = this.client.stop().catch(() => []);
     await Promise.race([asked, this.ended, sleep(STOP_MS)]);
-    if (this.#process.pid > 0) await endGroup(this.#process.pid, TERM_MS);
+    if (this.#process.pid > 0) await endGroup(this.#process.pid);
     clearInterval(this.#watch);
     await this.client.forceStop().catch(() => {});
     this.#markEnded();

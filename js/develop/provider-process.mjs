@@ -3,15 +3,10 @@
 // ends the group in good order.
 
 import { spawn } from "node:child_process";
-import { guard, ownGroup, release, signalGroup } from "../process/group.mjs";
+import { endGroup, guard, ownGroup, release, signalGroup } from "../process/group.mjs";
 
 /** @typedef {import("node:child_process").ChildProcess} ChildProcess */
 
-/** For a provider to say goodbye. */
-const FAREWELL_MS = 3_000;
-/** After SIGKILL: a group of zombies that nobody reaps is not waited for. */
-const BURIAL_MS = 1_000;
-const POLL_MS = 20;
 const SIGNALS = /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP"]);
 
 /** Groups of which something is left: the number of one that is gone may be that of another. @type {Set<number>} */
@@ -46,15 +41,6 @@ export function startProvider(tap, [program, ...args], say, output = "inherit") 
   return child;
 }
 
-/** Whether nothing of a group is left by then. @param {number} pid @param {number} ms @returns {Promise<boolean>} */
-async function waitForEnd(pid, ms) {
-  for (const until = performance.now() + ms; performance.now() < until;) {
-    if (!groups.has(pid) || !signalGroup(pid, 0)) return true;
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
-  }
-  return false;
-}
-
 /** Ends the provider, and kills it if it ignores the signal. @param {ChildProcess} child */
 export async function endProvider(child) {
   child.removeAllListeners("exit");
@@ -63,11 +49,7 @@ export async function endProvider(child) {
   const carryOn = () => {}; // one more Ctrl-C, or the same passed on by npm, must leave nothing behind
   for (const signal of SIGNALS) process.on(signal, carryOn);
   try {
-    signalGroup(pid, "SIGTERM");
-    if (!(await waitForEnd(pid, FAREWELL_MS))) {
-      signalGroup(pid, "SIGKILL");
-      await waitForEnd(pid, BURIAL_MS);
-    }
+    await endGroup(pid);
   } finally {
     for (const signal of SIGNALS) process.off(signal, carryOn);
     forget(pid);

@@ -37,9 +37,9 @@ const ASK_MS = 3000;
 
 /** @param {NodeJS.ProcessEnv} env */
 export async function gitFacts(env) {
-  const { out, error, late } = await runProgram("git", ["--version"], { env, ms: GIT_MS });
-  const [, version] = /git version (\d+\.\d+(?:\.\d+)?)/.exec(out) ?? [];
-  return { version, late, error };
+  const answer = await runProgram("git", ["--version"], { env, ms: GIT_MS });
+  const [, version] = /git version (\d+\.\d+(?:\.\d+)?)/.exec(answer.stdout) ?? [];
+  return { version, late: answer.why === "late", error: answer.error?.message };
 }
 
 /** @param {import("../lib/paths.mjs").GatewayFiles} files @returns {Promise<PlanHealth | undefined>} */

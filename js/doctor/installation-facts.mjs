@@ -103,7 +103,7 @@ export async function nodeFacts(env) {
   const passedOver =
     wanted !== undefined && wanted !== file ? explainUnusableNode(wanted) : undefined;
   const answer = file ? await runProgram(file, ["--version"], { env, ms: VERSION_MS }) : undefined;
-  const said = /^v(\d+\.\d+\.\d+)/.exec(answer?.out ?? "");
+  const said = /^v(\d+\.\d+\.\d+)/.exec(answer?.stdout ?? "");
   return { file, passedOver, version: said?.[1] };
 }
 
@@ -168,7 +168,8 @@ async function addonTrouble(program, node, env) {
   const script = "await import(process.argv[1]); console.log('loads')";
   const loader = pathToFileURL(path.join(program, "js", "lib", "addon.mjs")).href;
   const args = ["--input-type=module", "-e", script, loader];
-  const { out, late } = await runProgram(node, args, { env, ms: ADDON_MS });
+  const { stdout, stderr, why: ended } = await runProgram(node, args, { env, ms: ADDON_MS });
+  const [out, late] = [stdout + stderr, ended === "late"];
   if (/^loads$/m.test(out)) return undefined;
   const reason = /^\s*\[cause\]: \w*Error: (.*)$/m.exec(out) ?? /^\w*Error: (.*)$/m.exec(out);
   const why =
@@ -196,13 +197,12 @@ export async function cliFacts(env) {
   const asked = file !== undefined && !file.endsWith(".cmd");
   if (!asked) return { file, version: undefined, asked, late: false, said: "" };
   const quiet = { ...env, COPILOT_AUTO_UPDATE: "false", COPILOT_OFFLINE: "true" };
-  const { code, out, late, error } = await runProgram(file, ["--version"], {
-    env: quiet,
-    ms: VERSION_MS,
-  });
+  const answer = await runProgram(file, ["--version"], { env: quiet, ms: VERSION_MS });
+  const { code, stdout, stderr, why, error } = answer;
+  const out = stdout + stderr;
   const version = code === 0 ? /\d+\.\d+\.\d+/.exec(out)?.[0] : undefined;
-  const said = error ?? (out.trim().split("\n").at(-1) || `it ended with ${code}`);
-  return { file, version, asked, late, said };
+  const said = error?.message ?? (out.trim().split("\n").at(-1) || `it ended with ${code}`);
+  return { file, version, asked, late: why === "late", said };
 }
 
 /** The setting in <COPILOT_HOME>/settings.json that decides whether extensions are loaded. @param {string} home */

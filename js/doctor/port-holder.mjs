@@ -133,8 +133,8 @@ export async function findHolder(port, gateway) {
     return pid === undefined ? undefined : { pid, name: readText(`/proc/${pid}/comm`) };
   }
   const args = ["-nP", `-iTCP:${port}`, "-sTCP:LISTEN", "-Fpcn"];
-  const { out } = await runProgram("lsof", args, { ms: LSOF_MS });
-  const { listeners, names } = parseLsof(out);
+  const { stdout } = await runProgram("lsof", args, { ms: LSOF_MS });
+  const { listeners, names } = parseLsof(stdout);
   const pid = chooseHolder(listeners, gateway);
   return pid === undefined ? undefined : { pid, name: names.get(pid) ?? "" };
 }

@@ -6,9 +6,10 @@ import path from "node:path";
 import { openControl } from "../link/control.mjs";
 import { isInside } from "../lib/paths.mjs";
 import { errorMessage } from "../lib/values.mjs";
+import { endGroup, guard } from "../process/group.mjs";
+import { runProgram } from "../process/run.mjs";
 import { createInterruption, RunFailed, runPrompt } from "./copilot.mjs";
 import { examplesTrouble, judge } from "./judge.mjs";
-import { Program } from "./program.mjs";
 import { queryJudge } from "./rubric.mjs";
 import { Scratch } from "./scratch.mjs";
 
@@ -61,17 +62,21 @@ function writeFiles({ workspace }, files) {
 
 /**
  * @param {Scratch} scratch @param {string} command for a shell @param {number} ms @param {AbortSignal} ending
- * @param {Program[]} programs gets it: what a command leaves in the background ends with the case
+ * @param {number[]} groups gets its own: what a command leaves in the background ends with the case
  */
-async function runCommand(scratch, command, ms, ending, programs) {
+async function runCommand(scratch, command, ms, ending, groups) {
   const { workspace: cwd, env, log } = scratch;
-  const program = new Program(command, [], { cwd, env, log, shell: true });
-  programs.push(program);
-  const end = await program.waitFor(ms, ending);
-  if (end !== "late" && end !== "interrupted" && end.code === 0) return;
-  if (end === "interrupted") throw createInterruption();
-  const how =
-    end === "late" ? `took longer than ${ms / 1000} s` : `ended with ${end.code ?? end.signal}`;
+  const onStart = (/** @type {number} */ pid) => {
+    groups.push(pid);
+    guard(pid);
+  };
+  const output = { stdout: log, stderr: log, shell: true, onStart };
+  const { code, signal, why } = await runProgram(command, [], {
+    ...{ cwd, env, ms, signal: ending, ...output },
+  });
+  if (why === "cancelled") throw createInterruption();
+  if (why === "" && code === 0) return;
+  const how = why === "late" ? `took longer than ${ms / 1000} s` : `ended with ${code ?? signal}`;
   throw new RunFailed(`the setup's command "${command}" ${how}: ${scratch.logTail}`);
 }
 
@@ -79,12 +84,12 @@ const GIT_COMMIT =
   "git init -q -b main && git add -A && " +
   "git -c user.name=tap -c user.email=tap@localhost -c commit.gpgsign=false commit -q --no-verify --allow-empty -m setup";
 
-/** @param {Scratch} scratch @param {Case["setup"]} setup @param {AbortSignal} ending @param {Program[]} programs */
-async function furnish(scratch, { files, git, commands, timeout }, ending, programs) {
+/** @param {Scratch} scratch @param {Case["setup"]} setup @param {AbortSignal} ending @param {number[]} groups */
+async function furnish(scratch, { files, git, commands, timeout }, ending, groups) {
   scratch.installTap();
   writeFiles(scratch, files);
-  if (git) await runCommand(scratch, GIT_COMMIT, GIT_MS, ending, programs);
-  for (const command of commands) await runCommand(scratch, command, timeout, ending, programs);
+  if (git) await runCommand(scratch, GIT_COMMIT, GIT_MS, ending, groups);
+  for (const command of commands) await runCommand(scratch, command, timeout, ending, groups);
 }
 
 // ---- after ----------------------------------------------------------------------------------------
@@ -146,17 +151,17 @@ function readFileFacts(workspace, name) {
 
 /** @param {Case} wanted @param {RunOptions} options @param {Scratch} scratch */
 async function observe(wanted, { cli, model, ending }, scratch) {
-  /** @type {Program[]} */
-  const programs = [];
+  /** @type {number[]} */
+  const groups = [];
   try {
-    await furnish(scratch, wanted.setup, ending, programs);
+    await furnish(scratch, wanted.setup, ending, groups);
     const args = [...RUN_ARGS, ...(model ? ["--model", model] : [])];
     const { prompt, timeout } = wanted;
     const transcript = await runPrompt({ cli, args, prompt, scratch, timeout, ending });
     const found = await queryRecords(scratch, wanted);
     return { transcript, found };
   } finally {
-    await Promise.all(programs.map((program) => program.end()));
+    await Promise.all(groups.map(endGroup));
     await scratch.endProcesses();
   }
 }

@@ -1,6 +1,6 @@
 // The Copilot CLI: one prompt of it.
 
-import { Program } from "./program.mjs";
+import { runProgram } from "../process/run.mjs";
 import { TranscriptReader } from "./transcript.mjs";
 
 /** @typedef {import("./scratch.mjs").Scratch} Scratch */
@@ -27,16 +27,14 @@ function createFailure(scratch, reader, what) {
 export async function runPrompt({ cli, args, prompt, scratch, timeout, ending }) {
   const reader = new TranscriptReader();
   const always = ["--output-format", "json", "--no-color", "--no-auto-update"];
-  const program = new Program(cli, [...always, ...args, "-p", prompt], {
-    cwd: scratch.workspace,
-    env: scratch.env,
-    log: scratch.log,
-    onOutput: (text) => reader.feed(text),
+  const decoder = new TextDecoder();
+  const end = await runProgram(cli, [...always, ...args, "-p", prompt], {
+    ...{ cwd: scratch.workspace, env: scratch.env, stderr: scratch.log, isGuarded: true },
+    ...{ ms: timeout, signal: ending },
+    onOutput: (bytes) => reader.feed(decoder.decode(bytes, { stream: true })),
   });
-  const end = await program.waitFor(timeout, ending);
-  await program.end();
-  if (end === "interrupted") throw createInterruption();
-  if (end === "late") {
+  if (end.why === "cancelled") throw createInterruption();
+  if (end.why === "late") {
     throw createFailure(scratch, reader, `the CLI did not end within ${timeout / 1000} s`);
   }
   if (end.error) throw new RunFailed(`${cli} does not start: ${end.error.message}`);

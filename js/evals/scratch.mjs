@@ -8,13 +8,13 @@ import { findFreePort } from "../lib/free-port.mjs";
 import { readDescriptor } from "../lib/host-files.mjs";
 import { gatewayFiles, programFolder } from "../lib/paths.mjs";
 import { sleep } from "../lib/timers.mjs";
+import { TERM_MS } from "../process/reaper.mjs";
 
 /** The CLI's own of a surrounding session, and settings of a gateway that is not this one. */
 const EXCLUDED_VARIABLES =
   /^(TAP_(?!NODE$).*|COPILOT_HOME|COPILOT_ALLOW_ALL|COPILOT_AGENT_SESSION_ID|COPILOT_CLI.*|COPILOT_SDK_PATH|COPILOT_EXTENSION_PARENT_PID|SESSION_ID|EXTENSION_PATH)$/;
 /** Longer than the questions about records take; the gateway is ended then. */
 const GRACE_MS = "15000";
-const TERM_MS = 3000;
 const KILL_MS = 3000;
 const POLL_MS = 50;
 const MAX_LOG = 2000;

@@ -14,8 +14,6 @@ import { programEnvironment } from "./programs.mjs";
 /** @typedef {import("../lib/addon.js").LineOutcome} LineOutcome */
 /** @typedef {import("../lib/addon.js").LineDelivery} LineDelivery */
 
-/** From SIGTERM to SIGKILL. */
-const TERM_MS = 5000;
 /** To read the last output, once nothing of the program's group is left: what has left the group may hold the pipes. */
 const PIPES_MS = 250;
 /** Of one feature. */
@@ -164,7 +162,7 @@ export class LineStream {
   #end() {
     const program = this.#program;
     if (!program) return Promise.resolve();
-    return (program.ending ??= endGroup(program.pid, TERM_MS).then(() => this.#finishRun()));
+    return (program.ending ??= endGroup(program.pid).then(() => this.#finishRun()));
   }
 
   async #finishRun() {

@@ -1,6 +1,5 @@
 // What plans need of this process: their journal, programs whose output is a file, and agents.
 
-import { spawn } from "node:child_process";
 import crypto from "node:crypto";
 import fs from "node:fs/promises";
 import os from "node:os";
@@ -8,14 +7,12 @@ import path from "node:path";
 import { addon } from "../lib/addon.mjs";
 import { makePrivateFolder } from "../lib/host-files.mjs";
 import { visible } from "../lib/visible.mjs";
-import { endGroup, guard, ownGroup } from "../process/group.mjs";
-import { findProgram, wrapInSandbox } from "../process/sandbox.mjs";
+import { runProgram } from "../process/run.mjs";
+import { findProgram } from "../process/sandbox.mjs";
 import { SleepInhibitor } from "./sleep-inhibitor.mjs";
 import { plansFilePath } from "./feature-folder.mjs";
 import { programEnvironment } from "./programs.mjs";
 
-/** From SIGTERM to SIGKILL. */
-const TERM_MS = 5000;
 const POLL_MS = 250;
 /** Of one log. A program that writes more is ended. */
 export const MAX_LOG_BYTES = 64 * 1024 * 1024;
@@ -36,6 +33,9 @@ const NAME = /^[a-zA-Z0-9_-]{1,80}$/;
  *
  * @typedef {{code: number | null, signal: string | null, why: "" | "timeout" | "log" | "stopped"}} LoggedEnd
  */
+
+/** @type {Record<string, LoggedEnd["why"]>} */
+const WHYS = { "": "", late: "timeout", cancelled: "stopped" };
 
 /**
  * The engine with this machine's clock and memory.
@@ -99,8 +99,9 @@ export class PlanServices {
   #plans;
   /** @type {import("../agents/pool.mjs").AgentPool | undefined} */
   #workers;
-  /** @type {Set<() => Promise<void>>} */
+  /** @type {Set<Promise<unknown>>} */
   #running = new Set();
+  #closing = new AbortController();
   /** @type {SleepInhibitor | undefined} */
   #sleepInhibitor;
   #closed = false;
@@ -152,17 +153,13 @@ export class PlanServices {
       const env = programEnvironment(program, this.#env);
       if (sandbox) findProgram(command, cwd, env.PATH); // as a start without a sandbox would fail
       proxy = sandbox && (await openProxy(sandbox.hosts, log));
-      const started = sandbox
-        ? wrapInSandbox(sandbox, { command, args, env }, proxy?.socket)
-        : { command, args, env };
-      const child = spawn(started.command, started.args, {
-        cwd,
-        env: started.env,
-        detached: ownGroup,
-        stdio: ["ignore", log.fd, log.fd],
-        windowsHide: true,
-      });
-      return await this.#waitForEnd(child, log, timeoutMs, signal);
+      const inside = { sandbox, proxy: proxy?.socket };
+      return await this.#waitForEnd(log, signal, (end) =>
+        runProgram(command, args, {
+          ...{ cwd, env, ms: timeoutMs, signal: end, isGuarded: true },
+          ...{ stdout: log.fd, stderr: log.fd, ...inside },
+        }),
+      );
     } finally {
       await proxy?.close();
       await log.close();
@@ -170,49 +167,34 @@ export class PlanServices {
   }
 
   /**
-   * @param {import("node:child_process").ChildProcess} child @param {fs.FileHandle} log
-   * @param {number} timeoutMs @param {AbortSignal} signal
+   * @param {fs.FileHandle} log @param {AbortSignal} signal
+   * @param {(end: AbortSignal) => Promise<import("../process/run.mjs").ProgramEnd>} run
    * @returns {Promise<LoggedEnd>}
    */
-  #waitForEnd(child, log, timeoutMs, signal) {
-    return new Promise((resolve, reject) => {
-      child.on("error", reject);
-      const { pid } = child;
-      if (pid === undefined) return;
-      guard(pid);
-      /** @type {LoggedEnd["why"]} */
-      let why = "";
-      /** @type {Promise<void> | undefined} */
-      let ending;
-      const end = (/** @type {LoggedEnd["why"]} */ reason) => {
-        why ||= reason;
-        return (ending ??= endGroup(pid, TERM_MS));
-      };
-      const stop = () => end("stopped");
-      this.#running.add(stop);
-      const onAbort = () => void stop();
-      signal.addEventListener("abort", onAbort, { once: true });
-      const timer = setTimeout(() => void end("timeout"), timeoutMs);
-      const isFull = async () => {
-        const { size } = await log.stat().catch(() => ({ size: 0 }));
-        return size > MAX_LOG_BYTES;
-      };
-      const looks = setInterval(async () => {
-        if (await isFull()) void end("log");
-      }, POLL_MS);
-      child.on("exit", async (code, ended) => {
-        clearTimeout(timer);
-        clearInterval(looks);
-        signal.removeEventListener("abort", onAbort);
-        await end(""); // what it has started ends, too
-        if (await isFull()) {
-          why ||= "log";
-          await log.truncate(MAX_LOG_BYTES).catch(() => {});
-        }
-        this.#running.delete(stop);
-        resolve({ code, signal: ended, why });
-      });
+  async #waitForEnd(log, signal, run) {
+    const full = new AbortController();
+    const isFull = async () => {
+      const { size } = await log.stat().catch(() => ({ size: 0 }));
+      return size > MAX_LOG_BYTES;
+    };
+    const looks = setInterval(async () => {
+      if (await isFull()) full.abort();
+    }, POLL_MS);
+    const running = run(AbortSignal.any([signal, full.signal, this.#closing.signal]));
+    this.#running.add(running);
+    const {
+      code,
+      signal: ended,
+      why,
+      error,
+    } = await running.finally(() => {
+      clearInterval(looks);
+      this.#running.delete(running);
     });
+    if (error) throw error;
+    if (!(await isFull())) return { code, signal: ended, why: WHYS[why] };
+    await log.truncate(MAX_LOG_BYTES).catch(() => {});
+    return { code, signal: ended, why: why === "" || full.signal.aborted ? "log" : WHYS[why] };
   }
 
   /** Whether programs can have a sandbox on this machine. */
@@ -295,7 +277,8 @@ export class PlanServices {
   /** @returns {Promise<void>} once nothing of it runs */
   async end() {
     this.#closed = true;
-    await Promise.all([...this.#running].map((stop) => stop()));
+    this.#closing.abort();
+    await Promise.allSettled(this.#running);
     await Promise.all([this.#sleepInhibitor?.end(), this.#workers?.close()]);
     this.#plans?.close();
   }

@@ -8,7 +8,6 @@ import { endGroup, guard, ownGroup } from "../process/group.mjs";
 
 /** Between two phases nothing runs for a moment. */
 const LINGER_MS = 2000;
-const TERM_MS = 1000;
 const MAX_STDERR = 200;
 
 const WHO = "--who=copilot-tap";
@@ -112,6 +111,6 @@ export class SleepInhibitor {
     this.#child = undefined;
     if (child?.pid === undefined) return;
     child.stdin?.end();
-    await endGroup(child.pid, TERM_MS);
+    await endGroup(child.pid);
   }
 }

@@ -1,14 +1,15 @@
 // `copilot-tap doctor` for a session's timeline. It runs in a process of its own: it looks at much, and the host
 // has calls to pass on.
 
-import { execFile } from "node:child_process";
 import path from "node:path";
 import { findNode } from "../lib/node.mjs";
 import { programFolder } from "../lib/paths.mjs";
+import { runProgram } from "../process/run.mjs";
 import { TIMELINE_COLUMNS } from "../views/output.mjs";
 
 /** The doctor bounds what it waits for itself. */
 const DOCTOR_MS = 20_000;
+const MAX_REPORT_BYTES = 1024 * 1024;
 
 /**
  * @param {{id: string, cwd: string}} session the doctor learns of it by the variable that commands of the agent have
@@ -16,19 +17,15 @@ const DOCTOR_MS = 20_000;
  * @param {NodeJS.ProcessEnv} [env]
  * @returns {Promise<string>}
  */
-export function readDoctorReport({ id, cwd }, tool, env = process.env) {
+export async function readDoctorReport({ id, cwd }, tool, env = process.env) {
   const node = findNode(env);
-  if (!node) {
-    return Promise.resolve(
-      "tap: the doctor needs Node.js: install it, or set TAP_NODE to its path",
-    );
-  }
+  if (!node) return "tap: the doctor needs Node.js: install it, or set TAP_NODE to its path";
   const cli = path.join(programFolder, "js", "cli", "cli.mjs");
   const args = [cli, "doctor", "--columns", String(TIMELINE_COLUMNS), ...(tool ? [tool] : [])];
-  return new Promise((resolve) => {
-    const options = { cwd, timeout: DOCTOR_MS, env: { ...env, COPILOT_AGENT_SESSION_ID: id } };
-    execFile(node, args, { ...options, encoding: "utf8" }, (error, out, err) =>
-      resolve(out.trim() || err.trim() || `tap: cannot run copilot-tap doctor: ${error?.message}`),
-    );
+  const own = { ...env, COPILOT_AGENT_SESSION_ID: id };
+  const { stdout, stderr, error, why } = await runProgram(node, args, {
+    ...{ cwd, env: own, ms: DOCTOR_MS, maxBytes: MAX_REPORT_BYTES },
   });
+  const trouble = error?.message ?? (why === "late" ? "it does not end" : "it says nothing");
+  return stdout.trim() || stderr.trim() || `tap: cannot run copilot-tap doctor: ${trouble}`;
 }

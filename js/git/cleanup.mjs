@@ -1,10 +1,10 @@
 // Removes a worktree: only one that tap has made, that no process works in, and after everything in it is kept. What
 // was not removed, and why, is said.
 
-import { execFile } from "node:child_process";
 import fs from "node:fs/promises";
 import path from "node:path";
 import { withLock } from "../lib/keyed-mutex.mjs";
+import { runProgram } from "../process/run.mjs";
 import {
   archiveCommit,
   archiveTree,
@@ -59,16 +59,12 @@ const ASIDE_NAME = /^\.aside-(\w+)-/;
  * @property {import("./processes.mjs").FolderProcess[]} [holders]
  */
 
-/** Faster than Node.js. @param {string} folder @returns {Promise<void>} */
-export function deleteFolder(folder) {
-  const byNode = () => fs.rm(folder, { recursive: true, force: true, maxRetries: 3 });
-  if (process.platform === "win32") return byNode();
-  return new Promise((resolve, reject) => {
-    execFile("rm", ["-rf", "--", folder], (error) => {
-      if (error) byNode().then(resolve, reject);
-      else resolve();
-    });
-  });
+/** @param {string} folder @returns {Promise<void>} */
+export async function deleteFolder(folder) {
+  const isPosix = process.platform !== "win32";
+  // It is faster than Node.js.
+  if (isPosix && (await runProgram("rm", ["-rf", "--", folder], {})).code === 0) return;
+  await fs.rm(folder, { recursive: true, force: true, maxRetries: 3 });
 }
 
 /** @param {string} code @param {string} message @param {Partial<Removal>} [rest] @returns {Removal} */

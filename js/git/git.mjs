@@ -1,17 +1,10 @@
-// The one place that starts git: never through a shell, in an environment of its own, bounded in output and time,
-// each run in a process group of its own.
+// The one place that starts git: never through a shell, in an environment of its own, bounded in output and time.
 
-import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { visible } from "../lib/visible.mjs";
-import { endGroup, guard, ownGroup, release } from "../process/group.mjs";
-import { wrapInSandbox } from "../process/sandbox.mjs";
+import { runProgram } from "../process/run.mjs";
 import { GitError, isGitError, toGitError } from "./errors.mjs";
 
-/** From SIGTERM to SIGKILL. */
-const TERM_MS = 5000;
-/** To read what is left in the pipes; a process that has left its group may hold them open. */
-const PIPES_MS = 250;
 const TIMEOUT_MS = 120_000;
 const MAX_OUTPUT_BYTES = 32 * 1024 * 1024;
 /** For a lock of another git. */
@@ -76,98 +69,20 @@ function environment({ env, network, reading }, around) {
   };
 }
 
-/** Bytes up to a limit. */
-class OutputBuffer {
-  /** @type {Buffer[]} */
-  #pieces = [];
-  #room;
-  cut = false;
+/** @param {string[]} args @param {RunOptions} options */
+const toArguments = (args, { hooks, settings = [] }) => [
+  ...[...SETTINGS, ...(hooks ? [] : NO_HOOKS)],
+  ...settings.flatMap((setting) => ["-c", setting]),
+  ...args,
+];
 
-  /** @param {import("node:stream").Readable | null} stream null: it goes elsewhere @param {number} most @param {() => void} onCut */
-  constructor(stream, most, onCut) {
-    this.#room = most;
-    stream?.on("data", (/** @type {Buffer} */ piece) => {
-      if (piece.length > this.#room && !this.cut) {
-        this.cut = true;
-        onCut();
-      }
-      if (this.#room > 0) this.#pieces.push(piece.subarray(0, this.#room));
-      this.#room = Math.max(0, this.#room - piece.length);
-    });
-  }
-
-  /** @param {BufferEncoding} [encoding] */
-  text = (encoding = "utf8") => Buffer.concat(this.#pieces).toString(encoding);
-}
-
-/** One process, from its start to its end. */
-class Run {
-  /** Why it was ended before its time. @type {GitError | undefined} */
-  why;
-  #ending = false;
-
-  /** @param {import("node:child_process").ChildProcess} child @param {RunOptions} options @param {string} name */
-  constructor(child, options, name) {
-    this.child = child;
-    this.options = options;
-    this.name = name;
-  }
-
-  /** @param {GitError} [why] */
-  end(why) {
-    this.why ??= why;
-    if (this.#ending || this.child.pid === undefined) return;
-    this.#ending = true;
-    void endGroup(this.child.pid, TERM_MS);
-  }
-
-  #onExit() {
-    const { child, options } = this;
-    if (options.lasting) this.end(); // what a hook has started ends, too
-    setTimeout(() => {
-      child.stdout?.destroy();
-      child.stderr?.destroy();
-    }, PIPES_MS).unref();
-  }
-
-  /** @returns {Promise<GitResult>} */
-  waitForEnd() {
-    const { child, options, name } = this;
-    const { timeoutMs = TIMEOUT_MS, mostBytes = MAX_OUTPUT_BYTES, signal, cuts, input } = options;
-    const onCut = () =>
-      this.end(
-        cuts
-          ? undefined
-          : new GitError("TOO_LARGE", `${name}: more than ${mostBytes} bytes of output`),
-      );
-    const [out, err] = [
-      new OutputBuffer(child.stdout, mostBytes, onCut),
-      new OutputBuffer(child.stderr, mostBytes, () => {}),
-    ];
-    const onAbort = () => this.end(new GitError("CANCELLED", `${name} was cancelled`));
-    const late = () =>
-      this.end(new GitError("TIMEOUT", `${name} has not ended within ${timeoutMs} ms`));
-    const timer = setTimeout(late, timeoutMs);
-    signal?.addEventListener("abort", onAbort, { once: true });
-    child.stdin?.on("error", () => {}); // it has ended, which "exit" says
-    child.stdin?.end(input);
-    child.on("exit", () => this.#onExit());
-    return new Promise((resolve) => {
-      child.on("close", (code, ended) => {
-        clearTimeout(timer);
-        signal?.removeEventListener("abort", onAbort);
-        if (options.lasting && child.pid !== undefined) release(child.pid);
-        resolve({
-          code,
-          signal: ended,
-          stdout: out.text(options.encoding),
-          stderr: err.text(),
-          cut: out.cut,
-        });
-      });
-    });
-  }
-}
+/** By why it was ended. @type {Record<string, [string, (ms: number, bytes: number) => string]>} */
+const FAILURES = {
+  "": ["", () => ""],
+  late: ["TIMEOUT", (ms) => ` has not ended within ${ms} ms`],
+  cancelled: ["CANCELLED", () => " was cancelled"],
+  full: ["TOO_LARGE", (_, bytes) => `: more than ${bytes} bytes of output`],
+};
 
 export class Git {
   /** @type {Promise<number[]> | undefined} */
@@ -210,52 +125,33 @@ export class Git {
    * @throws {GitError}
    */
   async run(args, options) {
-    const { codes = [0], signal } = options;
+    const { codes = [0], cuts = false, signal, cwd } = options;
+    const { timeoutMs = TIMEOUT_MS, mostBytes = MAX_OUTPUT_BYTES } = options;
     const name = `git ${args[0]}`;
     if (signal?.aborted) throw new GitError("CANCELLED", `${name} was cancelled`);
-    const run = new Run(this.#spawn(args, options), options, name);
-    const { child } = run;
-    if (child.pid === undefined) throw await this.#notStarted(child, options);
-    if (options.lasting) guard(child.pid);
-    options.onStart?.(child.pid);
-    const ended = await run.waitForEnd();
-    if (run.why) throw run.why;
-    if (ended.cut && options.cuts) return ended;
-    if (ended.code === null || !codes.includes(ended.code)) throw toGitError([args[0]], ended);
-    return ended;
-  }
-
-  /** @param {string[]} args @param {RunOptions} options */
-  #spawn(args, options) {
     this.onRun(args);
-    const { cwd, hooks, settings = [], inputFile = "pipe", outputFile = "pipe" } = options;
-    const own = [...SETTINGS, ...(hooks ? [] : NO_HOOKS)];
-    const given = settings.flatMap((setting) => ["-c", setting]);
-    const all = [...own, ...given, ...args];
-    const env = environment(options, this.env);
-    const program = options.sandbox
-      ? wrapInSandbox(options.sandbox, { command: this.program, args: all, env })
-      : { command: this.program, args: all, env };
-    return spawn(program.command, program.args, {
-      cwd,
-      env: program.env,
-      detached: ownGroup,
-      stdio: [inputFile, outputFile, "pipe"],
-      windowsHide: true,
+    const ended = await runProgram(this.program, toArguments(args, options), {
+      ...{ cwd, env: environment(options, this.env), sandbox: options.sandbox },
+      ...{ ms: timeoutMs, signal, isGuarded: options.lasting, onStart: options.onStart },
+      ...{ input: options.input, stdin: options.inputFile, stdout: options.outputFile },
+      ...{ maxBytes: mostBytes, endsFull: true, encoding: options.encoding },
     });
+    const { code, why, error } = ended;
+    if (error) throw this.#toStartError(error, cwd);
+    if (why === "full" && cuts) return { ...ended, cut: true };
+    const [failure, text] = FAILURES[why];
+    if (failure) throw new GitError(failure, `${name}${text(timeoutMs, mostBytes)}`);
+    if (code === null || !codes.includes(code)) throw toGitError([args[0]], ended);
+    return { ...ended, cut: false };
   }
 
-  /** @param {import("node:child_process").ChildProcess} child @param {RunOptions} options @returns {Promise<GitError>} */
-  #notStarted(child, { cwd }) {
-    return new Promise((resolve) => {
-      child.once("error", (/** @type {NodeJS.ErrnoException} */ cause) => {
-        const missing = cause.code === "ENOENT";
-        const text = missing
-          ? `"${this.program}" is not installed, or "${cwd}" does not exist. Install git 2.38 or newer.`
-          : `"${this.program}" cannot be started: ${cause.message}`;
-        resolve(new GitError(missing ? "NO_GIT" : "GIT_FAILED", text, { cause }));
-      });
-    });
+  /** @param {NodeJS.ErrnoException} cause @param {string} cwd */
+  #toStartError(cause, cwd) {
+    const missing = cause.code === "ENOENT";
+    const text = missing
+      ? `"${this.program}" is not installed, or "${cwd}" does not exist. Install git 2.38 or newer.`
+      : `"${this.program}" cannot be started: ${cause.message}`;
+    return new GitError(missing ? "NO_GIT" : "GIT_FAILED", text, { cause });
   }
 
   /**

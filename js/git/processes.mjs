@@ -1,9 +1,9 @@
 // Which processes work in a folder: those whose current folder is in it.
 
-import { execFile } from "node:child_process";
 import fs from "node:fs/promises";
 import { isInside } from "../lib/paths.mjs";
 import { visible } from "../lib/visible.mjs";
+import { runProgram } from "../process/run.mjs";
 
 const LSOF_MS = 10_000;
 const MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
@@ -41,13 +41,10 @@ export function readLsof(output, folder) {
 }
 
 /** @param {string} folder @returns {Promise<FolderProcess[] | undefined>} */
-function runLsof(folder) {
-  const options = { timeout: LSOF_MS, maxBuffer: MAX_OUTPUT_BYTES };
-  return new Promise((resolve) => {
-    execFile("lsof", ["-a", "-d", "cwd", "-FpcRn"], options, (error, stdout) => {
-      resolve(stdout === "" && error ? undefined : readLsof(stdout, folder));
-    });
-  });
+async function runLsof(folder) {
+  const limits = { ms: LSOF_MS, maxBytes: MAX_OUTPUT_BYTES };
+  const { stdout, code } = await runProgram("lsof", ["-a", "-d", "cwd", "-FpcRn"], limits);
+  return stdout === "" && code !== 0 ? undefined : readLsof(stdout, folder);
 }
 
 /**

@@ -3,7 +3,7 @@
 
 import { spawnSync } from "node:child_process";
 import fs from "node:fs";
-import { registerGroup, unregisterGroup } from "./reaper.mjs";
+import { registerGroup, TERM_MS, unregisterGroup } from "./reaper.mjs";
 
 /** @typedef {(pid: number, signal: NodeJS.Signals | 0) => boolean} SignalGroup */
 
@@ -78,18 +78,18 @@ function runsInGroup(pid) {
 
 /**
  * SIGTERM to the group of a process that was guarded, then SIGKILL to what is left of it.
- * @param {number} pid that leads it @param {number} termMs from SIGTERM to SIGKILL
+ * @param {number} pid that leads it
  * @returns {Promise<void>} once nothing of it is left
  */
-export async function endGroup(pid, termMs) {
+export async function endGroup(pid) {
   const begun = performance.now();
   signalGroup(pid, "SIGTERM");
   for (let killed = false; runsInGroup(pid);) {
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
-    if (!killed && performance.now() - begun >= termMs) {
+    if (!killed && performance.now() - begun >= TERM_MS) {
       killed = true;
       signalGroup(pid, "SIGKILL");
-    } else if (killed && performance.now() - begun >= termMs + ZOMBIE_MS) break;
+    } else if (killed && performance.now() - begun >= TERM_MS + ZOMBIE_MS) break;
   }
   release(pid);
 }

@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 
 /** @typedef {import("node:child_process").ChildProcess} ChildProcess */
 
-/** From SIGTERM to SIGKILL. */
+/** From SIGTERM to SIGKILL, for all programs that tap ends. */
 export const TERM_MS = 3000;
 /** From the start of a shell that somebody has ended to the start of its successor, at least. */
 const RESTART_DELAY_MS = 1000;

@@ -1,8 +1,9 @@
 // One run of a command: from spawn until nothing of its group is left.
 
 import { spawn } from "node:child_process";
-import { ownGroup, signalGroup } from "./group.mjs";
+import { endGroup, guard, ownGroup } from "./group.mjs";
 import { TERM_MS } from "./reaper.mjs";
+import { wrapInSandbox } from "./sandbox.mjs";
 
 /**
  * @typedef {object} Clock
@@ -178,60 +179,125 @@ export class ProcessRun {
 /** A run this long counts as good: the count of restarts starts again at zero. */
 export const GOOD_RUN_MS = 60_000;
 
-// A program that answers with what it prints, in bounded time.
+// A program that runs to its end, in bounded time, with bounded output. Nothing else in tap starts one of that kind.
 
-/** Characters of each stream. */
-const MAX_ANSWER = 64 * 1024;
-/** For a program that is told to end: it may have something half done. */
-const FAREWELL_MS = 400;
+const MAX_OUTPUT_BYTES = 64 * 1024;
 
 /**
- * @typedef {object} Answer
+ * @typedef {object} ProgramOptions
+ * @property {string} [cwd]
+ * @property {NodeJS.ProcessEnv} [env] that of this process
+ * @property {number} [ms] after which it is ended
+ * @property {AbortSignal} [signal] ends it
+ * @property {boolean} [isGuarded] what it has started ends with it, and both with this process
+ * @property {string | Buffer} [input] for its stdin; empty
+ * @property {number} [stdin] a file, in place of `input`
+ * @property {number} [stdout] a file, in place of the end's `stdout` @property {number} [stderr]
+ * @property {number} [maxBytes] of stdout and of stderr: the rest is left out
+ * @property {boolean} [endsFull] it is ended where stdout has more
+ * @property {BufferEncoding} [encoding] of stdout
+ * @property {(bytes: Buffer) => void} [onOutput] sees all of stdout
+ * @property {(pid: number) => void} [onStart]
+ * @property {boolean} [shell] the command is a line for a shell
+ * @property {import("./sandbox.mjs").Policy} [sandbox] it runs inside
+ * @property {string} [proxy] as of wrapInSandbox
+ *
+ * @typedef {object} ProgramEnd
  * @property {number | null} code
- * @property {string} out all that it has printed, in the order in which it came
+ * @property {string | null} signal
+ * @property {"" | "late" | "cancelled" | "full"} why it was ended
  * @property {string} stdout @property {string} stderr
- * @property {boolean} late @property {string} [error] why it could not be started
+ * @property {boolean} cut there was more of one of them
+ * @property {NodeJS.ErrnoException} [error] it could not be started
  */
 
-/**
- * Runs a program to its end, or tells it and what it has started to end, and kills what does not.
- * @param {string} command @param {string[]} args @param {{env?: NodeJS.ProcessEnv, cwd?: string, ms: number}} options
- * @returns {Promise<Answer>}
- */
-export function runProgram(command, args, { env = process.env, cwd, ms }) {
-  return new Promise((resolve) => {
-    const child = spawn(command, args, {
-      ...{ env, cwd, windowsHide: true },
-      stdio: ["ignore", "pipe", "pipe"],
-      detached: ownGroup,
-    });
-    const said = { out: "", stdout: "", stderr: "" };
-    let late = false;
-    const settle = (/** @type {{code: number | null, late: boolean, error?: string}} */ end) => {
-      clearTimeout(timer);
-      resolve({ ...end, ...said });
-    };
-    const signal = (/** @type {NodeJS.Signals} */ name) =>
-      child.pid !== undefined && signalGroup(child.pid, name);
-    let timer = setTimeout(() => {
-      late = true;
-      signal("SIGTERM");
-      timer = setTimeout(giveUp, FAREWELL_MS);
-    }, ms);
-    const giveUp = () => {
-      child.stdout.destroy();
-      child.stderr.destroy();
-      signal("SIGKILL");
-      settle({ code: null, late: true });
-    };
-    for (const name of /** @type {const} */ (["stdout", "stderr"])) {
-      child[name].setEncoding("utf8").on("data", (/** @type {string} */ text) => {
-        const piece = text.slice(0, MAX_ANSWER - said[name].length);
-        said[name] += piece;
-        said.out += piece;
-      });
-    }
-    child.on("error", (error) => settle({ code: null, late: false, error: error.message }));
-    child.on("close", (code) => (late ? giveUp() : settle({ code, late: false })));
+/** @param {import("node:stream").Readable | null} stream @param {number} most @param {(piece: Buffer) => void} onPiece */
+function collectOutput(stream, most, onPiece) {
+  const pieces = /** @type {Buffer[]} */ ([]);
+  const output = { cut: false, text: () => Buffer.concat(pieces) };
+  let room = most;
+  stream?.on("data", (/** @type {Buffer} */ piece) => {
+    output.cut ||= piece.length > room;
+    if (room > 0) pieces.push(piece.subarray(0, room));
+    room = Math.max(0, room - piece.length);
+    onPiece(piece);
   });
+  return output;
+}
+
+/** @param {import("node:child_process").ChildProcess} child @param {ProgramOptions} options @returns {Promise<ProgramEnd>} */
+function waitForEnd(child, options) {
+  const { ms, signal, isGuarded, maxBytes = MAX_OUTPUT_BYTES, endsFull, encoding } = options;
+  const { pid } = child;
+  return new Promise((resolve) => {
+    /** @type {ProgramEnd["why"]} */
+    let why = "";
+    /** @type {Promise<void> | undefined} */
+    let ending;
+    const end = (/** @type {ProgramEnd["why"]} */ reason) => {
+      why ||= reason;
+      ending ??= pid === undefined ? undefined : endGroup(pid).then(closePipes);
+    };
+    const out = collectOutput(child.stdout, maxBytes, (piece) => {
+      options.onOutput?.(piece);
+      if (endsFull && out.cut) end("full");
+    });
+    const err = collectOutput(child.stderr, maxBytes, () => {});
+    const timer = ms === undefined ? undefined : setTimeout(() => end("late"), ms);
+    const cancel = () => end("cancelled");
+    signal?.addEventListener("abort", cancel, { once: true });
+    if (signal?.aborted) cancel();
+    const settle = (/** @type {Pick<ProgramEnd, "code" | "signal" | "error">} */ how) => {
+      const [stdout, stderr] = [out.text().toString(encoding), err.text().toString()];
+      resolve({ ...how, why, stdout, stderr, cut: out.cut || err.cut });
+    };
+    const closePipes = () => {
+      // What has left the group may hold the pipes open; what the kernel does not end is not waited for.
+      const close = () => {
+        child.stdout?.destroy();
+        child.stderr?.destroy();
+        const hasEnded = child.exitCode !== null || child.signalCode !== null;
+        if (!hasEnded) settle({ code: null, signal: "SIGKILL" });
+      };
+      setTimeout(close, PIPES_MS).unref();
+    };
+    const stopWaiting = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", cancel);
+    };
+    child.on("error", (error) => {
+      stopWaiting();
+      if (pid === undefined) settle({ code: null, signal: null, error });
+    });
+    child.on("exit", () => {
+      stopWaiting();
+      if (isGuarded) end("");
+      if (!ending) closePipes();
+    });
+    child.on("close", async (code, ended) => {
+      await ending;
+      settle({ code, signal: ended });
+    });
+    child.stdin?.on("error", () => {}); // it has ended, which "exit" says
+    child.stdin?.end(options.input);
+  });
+}
+
+/**
+ * @param {string} command @param {string[]} args @param {ProgramOptions} options
+ * @returns {Promise<ProgramEnd>}
+ */
+export async function runProgram(command, args, options) {
+  const { env = process.env, cwd, shell, sandbox, input, stdin, stdout, stderr } = options;
+  const own = { command, args, env };
+  const program = sandbox ? wrapInSandbox(sandbox, own, options.proxy) : own;
+  const child = spawn(program.command, program.args, {
+    ...{ cwd, env: program.env, shell, detached: ownGroup, windowsHide: true },
+    stdio: [stdin ?? (input === undefined ? "ignore" : "pipe"), stdout ?? "pipe", stderr ?? "pipe"],
+  });
+  if (child.pid !== undefined) {
+    if (options.isGuarded) guard(child.pid);
+    options.onStart?.(child.pid);
+  }
+  return waitForEnd(child, options);
 }

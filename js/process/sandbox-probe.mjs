@@ -116,9 +116,9 @@ function explainLeak(line) {
 /**
  * `leaks`: what the program could do, and must not; `works`: the script has said all that it is to say, nothing else
  * was printed, and its file is there.
- * @param {Place} place @param {import("./run.mjs").Answer} answer
+ * @param {Place} place @param {import("./run.mjs").ProgramEnd} answer
  */
-function judge({ outside, inside }, { stdout, code, late }) {
+function judge({ outside, inside }, { stdout, code, why }) {
   const lines = stdout.split("\n");
   const isComplete = lines.pop() === "" && lines[0] === "inside" && lines.at(-1) === "end";
   const isOurs = (/** @type {string} */ line) =>
@@ -129,7 +129,7 @@ function judge({ outside, inside }, { stdout, code, late }) {
     // Whatever it prints.
     ...outside.filter((file) => fs.existsSync(file)).map((file) => explainLeak(`wrote ${file}`)),
   ];
-  const ran = code === 0 && !late && fs.existsSync(inside);
+  const ran = code === 0 && why !== "late" && fs.existsSync(inside);
   return {
     leaks: [...new Set(leaks)].filter((leak) => leak !== ""),
     works: ran && isComplete && isCapable && lines.every(isOurs),
@@ -138,7 +138,7 @@ function judge({ outside, inside }, { stdout, code, late }) {
 
 // ---- why it does not work ----------------------------------------------------------------------------
 
-/** @typedef {{system: ProbeSystem, search: string, program: string, version: string, answer: import("./run.mjs").Answer}} Failed */
+/** @typedef {{system: ProbeSystem, search: string, program: string, version: string, answer: import("./run.mjs").ProgramEnd}} Failed */
 
 /**
  * @param {NoSandbox["reason"]} reason @param {string} message @param {string} advice @param {string} [command]
@@ -219,7 +219,7 @@ function isOlder(version, wanted) {
 /** What it said last, for a message. @param {Failed} failed */
 function quoteAnswer({ answer: { error, stderr, stdout, code } }) {
   const lines = (stderr.trim() || stdout.trim()).split("\n");
-  const said = error ?? (lines.at(-1)?.trim() || `it ended with ${code}`);
+  const said = error?.message ?? (lines.at(-1)?.trim() || `it ended with ${code}`);
   return visible(shortenText(said, MAX_QUOTE));
 }
 
@@ -284,7 +284,7 @@ const isImitation = ({ version, answer: { code, error, stderr } }) =>
 /** @param {Failed} failed @returns {NoSandbox} */
 function explainFailure(failed) {
   const { system, program, version, answer, search } = failed;
-  if (answer.late) {
+  if (answer.why === "late") {
     const seconds = system.ms / 1000;
     return explain(
       "hangs",
@@ -391,7 +391,7 @@ export function createSandboxProbe(given = {}) {
 }
 
 /**
- * Whether programs can be sandboxed here, by a run of bubblewrap: some 30 ms, and never 5 s. A good answer holds for
+ * Whether programs can be sandboxed here, by a run of bubblewrap: some 30 ms, and never 8 s. A good answer holds for
  * this process, another for half a minute; `again` asks the machine at once.
  */
 export const probeSandbox = createSandboxProbe();

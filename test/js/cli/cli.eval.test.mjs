@@ -241,7 +241,8 @@ describe("copilot-tap eval run", () => {
     const { value } = await tapJson(args, at, { HOME: at.workspace });
     assert.equal(value.cases[0].status, "error");
     const pid = fs.readFileSync(path.join(at.workspace, "pid"), "utf8").trim();
-    assert.equal(fs.existsSync(`/proc/${pid}`), false);
+    const gone = () => !fs.existsSync(`/proc/${pid}`);
+    await waitFor(gone, { what: "the end of what the setup has left" });
   });
 
   test("a run with calls without end is an error, not a full memory", async (t) => {
