@@ -12,8 +12,8 @@ import {
   resolveGitDir,
 } from "./checkouts.mjs";
 import { formatFiles, formatOutput, GitError, isGitError } from "./errors.mjs";
-import { checkCommit, checkMessage, EVIDENCE } from "./git.mjs";
-import { changesBetween, isAncestor, MAX_DIFF_BYTES, readRaw } from "./merge.mjs";
+import { checkCommit, checkMessage, EVIDENCE, isCommit } from "./git.mjs";
+import { changesBetween, isAncestor, MAX_DIFF_BYTES, readRaw, resolveTree } from "./merge.mjs";
 import { attemptRef, resolveRefs, setRefOnce } from "./refs.mjs";
 import { copyRegular, gitFolder, takeOver } from "./private-store.mjs";
 import { readRegular } from "./repository.mjs";
@@ -33,7 +33,7 @@ import { loadIndex, MARKED_ONLY } from "./worktree-status.mjs";
 // What a plan's `setup` has left in a worktree: it is no work of the node's. A file that is still as it was left is in
 // no commit; one that the node has changed further is the node's as a whole.
 
-/** In git's folder of the worktree, as `git diff-index --raw -z` wrote it. */
+/** In git's folder of the worktree: the tree that the setup has left. */
 const NOTE = "tap-setup";
 const IGNORED_NOTE = "tap-ignored";
 const MAX_NOTE_BYTES = 64 * 1024 * 1024;
@@ -42,35 +42,12 @@ const SETUP_STAGE_MS = 600_000;
 export const NOT_SPARSE = "core.sparseCheckout=false";
 
 /** @typedef {{path: string, admin: string, commit: string}} Place commit: where the worktree started */
-/** @typedef {{mode: string, object: string}} Version mode 000000: the file is not there */
-/** @typedef {Map<string, {before: Version, after: Version}>} Raw by path, its bytes as Latin-1: it may be no UTF-8 */
 /** @typedef {Partial<import("./git.mjs").RunOptions>} Where cwd, and env with the folders and the index */
 
-/** @param {string} text of `--raw -z --no-renames` @returns {Raw} */
-function parseVersions(text) {
-  const all = text.matchAll(/:(\d+) (\d+) ([0-9a-f]+) ([0-9a-f]+) [A-Z]\0([^\0]+)\0/g);
-  return new Map(
-    [...all].map(([, modeBefore, modeAfter, before, after, name]) => [
-      name,
-      {
-        before: { mode: modeBefore, object: before },
-        after: { mode: modeAfter, object: after },
-      },
-    ]),
-  );
-}
-
-/** From the start of the worktree to an index. @param {Repository} repository @param {Place} place @param {Where} where */
-async function readStagedDiff(repository, { commit }, where) {
-  const look = ["diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev", commit];
-  return (await repository.query(look, { ...where, encoding: "latin1" })).stdout;
-}
-
-/** @param {string} admin @returns {Promise<Raw>} */
-async function readSetupChanges(admin) {
-  return parseVersions(
-    await readRegular(path.join(admin, NOTE), MAX_NOTE_BYTES, "latin1").catch(() => ""),
-  );
+/** @param {string} admin @returns {Promise<string>} "": its setup has left nothing */
+async function readSetupTree(admin) {
+  const tree = await readRegular(path.join(admin, NOTE)).catch(() => "");
+  return isCommit(tree) ? tree : "";
 }
 
 /** A worktree begins again: nothing is set up in it. @param {string} admin */
@@ -116,24 +93,19 @@ async function withStagedIndex(repository, place, { signal, without, more = {} }
   }
 }
 
-/** @param {unknown} error */
-function toTooManyFilesError(error) {
-  if (!isGitError(error, "TOO_LARGE")) return error;
-  const text =
-    "The setup leaves so many files that tap cannot tell them from work. Name their folder in .gitignore.";
-  return new GitError("TOO_LARGE", text);
-}
+/** @param {Repository} repository @param {Where} where @returns {Promise<string>} the tree of an index */
+const writeIndexTree = async (repository, where) =>
+  (await repository.change(["write-tree"], where)).stdout.trim();
 
 /**
  * Remembers what is in the worktree now as left by its setup. It is on the disk afterwards.
  * @param {Repository} repository @param {Place} place @param {{signal?: AbortSignal}} [options]
  */
 export async function noteSetup(repository, place, { signal } = {}) {
-  const text = await withStagedIndex(repository, place, { signal, without: [EVIDENCE] }, (where) =>
-    readStagedDiff(repository, place, where),
-  ).catch((error) => {
-    throw toTooManyFilesError(error);
-  });
+  const how = { signal, without: [EVIDENCE] };
+  const tree = await withStagedIndex(repository, place, how, (where) =>
+    writeIndexTree(repository, where),
+  );
   await forgetSetup(place.admin);
   const { entries } = await readStatus(repository, place.path, {
     ...{ signal, ignored: true, ...worktreeOptions(place) },
@@ -142,58 +114,25 @@ export async function noteSetup(repository, place, { signal } = {}) {
   const ignored = entries.filter(({ state }) => state === "!!").map((entry) => entry.path);
   if (ignored.length > 0)
     await fs.writeFile(path.join(place.admin, IGNORED_NOTE), ignored.join("\0"));
-  if (text === "") return;
-  const next = path.join(place.admin, `${NOTE}.new`);
-  const file = await fs.open(next, "w");
-  try {
-    await file.writeFile(text, "latin1");
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  await fs.rename(next, path.join(place.admin, NOTE));
-}
-
-/** @param {Version} one @param {Version} other */
-const isSame = (one, other) => one.mode === other.mode && one.object === other.object;
-
-/** The folders that a path is in. @param {string} name */
-const listParentFolders = (name) =>
-  [...name.matchAll(/\//g)].map((/** @type {{index: number}} */ { index }) => name.slice(0, index));
-
-/** What cannot be in an index beside others: a file, and what is in a folder of that name. @param {string[]} others */
-function createPathFilter(others) {
-  const [files, folders] = [new Set(others), new Set(others.flatMap(listParentFolders))];
-  return (/** @type {string} */ name) =>
-    !folders.has(name) && !listParentFolders(name).some((one) => files.has(one));
+  if (tree === (await resolveTree(repository, place.commit))) return;
+  await fs.writeFile(path.join(place.admin, NOTE), tree, { flush: true });
 }
 
 /**
- * Takes out of an index what is still as the setup has left it.
+ * Takes out of an index what is still as the setup has left it: the work is what differs between the two trees.
  * @param {Repository} repository @param {Place} place @param {Where} where
  */
 export async function leaveOutSetup(repository, place, where) {
-  const left = await readSetupChanges(place.admin);
-  if (left.size === 0) return;
-  const now = parseVersions(await readStagedDiff(repository, place, where));
-  const isLeft = (/** @type {string} */ name) => {
-    const [then, is] = [left.get(name), now.get(name)];
-    return then && is && isSame(then.after, is.after);
-  };
-  const names = [...now.keys()];
-  const own = names.filter((name) => !isLeft(name) && Number(now.get(name)?.after.mode) !== 0);
-  const hasRoom = createPathFilter(own);
-  const back = names
-    .filter((name) => isLeft(name))
-    .map((name) => ({ name, .../** @type {{before: Version}} */ (left.get(name)).before }));
-  const gone = back.filter(({ mode }) => Number(mode) === 0);
-  const there = back.filter(({ mode, name }) => Number(mode) !== 0 && hasRoom(name));
-  if (gone.length + there.length === 0) return;
-  // A folder goes before the file that was in its place.
-  const input = [...gone, ...there].map((one) => `${one.mode} ${one.object}\t${one.name}\0`);
-  await repository.change(["update-index", "-z", "--index-info"], {
-    ...where,
-    input: Buffer.from(input.join(""), "latin1"),
+  const setup = await readSetupTree(place.admin);
+  if (setup === "") return;
+  const tree = await writeIndexTree(repository, where);
+  const look = { ...where, encoding: /** @type {const} */ ("latin1") };
+  const work = await changesBetween(repository, setup, tree, look);
+  await repository.change(["read-tree", "-m", place.commit], { ...where, settings: [NOT_SPARSE] });
+  const lines = work.map((one) => `${one.mode} ${one.object}\t${one.path}\0`);
+  // A file takes the place of a folder, and a folder that of a file.
+  await repository.change(["update-index", "--replace", "-z", "--index-info"], {
+    ...{ ...where, input: Buffer.from(lines.join(""), "latin1") },
   });
 }
 
@@ -206,7 +145,7 @@ export async function leaveOutSetup(repository, place, where) {
  * @returns {Promise<T | undefined>} undefined: its setup has left nothing
  */
 export async function withWorkIndex(repository, place, how, use) {
-  if ((await readSetupChanges(place.admin)).size === 0) return undefined;
+  if ((await readSetupTree(place.admin)) === "") return undefined;
   const name = `tap-objects-${crypto.randomUUID()}`;
   const objects = path.join(gitFolder(place.admin), name);
   await fs.mkdir(objects);

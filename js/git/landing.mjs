@@ -227,7 +227,7 @@ async function listChanged(repository, { path: place, from, to }) {
       return false;
     }
   };
-  return (await changesBetween(repository, from, to, "latin1"))
+  return (await changesBetween(repository, from, to, { encoding: "latin1" }))
     .filter(({ path: name, kind }) => tracked.has(name) || (kind === "A" && isNew(name)))
     .map((change) => change.path);
 }

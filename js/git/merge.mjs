@@ -254,8 +254,12 @@ export const readRaw = (text) =>
     ([, mode, object, kind, path]) => ({ path, kind, mode, object }),
   );
 
-/** @param {Repository} repository @param {string} from @param {string} to @param {"latin1"} [encoding] of paths: their bytes, which may be no UTF-8 @returns {Promise<Change[]>} */
-export async function changesBetween(repository, from, to, encoding) {
+/**
+ * @param {Repository} repository @param {string} from a commit or a tree @param {string} to
+ * @param {Partial<import("./git.mjs").RunOptions>} [options] encoding: latin1 where paths may be no UTF-8
+ * @returns {Promise<Change[]>}
+ */
+export async function changesBetween(repository, from, to, options) {
   if (from === to) return [];
   const args = [
     "diff-tree",
@@ -266,7 +270,7 @@ export async function changesBetween(repository, from, to, encoding) {
     checkCommit(from),
     checkCommit(to),
   ];
-  return readRaw((await repository.query(args, { encoding })).stdout);
+  return readRaw((await repository.query(args, options)).stdout);
 }
 
 /** @param {string} text of `--numstat -z` @returns {Lines[]} */

@@ -5,7 +5,6 @@ import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { commitWork, noteSetup, diffWorktree } from "../../../js/git/commit-work.mjs";
-import { GitError } from "../../../js/git/errors.mjs";
 import { listArchives } from "../../../js/git/archive.mjs";
 import { WorktreePool } from "../../../js/git/worktree-pool.mjs";
 import { removeWorktree } from "../../../js/git/cleanup.mjs";
@@ -46,17 +45,6 @@ test("files of the setup whose names are no UTF-8 are not committed", linux, asy
   write(made.path, { "mine é.txt": "mine\n" });
   const done = await commitWork(repository, made, { message: "m" });
   assert.deepEqual(changesOf(done), ["A mine é.txt"]);
-});
-
-test("a setup that leaves too many files is refused", async (t) => {
-  const { repository, worktrees, wanted } = await makeRepository(t, { files: FILES });
-  const made = await worktrees.add(wanted());
-  write(made.path, { "set.txt": "x\n" });
-  const full = new GitError("TOO_LARGE", "git diff-index: too much");
-  t.mock.method(repository, "query", () => Promise.reject(full));
-  const refused = { code: "TOO_LARGE", message: /so many files .* \.gitignore/ };
-  await assert.rejects(noteSetup(repository, made), refused);
-  t.mock.restoreAll();
 });
 
 test("what the setup has left is not committed, and is no change", async (t) => {
