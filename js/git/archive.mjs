@@ -10,7 +10,6 @@ import { NOT_SPARSE, readSetupIgnored, removeIndex, withWorkIndex } from "./comm
 import { probeSandbox } from "../process/sandbox-probe.mjs";
 import { GitError } from "./errors.mjs";
 import { checkId, isCommit } from "./git.mjs";
-import { isAncestor } from "./merge.mjs";
 import { ALL_REFS, copyRegular, gitFolder, importObjects } from "./private-store.mjs";
 import {
   archiveRef,
@@ -144,24 +143,13 @@ export async function extractArchive(repository, { plan, node }, folder) {
 const MAX_LOG_BYTES = 64 * 1024 * 1024;
 const MAX_LOG_ENTRIES = 500;
 
-/** @typedef {{commit: string, what: string}} ReflogEntry what: how it came there, as git says it; hostile */
-
-/** @param {string} text of the file @returns {ReflogEntry[]} the last ones, the latest at the end */
-export const parseReflog = (text) =>
-  text
-    .split("\n")
-    .slice(-MAX_LOG_ENTRIES - 1)
-    .flatMap((line) => {
-      const [values, what = ""] = line.split("\t");
-      const commit = values.split(" ")[1] ?? "";
-      return isCommit(commit) && !/^0+$/.test(commit) ? [{ commit, what }] : [];
-    });
-
-/** @param {string} admin git's folder of the worktree @returns {Promise<ReflogEntry[]>} */
-export const readReflog = async (admin) =>
-  parseReflog(
-    await readRegular(path.join(gitFolder(admin), "logs", "HEAD"), MAX_LOG_BYTES).catch(() => ""),
-  );
+/** From the file: a git in the sandbox takes longer. @param {string} admin git's folder of the worktree @returns {Promise<string[]>} the latest at the end */
+async function readReflog(admin) {
+  const file = path.join(gitFolder(admin), "logs", "HEAD");
+  const lines = (await readRegular(file, MAX_LOG_BYTES).catch(() => "")).split("\n");
+  const commits = lines.slice(-MAX_LOG_ENTRIES - 1).map((line) => line.split(" ")[1]);
+  return commits.filter((one) => isCommit(one) && !/^0+$/.test(one));
+}
 
 // A commit of everything that is in a worktree: changed, new and, up to a size, ignored files. The worktree itself
 // and its HEAD stay as they are.
@@ -186,14 +174,15 @@ const MAX_IGNORED_FILES = 2000;
  * Commits that no ref has: HEAD, and those that only the worktree's own log knows, made here and then left with a
  * reset or another checkout.
  * @param {Repository} repository @param {Place} place @param {string} head @param {Set<string>} known
- * @returns {Promise<string[]>}
+ * @param {string} [but] a ref that does not count
+ * @returns {Promise<string[]>} the latest at the end
  */
-async function findUnreferencedCommits(repository, place, head, known) {
-  const logged = (await readReflog(place.admin)).map(({ commit }) => commit);
-  const all = new Set([...logged, head]);
+async function findUnreferencedCommits(repository, place, head, known, but = "") {
+  const all = new Set([...(await readReflog(place.admin)), head]);
   const unknown = [...all].filter((one) => isCommit(one) && !/^0+$/.test(one) && !known.has(one));
   if (unknown.length === 0) return [];
-  const args = ["rev-list", "--ignore-missing", "--stdin", "--not", ...ALL_REFS];
+  const refs = ALL_REFS.flatMap((one) => [`--exclude=${but}`, one]);
+  const args = ["rev-list", "--ignore-missing", "--stdin", "--not", ...refs];
   const input = [...unknown, ...[...known].map((one) => `^${one}`)].join("\n");
   const { stdout } = await repository.query(args, {
     ...worktreeOptions(place),
@@ -526,84 +515,28 @@ export async function restoreArchive(repository, { plan, node }, { to } = {}) {
   return { branch, commit, folder: to };
 }
 
-// Commits that an attempt has made in its worktree and then left: they are on another branch, or on none.
-
-/** Not what somebody else has made: a checkout, or a merge that only goes forward. */
-const COMMIT_ACTIONS =
-  /^(?:commit|cherry-pick|revert|am)\b|^rebase\b[^:]*\((?:pick|reword|squash|fixup|edit|continue)\)|: Merge made by /;
-/** Git lists them in a command line. */
-const MAX_TIPS = 20;
-
-/** @typedef {{commits: string[], branches: string[], ref: string}} UnreachableCommits the latest commit at the end; ref: has them */
-
-/** @param {ReflogEntry[]} log @param {string[]} others that are no news @returns {string[]} */
-export function filterCreatedCommits(log, others) {
-  const made = log.filter(({ what }) => COMMIT_ACTIONS.test(what)).map(({ commit }) => commit);
-  return [...new Set(made)].filter((one) => !others.includes(one));
-}
-
-/** @param {Repository} repository @param {string[]} commits @param {string[]} without refs and commits, as arguments of git */
-async function listReachable(repository, commits, without) {
-  const args = ["rev-list", "--ignore-missing", "--stdin", "--not", ...without];
-  const { stdout } = await repository.query(args, { input: `${commits.join("\n")}\n` });
-  return new Set(stdout.split("\n"));
-}
-
-/** @param {Repository} repository @param {string[]} commits @returns {Promise<string[]>} branches that have any of them */
-async function branchesWith(repository, commits) {
-  const contains = commits.flatMap((one) => ["--contains", one]);
-  const args = ["for-each-ref", "--format=%(refname)", ...contains, "refs/heads"];
-  const { stdout } = await repository.query(args);
-  return stdout.split("\n").filter(Boolean);
-}
+/** @typedef {{commits: string[], ref: string}} UnreachableCommits the latest commit at the end; ref: has them */
 
 /**
- * @param {Repository} repository @param {Worktree} worktree @param {string} head what the attempt has come to
- * @returns {Promise<Omit<UnreachableCommits, "ref"> | undefined>}
- */
-async function findUnreachableCommits(repository, worktree, head) {
-  const { plan, node, commit: start, admin } = worktree;
-  const made = filterCreatedCommits(await readReflog(admin), [start, head]);
-  if (made.length === 0) return undefined;
-  // What another node has left in the same worktree is kept for that one.
-  const kept = [`--exclude=${archiveRef(plan, node)}`, "--glob=refs/tap"];
-  await importObjects(repository, worktree, made).catch(() => {}); // what is broken is left out
-  const outside = await listReachable(repository, made, [start, head, ...kept]);
-  const commits = made.filter((one) => outside.has(one));
-  if (commits.length === 0) return undefined;
-  const branches = await branchesWith(repository, commits.slice(-MAX_TIPS));
-  // What was amended or reset was given up, unless it is all that there is.
-  if (branches.length === 0) return head === start ? { commits, branches } : undefined;
-  const there = await listReachable(repository, branches, [head]);
-  return {
-    commits: commits.filter((one) => there.has(one)),
-    branches: branches.map((one) => one.slice("refs/heads/".length)),
-  };
-}
-
-/**
- * A second time: they are kept already.
+ * Keeps commits that an attempt has made in its worktree and then left, on no branch, where it has come to nothing
+ * else: what was amended or reset on the way to a commit was given up. A second time: they are kept already.
  * @param {Repository} repository @param {Worktree} worktree @param {string} head what the attempt has come to
  * @returns {Promise<UnreachableCommits | undefined>} undefined: none
  */
 export async function archiveUnreachableCommits(repository, worktree, head) {
-  const left = await findUnreachableCommits(repository, worktree, head);
-  if (left === undefined || left.commits.length === 0) return undefined;
-  const { plan, node } = worktree;
+  const { plan, node, commit: start } = worktree;
+  if (head !== start) return undefined;
   const ref = archiveRef(plan, node);
-  const last = left.commits.slice(-MAX_TIPS);
-  const { stdout } = await repository.query(["merge-base", "--independent", ...last]);
-  const tips = stdout.split("\n").filter(Boolean);
-  const [there] = await resolveRefs(repository, [ref]);
-  const isKept = await Promise.all(
-    tips.map((tip) => there !== undefined && isAncestor(repository, tip, there)),
-  );
-  const lost = tips.filter((_, at) => !isKept[at]);
+  const known = new Set([start]);
+  const commits = await findUnreferencedCommits(repository, worktree, head, known, ref);
+  if (commits.length === 0) return undefined;
+  const lost = await findUnreferencedCommits(repository, worktree, head, known);
   if (lost.length > 0) {
-    const tree = `${left.commits.at(-1)}^{tree}`;
+    await importObjects(repository, worktree, lost);
+    const tree = `${lost.at(-1)}^{tree}`;
     await archiveTree(repository, worktree, tree, lost, "its commits were left behind");
   }
-  return { ...left, ref };
+  return { commits, ref };
 }
 
 // Plans that were deleted: refs/tap/deleted/<plan> says when, and what the plan had committed keeps its refs for a

@@ -158,13 +158,11 @@ export function parseEvidence(text) {
 }
 
 /** @param {UnreachableCommits} left @returns {string} what it has made and does not count, and where it is */
-export function formatUnreachableCommits({ commits, branches, ref }) {
+export function formatUnreachableCommits({ commits, ref }) {
   const some = commits.slice(-MAX_NAMED).map((one) => one.slice(0, 10));
-  const names = branches.slice(0, MAX_NAMED).map((one) => visible(inLine(one)));
   const more = commits.length > MAX_NAMED ? "…, " : "";
-  const made = `${commits.length === 1 ? "the commit" : `${commits.length} commits`} (${more}${some.join(", ")})`;
-  const where = names.length > 0 ? `on the branch ${names.join(", ")}` : "on no branch";
-  return `it made ${made} ${where} and then checked out another one; ${ref} keeps that`;
+  const made = commits.length === 1 ? "the commit" : `${commits.length} commits`;
+  return `it made ${made} (${more}${some.join(", ")}) on no branch and then checked out another one; ${ref} keeps that`;
 }
 
 /**
