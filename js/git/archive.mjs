@@ -1,16 +1,21 @@
 // What was in worktrees when they were removed: one commit for each, under refs/tap/kept/<plan>/<node>. An earlier one
 // of the same node is a parent of the next, so that none is lost.
 
-import crypto from "node:crypto";
 import fs from "node:fs/promises";
 import path from "node:path";
 import { isInside } from "../lib/paths.mjs";
 import { formatPathspecs, listCheckouts, readStatus } from "./checkouts.mjs";
-import { NOT_SPARSE, readSetupIgnored, removeIndex, withWorkIndex } from "./commit-work.mjs";
+import {
+  hasSetupFiles,
+  NOT_SPARSE,
+  readSetupIgnored,
+  withIndexCopy,
+  withWorkIndex,
+} from "./commit-work.mjs";
 import { probeSandbox } from "../process/sandbox-probe.mjs";
 import { GitError } from "./errors.mjs";
 import { checkId, isCommit } from "./git.mjs";
-import { ALL_REFS, copyRegular, gitFolder, importObjects } from "./private-store.mjs";
+import { ALL_REFS, gitFolder, importObjects } from "./private-store.mjs";
 import {
   archiveRef,
   ARCHIVES,
@@ -106,17 +111,20 @@ async function writeFiles(repository, cwd, env) {
   await repository.change(args, { cwd, env, lasting: true, sandbox });
 }
 
+/** @param {Repository} repository @param {Of} of @returns {Promise<string>} its commit */
+async function requireArchive(repository, { plan, node }) {
+  const [commit] = await resolveRefs(repository, [archiveRef(plan, node)]);
+  if (commit !== undefined) return commit;
+  throw new GitError("NOTHING_KEPT", `Nothing is kept of node "${node}" of plan "${plan}".`);
+}
+
 /**
  * The files of a snapshot, in a folder that is not there yet or is empty. No worktree: git does not know it.
  * @param {Repository} repository @param {Of} of @param {string} folder absolute
  * @returns {Promise<{commit: string}>}
  */
 export async function extractArchive(repository, { plan, node }, folder) {
-  const ref = archiveRef(plan, node);
-  const [commit] = await resolveRefs(repository, [ref]);
-  if (commit === undefined) {
-    throw new GitError("NOTHING_KEPT", `Nothing is kept of node "${node}" of plan "${plan}".`);
-  }
+  const commit = await requireArchive(repository, { plan, node });
   if (!path.isAbsolute(folder))
     throw new GitError("INVALID", `"${folder}" is not an absolute path.`);
   const names = await fs.readdir(folder).catch(() => []);
@@ -224,15 +232,12 @@ export async function inspectWorktree(repository, place, known, signal) {
 
 /** @param {Repository} repository @param {Place} place @param {string} head @param {AbortSignal} [signal] */
 async function isBeyondSetup(repository, { commit, ...place }, head, signal) {
-  if (commit === undefined || head === "") return true;
+  if (commit === undefined || head === "" || !(await hasSetupFiles(place.admin))) return true;
   const args = ["diff-index", "--cached", "--quiet", head];
-  const differs = await withWorkIndex(
-    repository,
-    { ...place, commit },
-    { signal, without: [] },
-    async (where) => (await repository.query(args, { ...where, codes: [0, 1] })).code === 1,
-  );
-  return differs ?? true;
+  const how = { signal, without: [] };
+  return withWorkIndex(repository, { ...place, commit }, how, async (where) => {
+    return (await repository.query(args, { ...where, codes: [0, 1] })).code === 1;
+  });
 }
 
 /** @param {string} what */
@@ -415,23 +420,13 @@ async function createSnapshot(repository, place, contents, { why, signal, isAske
   const setup = await readSetupIgnored(place.admin);
   const { files, omitted } = await chooseIgnored(place.path, ignored, { isAsked, setup });
   if (!changed && files.length === 0 && lost.length === 0) return { omitted };
-  const name = `tap-index-${crypto.randomUUID()}`;
-  const folder = gitFolder(place.admin);
-  const index = path.join(folder, name);
-  await copyRegular(path.join(folder, "index"), index).catch(() => fs.rm(index, { force: true }));
-  const { env, ...rest } = worktreeOptions(place);
-  const where = { ...rest, env: { ...env, GIT_INDEX_FILE: path.join(place.admin, name) }, signal };
-  try {
+  return withIndexCopy(place, { signal }, async (where) => {
     const tree = await writeTree(repository, where, { without: brought, files });
-    await importObjects(repository, place, [...new Set([tree, head, ...lost])].filter(Boolean), {
-      signal,
-    });
+    const parents = [...new Set([head, ...lost])].filter(Boolean);
+    await importObjects(repository, place, [tree, ...parents], { signal });
     if (head !== "") await checkLinks(repository, tree, head);
-    const parents = [...new Set([head, ...lost])].filter((one) => one !== "");
     return { kept: await archiveTree(repository, place, tree, parents, why), omitted };
-  } finally {
-    await removeIndex(index);
-  }
+  });
 }
 
 /** Nothing was checked out yet. @param {Place} place */
@@ -503,10 +498,7 @@ async function requireBeside(repository, given) {
  * @returns {Promise<{branch: string, commit: string, folder?: string}>}
  */
 export async function restoreArchive(repository, { plan, node }, { to } = {}) {
-  const [commit] = await resolveRefs(repository, [archiveRef(plan, node)]);
-  if (commit === undefined) {
-    throw new GitError("NOTHING_KEPT", `Nothing is kept of node "${node}" of plan "${plan}".`);
-  }
+  const commit = await requireArchive(repository, { plan, node });
   if (to !== undefined) await requireBeside(repository, to);
   const wanted = `restored-${checkId(plan, "plan")}-${checkId(node, "node")}`;
   const branch = await branchFor(repository, wanted, commit);

@@ -37,7 +37,8 @@ import { loadIndex, MARKED_ONLY } from "./worktree-status.mjs";
 const NOTE = "tap-setup";
 const IGNORED_NOTE = "tap-ignored";
 const MAX_NOTE_BYTES = 64 * 1024 * 1024;
-const SETUP_STAGE_MS = 600_000;
+/** Filters of the user's may reach other machines. */
+const STAGE_MS = 600_000;
 /** Files beyond a sparse checkout are added, too; those that it leaves out are not deleted. */
 export const NOT_SPARSE = "core.sparseCheckout=false";
 
@@ -49,6 +50,9 @@ async function readSetupTree(admin) {
   const tree = await readRegular(path.join(admin, NOTE)).catch(() => "");
   return isCommit(tree) ? tree : "";
 }
+
+/** Whether a setup has left anything that git does not ignore. @param {string} admin */
+export const hasSetupFiles = async (admin) => (await readSetupTree(admin)) !== "";
 
 /** A worktree begins again: nothing is set up in it. @param {string} admin */
 export const forgetSetup = (admin) =>
@@ -64,33 +68,42 @@ export async function readSetupIgnored(admin) {
   return { entries: text.split("\0"), at: (await fs.lstat(file)).mtimeMs };
 }
 
-/** @param {string} file an index of ours */
-export const removeIndex = (file) =>
-  Promise.all([file, `${file}.lock`].map((one) => fs.rm(one, { force: true })));
+/**
+ * An index that only `use` sees; it begins as that of the worktree.
+ * @template T
+ * @param {{path: string, admin: string}} place
+ * @param {{signal?: AbortSignal, more?: Record<string, string>}} how more: variables
+ * @param {(where: Where) => Promise<T>} use
+ */
+export async function withIndexCopy(place, { signal, more }, use) {
+  const name = `tap-index-${crypto.randomUUID()}`;
+  const folder = gitFolder(place.admin);
+  const file = path.join(folder, name);
+  const { env, ...rest } = worktreeOptions(place);
+  const variables = { ...env, ...more, GIT_INDEX_FILE: path.join(place.admin, name) };
+  try {
+    await copyRegular(path.join(folder, "index"), file).catch(() => fs.rm(file, { force: true }));
+    return await use({ ...rest, env: variables, signal });
+  } finally {
+    await Promise.all([file, `${file}.lock`].map((one) => fs.rm(one, { force: true })));
+  }
+}
 
 /**
- * Stages the worktree in an index of its own, which begins as that of the worktree.
+ * Stages the worktree in an index of its own.
  * @template T
  * @param {Repository} repository @param {Place} place
  * @param {{signal?: AbortSignal, without: string[], more?: Record<string, string>}} how without: paths besides those that
  *   were brought; more: variables
  * @param {(where: Where) => Promise<T>} use
  */
-async function withStagedIndex(repository, place, { signal, without, more = {} }, use) {
-  const name = `tap-setup-${crypto.randomUUID()}`;
-  const folder = gitFolder(place.admin);
-  const { env, ...rest } = worktreeOptions(place);
-  const variables = { ...env, ...more, GIT_INDEX_FILE: path.join(place.admin, name) };
-  const where = { ...rest, env: variables, signal };
-  try {
-    await copyRegular(path.join(folder, "index"), path.join(folder, name));
-    const limits = { ...where, lasting: true, network: true, timeoutMs: SETUP_STAGE_MS };
+function withStagedIndex(repository, place, { without, ...how }, use) {
+  return withIndexCopy(place, how, async (where) => {
+    const limits = { ...where, lasting: true, network: true, timeoutMs: STAGE_MS };
     const paths = formatPathspecs([...without, ...(await readCopiedPaths(place.admin))]);
     await repository.change(["add", "--all", ...paths], { ...limits, settings: [NOT_SPARSE] });
-    return await use(where);
-  } finally {
-    await removeIndex(path.join(folder, name));
-  }
+    return use(where);
+  });
 }
 
 /** @param {Repository} repository @param {Where} where @returns {Promise<string>} the tree of an index */
@@ -142,10 +155,9 @@ export async function leaveOutSetup(repository, place, where) {
  * @param {Repository} repository @param {Place} place
  * @param {{signal?: AbortSignal, without: string[]}} how
  * @param {(where: Where) => Promise<T>} use
- * @returns {Promise<T | undefined>} undefined: its setup has left nothing
+ * @returns {Promise<T>}
  */
 export async function withWorkIndex(repository, place, how, use) {
-  if ((await readSetupTree(place.admin)) === "") return undefined;
   const name = `tap-objects-${crypto.randomUUID()}`;
   const objects = path.join(gitFolder(place.admin), name);
   await fs.mkdir(objects);
@@ -166,7 +178,6 @@ export async function withWorkIndex(repository, place, how, use) {
 
 /** For the user's hooks. */
 const COMMIT_MS = 600_000;
-const STAGE_MS = 600_000;
 const TRAILER = "Plan-Node";
 
 /**
@@ -374,9 +385,6 @@ export async function commitWork(repository, worktree, options) {
 // What is in a worktree and not in the commit where it started, new files too. The worktree, its index and the objects
 // of the repository stay as they are.
 
-/** Filters of the user's may reach other machines. */
-const DIFF_MS = 60_000;
-
 /**
  * @param {Repository} repository @param {{path: string, admin: string, commit: string}} worktree commit: where it started
  * @param {{mostBytes?: number, signal?: AbortSignal}} [options]
@@ -387,28 +395,11 @@ export async function diffWorktree(
   worktree,
   { mostBytes = MAX_DIFF_BYTES, signal } = {},
 ) {
-  const { admin, commit } = worktree;
-  const flags = ["--no-color", "--no-ext-diff", "--no-textconv", "-M"];
-  const look = async (/** @type {object} */ where, /** @type {string[]} */ ...more) => {
-    const args = ["diff", ...more, ...flags, checkCommit(commit), "--"];
+  const flags = ["--cached", "--no-color", "--no-ext-diff", "--no-textconv", "-M"];
+  const args = ["diff", ...flags, checkCommit(worktree.commit), "--"];
+  const how = { signal, without: [EVIDENCE] };
+  return withWorkIndex(repository, worktree, how, async (where) => {
     const { stdout, cut } = await repository.query(args, { ...where, mostBytes, cuts: true });
     return { text: stdout, cut };
-  };
-  const how = { signal, without: [EVIDENCE] };
-  const own = await withWorkIndex(repository, worktree, how, (where) => look(where, "--cached"));
-  if (own) return own;
-  const name = `tap-diff-${crypto.randomUUID()}`;
-  const folder = gitFolder(admin);
-  await copyRegular(path.join(folder, "index"), path.join(folder, name));
-  const { env, ...rest } = worktreeOptions(worktree);
-  const limits = { ...rest, signal, lasting: true, network: true, timeoutMs: DIFF_MS };
-  const where = { ...limits, env: { ...env, GIT_INDEX_FILE: path.join(admin, name) } };
-  try {
-    const without = [EVIDENCE, ...(await readCopiedPaths(admin))];
-    const add = await getAddArguments(repository);
-    await repository.change([...add, "--intent-to-add", ...formatPathspecs(without)], where);
-    return await look(where);
-  } finally {
-    await removeIndex(path.join(folder, name));
-  }
+  });
 }

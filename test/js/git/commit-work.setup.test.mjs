@@ -68,7 +68,7 @@ test("a file of the setup that the node changes or deletes is the node's as a wh
   assert.doesNotMatch(text, /deep|node_modules/);
   assert.equal(objects(), before, "a look adds no objects");
   assert.deepEqual(
-    fs.readdirSync(made.admin).filter((name) => /^tap-(objects|setup-)/.test(name)),
+    fs.readdirSync(made.admin).filter((name) => /^tap-(objects|index)-/.test(name)),
     [],
   );
   assert.deepEqual(changesOf(await work()), ["A set.txt", "M a.txt", "M b.txt"]);
