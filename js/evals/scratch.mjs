@@ -7,37 +7,14 @@ import { pathToFileURL } from "node:url";
 import { findFreePort } from "../lib/free-port.mjs";
 import { readDescriptor } from "../lib/host-files.mjs";
 import { gatewayFiles, programFolder } from "../lib/paths.mjs";
-import { sleep } from "../lib/timers.mjs";
-import { TERM_MS } from "../process/reaper.mjs";
+import { endFound, findByEnvironment } from "../process/group.mjs";
 
 /** The CLI's own of a surrounding session, and settings of a gateway that is not this one. */
 const EXCLUDED_VARIABLES =
   /^(TAP_(?!NODE$).*|COPILOT_HOME|COPILOT_ALLOW_ALL|COPILOT_AGENT_SESSION_ID|COPILOT_CLI.*|COPILOT_SDK_PATH|COPILOT_EXTENSION_PARENT_PID|SESSION_ID|EXTENSION_PATH)$/;
 /** Longer than the questions about records take; the gateway is ended then. */
 const GRACE_MS = "15000";
-const KILL_MS = 3000;
-const POLL_MS = 50;
 const MAX_LOG = 2000;
-
-/** @param {number} pid @param {NodeJS.Signals} signal */
-function signalProcess(pid, signal) {
-  try {
-    process.kill(pid, signal);
-  } catch {
-    // it has ended
-  }
-}
-
-/** @param {string} pid @param {string} variable @returns {boolean} */
-function hasVariable(pid, variable) {
-  try {
-    const stat = fs.readFileSync(`/proc/${pid}/stat`, "utf8");
-    if (/^[ZX]/.test(stat.slice(stat.lastIndexOf(")") + 2))) return false;
-    return fs.readFileSync(`/proc/${pid}/environ`, "utf8").split("\0").includes(variable);
-  } catch {
-    return false; // it has ended, or is not ours
-  }
-}
 
 export class Scratch {
   /** @type {string} */ folder;
@@ -94,30 +71,12 @@ export class Scratch {
   #processes() {
     const gateway = readDescriptor(this.files.descriptor);
     if (process.platform !== "linux") return gateway ? [gateway.pid] : [];
-    const variable = `COPILOT_HOME=${this.home}`;
-    return fs
-      .readdirSync("/proc")
-      .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
-      .filter((name) => hasVariable(name, variable))
-      .map(Number);
+    return findByEnvironment(`COPILOT_HOME=${this.home}`);
   }
 
   /** Ends the gateway, and whatever else the run has left. */
-  async endProcesses() {
-    const signals = /** @type {const} */ ([
-      ["SIGTERM", TERM_MS],
-      ["SIGKILL", KILL_MS],
-    ]);
-    for (const [signal, ms] of signals) {
-      const until = performance.now() + ms;
-      const asked = new Set();
-      for (let left = this.#processes(); left.length > 0; left = this.#processes()) {
-        for (const pid of left.filter((one) => !asked.has(one))) signalProcess(pid, signal);
-        for (const pid of left) asked.add(pid);
-        if (performance.now() > until) break;
-        await sleep(POLL_MS);
-      }
-    }
+  endProcesses() {
+    return endFound(() => this.#processes());
   }
 
   /** @returns {Promise<string>} what could not be removed; else empty */

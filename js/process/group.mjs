@@ -93,3 +93,52 @@ export async function endGroup(pid) {
   }
   release(pid);
 }
+
+// Processes that have left their group are found by their environment, on Linux only; elsewhere they are left to their
+// end.
+
+/**
+ * @param {string} entry of the environment, NAME=value
+ * @param {(variables: Record<string, string>) => boolean} [belongs] what else its variables have to be
+ * @returns {number[]} pids
+ */
+export function findByEnvironment(entry, belongs = () => true) {
+  if (process.platform !== "linux") return [];
+  const pids = fs.readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+  return pids.map(Number).filter((pid) => {
+    if (pid === process.pid) return false;
+    try {
+      const entries = fs.readFileSync(`/proc/${pid}/environ`, "utf8").split("\0");
+      if (!entries.includes(entry)) return false;
+      const stat = fs.readFileSync(`/proc/${pid}/stat`, "latin1");
+      if (/^[ZX]/.test(stat.slice(stat.lastIndexOf(")") + 2))) return false;
+      const toPair = (/** @type {string} */ one) => [
+        one.split("=", 1)[0],
+        one.slice(one.indexOf("=") + 1),
+      ];
+      return belongs(Object.fromEntries(entries.map(toPair)));
+    } catch {
+      return false; // it has ended, or is not ours
+    }
+  });
+}
+
+/** SIGTERM to each process that is found, then SIGKILL. @param {() => number[]} find pids */
+export async function endFound(find) {
+  const asked = new Set();
+  const begun = performance.now();
+  for (let left = find(); left.length > 0; left = find()) {
+    const late = performance.now() - begun;
+    if (late > 2 * TERM_MS) return;
+    const signal = late > TERM_MS ? "SIGKILL" : "SIGTERM";
+    for (const pid of left.filter((one) => !asked.has(`${one} ${signal}`))) {
+      asked.add(`${pid} ${signal}`);
+      try {
+        process.kill(pid, signal);
+      } catch {
+        // it has ended
+      }
+    }
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+  }
+}
