@@ -89,8 +89,8 @@ const plans = (given) =>
 
 /** @param {CommandOptions} given */
 const configs = async (given) => {
-  const { entries, files } = listGrants(consentFile(getGatewayFiles(given)));
-  const folders = new Set([...files, ...entries].map((grant) => path.dirname(grant.path)));
+  const grants = listGrants(consentFile(getGatewayFiles(given)));
+  const folders = new Set(grants.map((grant) => path.dirname(grant.path)));
   return [...folders].map((value) => ({ value }));
 };
 
@@ -113,6 +113,7 @@ const SOURCES = {
 const FILES = [
   "allow path",
   "revoke path",
+  "import-config path",
   "plan run target",
   "plan validate target",
   "replay file",

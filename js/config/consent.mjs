@@ -74,12 +74,6 @@ export { consentFile } from "./file.mjs";
  * @property {string} name of the entry
  * @property {string} digest of the entry
  * @property {string} at when, ISO 8601
- *
- * The consent of an older version: to all entries of a file with exactly that content.
- * @typedef {{path: string, digest: string, at: string}} FileGrant
- *
- * @typedef {{entries: Grant[], files: FileGrant[]}} Store
- * @typedef {{file: string, digest: string}} ConfigContent `digest` of all of it
  */
 /**
  * @typedef {{kind: "external-process", name: string, digest: string, config: ProviderConfig}
@@ -90,7 +84,6 @@ export { consentFile } from "./file.mjs";
 export const MAX_GRANTS = 500;
 const MAX_FILE_BYTES = 4 * 1024 * 1024;
 const DIGEST = /^[0-9a-f]{64}$/;
-const NONE = /** @type {Store} */ ({ entries: [], files: [] });
 
 /** @param {unknown} config @returns {string} */
 const entryDigest = (config) =>
@@ -127,32 +120,23 @@ export const listEntries = ({ providers, declarative, emitters }) => [
   })),
 ];
 
-/** @param {unknown} value @param {readonly string[]} fields texts that it has, besides its digest */
-function isGrant(value, fields) {
+/** @param {unknown} value */
+function isGrant(value) {
   if (typeof value !== "object" || value === null) return false;
   const grant = /** @type {Record<string, unknown>} */ (value);
   const { digest } = grant;
-  const texts = fields.every((field) => typeof grant[field] === "string");
+  const texts = ["path", "kind", "name", "at"].every((field) => typeof grant[field] === "string");
   return texts && typeof digest === "string" && DIGEST.test(digest);
 }
 
-const FILE_GRANT_FIELDS = ["path", "at"];
-const ENTRY_GRANT_FIELDS = ["path", "kind", "name", "at"];
-
-/** Everything that is allowed, oldest first. @param {string} store @returns {Store} */
+/** Everything that is allowed, oldest first. @param {string} store @returns {Grant[]} */
 export function listGrants(store) {
   try {
-    if (!isOurFile(store) || fs.statSync(store).size > MAX_FILE_BYTES) return NONE;
-    const { version, allowed, files = [] } = JSON.parse(fs.readFileSync(store, "utf8"));
-    const all = (/** @type {unknown} */ some, /** @type {string[]} */ fields) =>
-      Array.isArray(some) && some.every((one) => isGrant(one, fields));
-    // Version 1 knew files only.
-    if (version === 1)
-      return all(allowed, FILE_GRANT_FIELDS) ? { entries: [], files: allowed } : NONE;
-    const good = version === 2 && all(allowed, ENTRY_GRANT_FIELDS) && all(files, FILE_GRANT_FIELDS);
-    return good ? { entries: allowed, files } : NONE;
+    if (!isOurFile(store) || fs.statSync(store).size > MAX_FILE_BYTES) return [];
+    const { version, allowed } = JSON.parse(fs.readFileSync(store, "utf8"));
+    return version === 2 && Array.isArray(allowed) && allowed.every(isGrant) ? allowed : [];
   } catch {
-    return NONE;
+    return [];
   }
 }
 
@@ -190,13 +174,9 @@ function tryLock(lock) {
   }
 }
 
-/** @param {string} store @param {Store} grants */
-function save(store, { entries, files }) {
-  const content = {
-    version: 2,
-    allowed: entries.slice(-MAX_GRANTS),
-    ...(files.length > 0 && { files: files.slice(-MAX_GRANTS) }),
-  };
+/** @param {string} store @param {Grant[]} grants */
+function save(store, grants) {
+  const content = { version: 2, allowed: grants.slice(-MAX_GRANTS) };
   writePrivate(store, `${JSON.stringify(content, null, 2)}\n`);
 }
 
@@ -206,17 +186,8 @@ const isGrantFor =
   (/** @type {Grant} */ grant) =>
     grant.path === file && grant.kind === kind && grant.name === name && grant.digest === digest;
 
-/** @param {ConfigContent} content */
-const isFileGrantFor =
-  ({ file, digest }) =>
-  (/** @type {FileGrant} */ grant) =>
-    grant.path === file && grant.digest === digest;
-
-/** @param {string} store @param {ConfigContent} content @param {Pick<Entry, "kind" | "name" | "digest">} entry of it */
-export function isAllowed(store, content, entry) {
-  const { entries, files } = listGrants(store);
-  return entries.some(isGrantFor(content.file, entry)) || files.some(isFileGrantFor(content));
-}
+/** @param {string} store @param {string} file the config, absolute @param {Pick<Entry, "kind" | "name" | "digest">} entry of it */
+export const isAllowed = (store, file, entry) => listGrants(store).some(isGrantFor(file, entry));
 
 /**
  * @param {string} store @param {string} file the config, absolute @param {readonly Entry[]} entries that were shown
@@ -226,32 +197,13 @@ export function allow(store, file, entries, now = new Date()) {
   if (!path.isAbsolute(file)) throw new Error(`not an absolute path: ${file}`);
   if (!entries.every(({ digest }) => DIGEST.test(digest)))
     throw new Error("not a digest of an entry");
-  withLock(store, () => add(store, file, entries, now.toISOString()));
-}
-
-/** @param {string} store @param {string} file @param {readonly Entry[]} entries @param {string} at */
-function add(store, file, entries, at) {
-  const { entries: former, files } = listGrants(store);
-  const others = former.filter((grant) => !entries.some((entry) => isGrantFor(file, entry)(grant)));
-  const added = entries.map(({ kind, name, digest }) => ({ path: file, kind, name, digest, at }));
-  save(store, { entries: [...others, ...added], files });
-}
-
-/**
- * Turns the consent of an older version to the whole file into consent to its entries.
- * @param {string} store @param {ConfigContent} content @param {readonly Entry[]} entries of it
- */
-export function migrate(store, content, entries) {
-  if (!listGrants(store).files.some(isFileGrantFor(content))) return;
+  const at = now.toISOString();
   withLock(store, () => {
-    const former = listGrants(store).files.find(isFileGrantFor(content));
-    if (!former) return;
-    add(store, content.file, entries, former.at);
-    const grants = listGrants(store);
-    save(store, {
-      ...grants,
-      files: grants.files.filter((grant) => !isFileGrantFor(content)(grant)),
-    });
+    const others = listGrants(store).filter(
+      (grant) => !entries.some((entry) => isGrantFor(file, entry)(grant)),
+    );
+    const added = entries.map(({ kind, name, digest }) => ({ path: file, kind, name, digest, at }));
+    save(store, [...others, ...added]);
   });
 }
 
@@ -262,14 +214,12 @@ export function migrate(store, content, entries) {
  */
 export function revoke(store, file) {
   const isOther = (/** @type {{path: string}} */ grant) => grant.path !== file;
-  const { entries: some, files: others } = listGrants(store);
-  if (some.every(isOther) && others.every(isOther)) return 0;
+  if (listGrants(store).every(isOther)) return 0;
   return withLock(store, () => {
-    const { entries, files } = listGrants(store);
-    const left = { entries: entries.filter(isOther), files: files.filter(isOther) };
-    const revoked = entries.length + files.length - left.entries.length - left.files.length;
-    if (revoked > 0) save(store, left);
-    return revoked;
+    const grants = listGrants(store);
+    const left = grants.filter(isOther);
+    save(store, left);
+    return grants.length - left.length;
   });
 }
 

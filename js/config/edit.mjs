@@ -8,6 +8,7 @@ import { makePrivateFolder, writePrivate } from "../lib/host-files.mjs";
 import { visible } from "../lib/visible.mjs";
 import { listEntries } from "./consent.mjs";
 import { CONFIG_NAME, findConfigName, userConfigFile } from "./file.mjs";
+import { convertEntry } from "./import-names.mjs";
 import { loadProjectConfig, loadUserConfig, parseConfig } from "./load.mjs";
 
 /** @typedef {import("jsonc-parser").Node} Node */
@@ -212,11 +213,11 @@ function replace(file, content) {
 
 /**
  * The config of a workspace. One that a link leads to is not changed: it may be anywhere.
- * @param {string} workspace @returns {Target}
+ * @param {string} workspace @param {string} [name] from there @returns {Target}
  */
-function projectTarget(workspace) {
+function projectTarget(workspace, name) {
   const root = fs.realpathSync(workspace);
-  const file = path.join(root, findConfigName(root) ?? CONFIG_NAME);
+  const file = path.join(root, name ?? findConfigName(root) ?? CONFIG_NAME);
   const check = () => {
     if (fs.realpathSync(path.dirname(file)) !== path.dirname(file)) {
       throw new Error(`${visible(path.dirname(file))} is a link: change the config yourself`);
@@ -230,7 +231,7 @@ function projectTarget(workspace) {
     check();
     replace(file, content);
   };
-  return { owner: "project", file, former: loadProjectConfig(root), write };
+  return { owner: "project", file, former: loadProjectConfig(root, name), write };
 }
 
 /**
@@ -239,11 +240,18 @@ function projectTarget(workspace) {
  * @returns {Config} what it says now
  * @throws where it has mistakes, or would have
  */
-function edit({ owner, file, former, write }, empty, change) {
+function edit(target, empty, change) {
+  const { file, former } = target;
   if (former?.result.ok === false) throw new Error(former.result.problems[0].text);
   const content = former ? fs.readFileSync(file, "utf8") : empty;
-  const text = content.replace(BOM, "");
-  const changed = change(text, former?.result.ok ? former.result : undefined);
+  return rewrite(target, content, (text) =>
+    change(text, former?.result.ok ? former.result : undefined),
+  );
+}
+
+/** @param {Target} target @param {string} content @param {(text: string) => string} change @returns {Config} */
+function rewrite({ owner, file, write }, content, change) {
+  const changed = change(content.replace(BOM, ""));
   const now = parseConfig(changed, file, owner);
   if (now.ok === false) throw new Error(now.problems[0].text);
   write(content.startsWith(BOM) ? BOM + changed : changed);
@@ -310,4 +318,30 @@ export function removeEmitter(where, name) {
     removeItem(text, ["emitters", emitters.findIndex((entry) => entry.name === name)]),
   );
   return { path: target.file };
+}
+
+/**
+ * Gives the emitters and streams of a config of copilot-tap-extension the fields of tap. Comments of entries stay.
+ * @param {string} folder @param {string} [name] of the config from there
+ * @returns {{path: string, changed: string[]}} names of the entries that were converted
+ * @throws where there is no such file, or tap would not read the result
+ */
+export function importConfig(folder, name) {
+  const target = projectTarget(folder, name);
+  const content = fs.readFileSync(target.file, "utf8");
+  const given = jsonc.parse(content.replace(BOM, ""), [], { allowTrailingComma: true }) ?? {};
+  /** @type {string[]} */
+  const changed = [];
+  rewrite(target, content, (text) =>
+    ["emitters", "streams"].reduce((all, list) => {
+      const entries = Array.isArray(given[list]) ? given[list] : [];
+      return entries.reduce((before, entry, index) => {
+        const isEntry = typeof entry === "object" && entry !== null && !Array.isArray(entry);
+        const after = isEntry ? setMembers(before, [list, index], convertEntry(entry)) : before;
+        if (after !== before) changed.push(String(entry.name));
+        return after;
+      }, all);
+    }, text),
+  );
+  return { path: target.file, changed };
 }

@@ -137,19 +137,6 @@ export class Fields {
   }
 
   /**
-   * A field that has several names, of which one is given.
-   * @param {readonly [string, ...string[]]} names the first is the one of today
-   * @returns {string} the name that it has here
-   */
-  findName(names) {
-    const given = names.filter((name) => this.has(name));
-    for (const name of given.slice(1)) {
-      this.problem(name, `leave it out: it is another name for "${given[0]}", which is given too`);
-    }
-    return given[0] ?? names[0];
-  }
-
-  /**
    * @param {string} name @param {number} most characters @param {string} what is expected
    * @returns {string | undefined}
    */
@@ -201,16 +188,15 @@ export class Fields {
   /**
    * One of a few words, in any case.
    * @template {string} T
-   * @param {string} name @param {readonly T[]} words @param {Record<string, T>} [others] further words for them
+   * @param {string} name @param {readonly T[]} words
    * @returns {T | undefined}
    */
-  word(name, words, others = {}) {
+  word(name, words) {
     const value = this.get(name);
     if (value === undefined) return undefined;
     const word = typeof value === "string" ? value.slice(0, 64).trim().toLowerCase() : "";
     const known = words.find((one) => one.toLowerCase() === word);
     if (known !== undefined) return known;
-    if (Object.hasOwn(others, word)) return others[word];
     const choice = words.map((one) => `"${one}"`).join(", ");
     this.problem(name, `expected one of ${choice}, found ${describeValue(value)}`);
     return undefined;

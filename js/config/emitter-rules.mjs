@@ -24,10 +24,8 @@ export const MAX_COUNT = 1_000_000;
 export const MAX_WINDOW_LINES = 1000;
 
 const RULE_FIELDS = ["match", "outcome", "not", "cooldown", "count", "window", "capture"];
-/** The patterns that filters had before they had rules, in the order in which they decide. */
-export const OLD_PATTERNS = ["excludePattern", "notifyPattern", "includePattern"];
-/** Of a filter in the configs of former versions: its owner and how long it lasts are those of the emitter now. */
-const OLD_FIELDS = ["ownership", "managedBy", "lifespan", "scope"];
+/** The short form of a filter in a call of a tool, in the order in which the patterns decide. */
+export const PATTERNS = ["excludePattern", "notifyPattern", "includePattern"];
 const CASELESS = "(?i)";
 
 /** @param {string} text @param {number} most bytes */
@@ -113,10 +111,8 @@ const readRuleList = (fields, name, /** @type {FieldReport} */ report) =>
     readRule(rule, report, [...fields.path(name), i]),
   );
 
-/** As rulesOf() in native/lines/rules.cc. @param {Fields} fields @returns {Rule[]} */
-function readOldPatterns(fields) {
-  const most = MAX_PATTERN_BYTES - CASELESS.length;
-  const [exclude, notify, include] = OLD_PATTERNS.map((name) => readPattern(fields, name, most));
+/** @param {(string | undefined)[]} patterns those of PATTERNS, which ignore case @returns {Rule[]} */
+export function toRules([exclude, notify, include]) {
   /** @type {Rule[]} */
   const rules = [];
   if (exclude) rules.push({ match: CASELESS + exclude, outcome: "drop" });
@@ -127,43 +123,28 @@ function readOldPatterns(fields) {
   return rules;
 }
 
-/** A filter as an object: of rules, or of the older patterns. @param {Fields} fields @param {FieldReport} report */
-function readFilterObject(fields, report) {
-  for (const name of OLD_FIELDS.filter((one) => fields.has(one))) {
-    report.note(`"${name}" of a filter has no effect: it is that of its emitter.`);
-  }
-  if (!fields.has("rules")) return readOldPatterns(fields);
-  for (const name of OLD_PATTERNS.filter((one) => fields.has(one))) {
-    fields.problem(name, 'leave it out, or write it as one of the "rules"');
-  }
-  return readRuleList(fields, "rules", report);
-}
-
-/**
- * The rules that the fields `eventFilter` (or `classifier`), or the three older patterns say.
- * @param {Fields} fields @param {FieldReport} report @returns {Rule[]}
- */
+/** The rules that `eventFilter` lists, or that the patterns stand for. @param {Fields} fields @param {FieldReport} report */
 export function readFilter(fields, report) {
-  const name = fields.findName(["eventFilter", "classifier"]);
-  if (!fields.has(name)) return readOldPatterns(fields);
-  for (const pattern of OLD_PATTERNS.filter((one) => fields.has(one))) {
-    fields.problem(pattern, `leave it out, or write it as a rule of "${name}"`);
+  if (!fields.has("eventFilter")) {
+    const most = MAX_PATTERN_BYTES - CASELESS.length;
+    return toRules(PATTERNS.map((name) => readPattern(fields, name, most)));
   }
-  if (Array.isArray(fields.get(name))) return readRuleList(fields, name, report);
-  const known = ["rules", ...OLD_PATTERNS, ...OLD_FIELDS];
-  return readFilterObject(fields.fields(name, `"${name}"`, known), report);
+  for (const name of PATTERNS.filter((one) => fields.has(one))) {
+    fields.problem(name, 'leave it out, or write it as a rule of "eventFilter"');
+  }
+  return readRuleList(fields, "eventFilter", report);
 }
 
 /**
- * The rules that a tool changes a filter to: `given` has `eventFilter` or the older patterns.
+ * The rules that a tool changes a filter to: `given` has `eventFilter` or the patterns.
  * @param {Record<string, unknown>} given
- * @returns {{ok: true, rules: readonly Rule[], notes: string[]}
+ * @returns {{ok: true, rules: readonly Rule[]}
  *   | {ok: false, problems: import("./emitter-fields.mjs").FieldProblem[]}}
  */
 export function readRules(given) {
   const report = new FieldReport();
-  const known = ["eventFilter", "classifier", ...OLD_PATTERNS];
-  const rules = readFilter(Fields.of(given, report, [], "a filter", known), report);
-  const { problems, notes } = report;
-  return problems.length > 0 ? { ok: false, problems } : { ok: true, rules, notes };
+  const fields = Fields.of(given, report, [], "a filter", ["eventFilter", ...PATTERNS]);
+  const rules = readFilter(fields, report);
+  const { problems } = report;
+  return problems.length > 0 ? { ok: false, problems } : { ok: true, rules };
 }

@@ -2,7 +2,7 @@
 // in. A mistake is refused, with what to write instead.
 
 import { Fields, FieldReport } from "./emitter-fields.mjs";
-import { OLD_PATTERNS, readFilter } from "./emitter-rules.mjs";
+import { PATTERNS, readFilter } from "./emitter-rules.mjs";
 import { readTimes } from "./emitter-times.mjs";
 import { readWork } from "./emitter-work.mjs";
 
@@ -61,15 +61,11 @@ const COMMON_FIELDS = [
     "maxRuns",
     "expectEvery",
   ],
-  ...["managedBy", "autoStart", "background", "includeStderr", "eventFilter", ...OLD_PATTERNS],
+  ...["managedBy", "autoStart", "background", "includeStderr", "eventFilter"],
   ...["subscribe", "delivery", "scope"],
 ];
-const TOOL_FIELDS = [...COMMON_FIELDS, "file", "force"];
-const OLD_NAMES = ["stream", "ownership", "runInterval", "lifespan", "classifier"];
-const CONFIG_FIELDS = [...COMMON_FIELDS, ...OLD_NAMES];
+const TOOL_FIELDS = [...COMMON_FIELDS, ...PATTERNS, "file", "force"];
 const MAX_DESCRIPTION = 500;
-/** A word of former versions. */
-const DELIVERY_ALIASES = { surface: /** @type {const} */ ("important") };
 
 /** @template T @param {T} value data that nobody else holds @returns {T} */
 function deepFreeze(value) {
@@ -78,24 +74,20 @@ function deepFreeze(value) {
   return value;
 }
 
-/** @param {Fields} fields @param {string} name */
-const readDelivery = (fields, name) =>
-  fields.word(name, /** @type {const} */ (["important", "all"]), DELIVERY_ALIASES) ?? "important";
+/** @param {Fields} fields */
+const readDelivery = (fields) =>
+  fields.word("delivery", /** @type {const} */ (["important", "all"])) ?? "important";
 
 /** @param {Fields} fields @param {"modelOwned" | "userOwned"} usual */
 const readOwner = (fields, usual) =>
-  fields.word(
-    fields.findName(["managedBy", "ownership"]),
-    /** @type {const} */ (["modelOwned", "userOwned"]),
-  ) ?? usual;
+  fields.word("managedBy", /** @type {const} */ (["modelOwned", "userOwned"])) ?? usual;
 
 /** @param {Fields} fields @param {"tool" | "config"} origin */
 function readScope(fields, origin) {
-  const name = fields.findName(["scope", "lifespan"]);
-  const scope = fields.word(name, /** @type {const} */ (["temporary", "persistent"]));
+  const scope = fields.word("scope", /** @type {const} */ (["temporary", "persistent"]));
   if (origin === "tool") return scope ?? "temporary";
   if (scope === "temporary")
-    fields.problem(name, "leave it out: an emitter of a config is persistent");
+    fields.problem("scope", "leave it out: an emitter of a config is persistent");
   return "persistent";
 }
 
@@ -128,11 +120,11 @@ function readCommon(fields, report, { origin, file = "project" }) {
   fields.boolean("force");
   return {
     ...head,
-    stream: fields.label(fields.findName(["channel", "stream"])) ?? head.name,
+    stream: fields.label("channel") ?? head.name,
     includeStderr: fields.boolean("includeStderr") ?? false,
     rules: readFilter(fields, report),
     subscribe: fields.boolean("subscribe") ?? true,
-    delivery: readDelivery(fields, "delivery"),
+    delivery: readDelivery(fields),
     scope,
     managedBy: readOwner(fields, origin === "tool" ? "modelOwned" : "userOwned"),
     autoStart: fields.boolean("autoStart") ?? true,
@@ -154,7 +146,7 @@ function readCommon(fields, report, { origin, file = "project" }) {
  */
 export function readEmitter(given, origin) {
   const report = new FieldReport();
-  const known = origin.origin === "tool" ? TOOL_FIELDS : CONFIG_FIELDS;
+  const known = origin.origin === "tool" ? TOOL_FIELDS : COMMON_FIELDS;
   const fields = Fields.of(given, report, [], "an emitter", known);
   if (!fields.isObject) return { ok: false, problems: report.problems };
   const { kind, ...work } = readWork(fields, report);
@@ -173,31 +165,7 @@ export function readEmitter(given, origin) {
   return { ok: true, spec: deepFreeze(spec), notes: report.notes };
 }
 
-/** The injector of a stream in the configs of former versions. @param {Fields} fields @param {FieldReport} report */
-function readOldInjector(fields, report) {
-  const name = fields.findName(["sessionInjector", "subscription"]);
-  if (!fields.has(name)) return undefined;
-  for (const other of ["subscribe", "delivery", "managedBy", "ownership"].filter((one) =>
-    fields.has(one),
-  )) {
-    fields.problem(other, `leave it out, or "${name}", which says the same`);
-  }
-  const known = ["enabled", "delivery", "managedBy", "ownership", "scope", "lifespan"];
-  const injector = fields.fields(name, `"${name}"`, known);
-  for (const one of ["scope", "lifespan"].filter((some) => injector.has(some))) {
-    report.note(`"${one}" of an injector has no effect: a stream of a config is persistent.`);
-  }
-  return {
-    subscribe: injector.boolean("enabled") ?? false,
-    delivery: readDelivery(injector, "delivery"),
-    managedBy: readOwner(injector, "userOwned"),
-  };
-}
-
-const STREAM_FIELDS = [
-  ...["name", "description", "subscribe", "delivery", "managedBy", "ownership"],
-  ...["eventFilter", "classifier", ...OLD_PATTERNS, "sessionInjector", "subscription"],
-];
+const STREAM_FIELDS = ["name", "description", "subscribe", "delivery", "managedBy", "eventFilter"];
 
 /**
  * @param {unknown} given an entry of `streams` in a config
@@ -207,14 +175,13 @@ export function readStream(given) {
   const report = new FieldReport();
   const fields = Fields.of(given, report, [], "a stream", STREAM_FIELDS);
   if (!fields.isObject) return { ok: false, problems: report.problems };
-  const head = readHead(fields);
-  const injector = readOldInjector(fields, report) ?? {
+  const spec = {
+    ...readHead(fields),
     subscribe: fields.boolean("subscribe") ?? true,
-    delivery: readDelivery(fields, "delivery"),
+    delivery: readDelivery(fields),
     managedBy: readOwner(fields, "userOwned"),
+    rules: readFilter(fields, report),
   };
-  const rules = readFilter(fields, report);
   if (report.problems.length > 0) return { ok: false, problems: report.problems };
-  const spec = { ...head, ...injector, rules };
   return { ok: true, spec: deepFreeze(spec), notes: report.notes };
 }

@@ -32,16 +32,16 @@ const MAX_GLOBS = 20;
 const MAX_GLOB = 300;
 
 /**
- * @param {Fields} fields @param {string} name @param {Kind | undefined} kind @param {boolean} byHand
+ * @param {Fields} fields @param {Kind | undefined} kind @param {boolean} byHand
  * @returns {{every?: number, idle?: true}}
  */
-function readEvery(fields, name, kind, byHand) {
-  const given = fields.get(name);
+function readEvery(fields, kind, byHand) {
+  const given = fields.get("every");
   if (given === undefined) return {};
   if (typeof given === "string" && given.length < 40 && given.trim().toLowerCase() === "idle") {
     if (kind !== undefined && kind !== "prompt") {
       fields.problem(
-        name,
+        "every",
         'expected a time such as "5m": only a prompt can run when the session is idle',
       );
     }
@@ -53,7 +53,10 @@ function readEvery(fields, name, kind, byHand) {
   const range = `from ${formatDuration(least)} to ${formatDuration(MAX_EVERY_MS)}`;
   const what = typeof given === "string" ? `, found ${quoteText(given)}` : " as a text";
   const idle = kind === "prompt" ? ' or "idle"' : "";
-  fields.problem(name, `expected a time ${range}, such as "30s", "5m", "2h" or "1d"${idle}${what}`);
+  fields.problem(
+    "every",
+    `expected a time ${range}, such as "30s", "5m", "2h" or "1d"${idle}${what}`,
+  );
   return {};
 }
 
@@ -169,12 +172,11 @@ function usualRuns(kind, { every, cron, idle }) {
  * @returns {Times}
  */
 export function readTimes(fields, kind, byHand) {
-  const every = fields.findName(["every", "runInterval"]);
-  const given = [every, "cron", "onChange"].filter((name) => fields.has(name));
+  const given = ["every", "cron", "onChange"].filter((name) => fields.has(name));
   for (const name of given.slice(1)) {
     fields.problem(name, `leave it out, or "${given[0]}": an emitter has one of them`);
   }
-  const rhythm = { ...readEvery(fields, every, kind, byHand), ...readCron(fields) };
+  const rhythm = { ...readEvery(fields, kind, byHand), ...readCron(fields) };
   const onChange = readGlobs(fields, kind);
   const maxRuns = fields.count("maxRuns", MAX_RUNS) ?? usualRuns(kind, rhythm);
   const expectEvery = fields.duration("expectEvery", MIN_EVERY_MS, MAX_EVERY_MS);

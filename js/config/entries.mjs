@@ -16,13 +16,12 @@ import { isOn } from "./user-config.mjs";
 /** @param {import("../lib/paths.mjs").GatewayFiles} files @returns {AllowedConfig[]} one for each file */
 export function listAllowedConfigs(files) {
   const store = consentFile(files);
-  const { entries, files: whole } = listGrants(store);
-  const latest = new Map([...whole, ...entries].map(({ path: file, at }) => [file, at]));
+  const latest = new Map(listGrants(store).map(({ path: file, at }) => [file, at]));
   return [...latest].map(([file, at]) => {
     const config = loadProjectConfig(path.dirname(file), path.basename(file));
     const same =
       config?.result.ok === true &&
-      listEntries(config.result).every((entry) => isAllowed(store, config, entry));
+      listEntries(config.result).every((entry) => isAllowed(store, config.file, entry));
     return { path: file, at, changed: !same, gone: config === undefined };
   });
 }
@@ -97,7 +96,7 @@ function toConfiguredEmitters(store, owner, loaded, switches) {
   const emitters = listEntries(result).flatMap((entry) => {
     if (entry.kind !== "emitter" || !isWanted(entry)) return [];
     const { name, digest, config: spec } = entry;
-    const allowed = owner === "user" || isAllowed(store, loaded, entry);
+    const allowed = owner === "user" || isAllowed(store, file, entry);
     const notes = result.emitters.find((one) => one.name === name)?.notes ?? [];
     return [{ name, file: owner, path: file, allowed, digest, spec, notes }];
   });

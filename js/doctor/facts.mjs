@@ -121,7 +121,7 @@ function projectFacts(files, cwd) {
     providers: result.ok ? result.providers.map(({ name }) => readLastNote(files.logs, name)) : [],
     allowed:
       result.ok &&
-      listEntries(result).every((entry) => isAllowed(consentFile(files), config, entry)),
+      listEntries(result).every((entry) => isAllowed(consentFile(files), config.file, entry)),
   };
 }
 

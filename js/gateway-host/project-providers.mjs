@@ -10,7 +10,7 @@ import { Diagnostics } from "../feature-host/report.mjs";
 import { Supervisor } from "../process/supervisor.mjs";
 import { userConfigFile } from "../config/file.mjs";
 import { loadProjectConfig, loadUserConfig } from "../config/load.mjs";
-import { consentNotice, listEntries, isAllowed, migrate } from "../config/consent.mjs";
+import { consentNotice, listEntries, isAllowed } from "../config/consent.mjs";
 import { isOn } from "../config/user-config.mjs";
 
 /** @typedef {import("../config/load.mjs").LoadedConfig} LoadedConfig */
@@ -111,7 +111,6 @@ export class ProjectProviders {
     this.#getNotified(session).delete(`mistakes ${file}`);
     if (owner === "project") this.#openGroups(session, result.toolGroups);
     const entries = listEntries(result);
-    if (owner === "project") this.#migrate(config, entries);
     const on = entries.filter(({ name }) => this.#isOn(owner, result, name));
     const allowed = on.filter((entry) => this.#isAllowed(owner, config, entry));
     for (const entry of allowed) void this.#start(session, owner, config, entry);
@@ -171,15 +170,6 @@ export class ProjectProviders {
     this.#notifyOnce(session, text, "warning", text);
   }
 
-  /** A file that cannot be written stays as it is, and allows the same. @param {LoadedConfig} config @param {Entry[]} entries */
-  #migrate(config, entries) {
-    try {
-      migrate(this.#store, config, entries);
-    } catch {
-      // The older consent is still there.
-    }
-  }
-
   /** @param {ProjectSession} session @param {string} file @param {Entry} entry */
   #isRunning(session, file, entry) {
     return session.running?.get(entryKey(file, entry))?.entry.digest === entry.digest;
@@ -232,18 +222,16 @@ export class ProjectProviders {
 
   /** @param {Owner} owner @param {LoadedConfig | undefined} config @param {Entry} entry */
   #isAllowed(owner, config, entry) {
-    return owner === "user" || (config !== undefined && isAllowed(this.#store, config, entry));
+    return owner === "user" || (config !== undefined && isAllowed(this.#store, config.file, entry));
   }
 
   /**
-   * The consent of an older version is to the content of a file.
    * @param {ProjectSession} session @param {Map<string, RunningEntry>} running @param {LoadedConfig} [config]
    */
   #stopRevoked(session, running, config) {
-    const revoked = [...running].filter(([, { owner, file, entry }]) => {
-      const digest = config?.file === file ? config.digest : "";
-      return owner === "project" && !isAllowed(this.#store, { file, digest }, entry);
-    });
+    const revoked = [...running].filter(
+      ([, { owner, file, entry }]) => owner === "project" && !isAllowed(this.#store, file, entry),
+    );
     for (const file of new Set(revoked.map(([, one]) => one.file))) {
       const text = `tap: ${visible(file)} is not allowed any more: what it names is stopped`;
       this.#gateway.tellTimeline(session.id, "warning", text);
@@ -256,7 +244,7 @@ export class ProjectProviders {
   #waitingNames(file, config) {
     if (config?.file !== file || !config.result.ok) return "";
     return listEntries(config.result)
-      .filter((entry) => !isAllowed(this.#store, config, entry))
+      .filter((entry) => !isAllowed(this.#store, file, entry))
       .map(({ digest }) => digest)
       .join();
   }

@@ -47,7 +47,7 @@ export function place(t, content = GOOD) {
   const allowed = () => {
     const loaded = loadProjectConfig(workspace);
     if (!loaded?.result.ok) return false;
-    return listEntries(loaded.result).every((entry) => isAllowed(store, loaded, entry));
+    return listEntries(loaded.result).every((entry) => isAllowed(store, loaded.file, entry));
   };
   return { workspace, home, config, env, store, allowed };
 }

@@ -106,7 +106,7 @@ async function run(given) {
     ...(emitters.length > 0 && { emitters }),
   };
   const entries = listEntries(result);
-  const asked = entries.filter((entry) => !isAllowed(store, loaded, entry));
+  const asked = entries.filter((entry) => !isAllowed(store, file, entry));
   if (asked.length === 0) {
     output.result({ ...summary, allowed: true, changed: false }, () =>
       output.print(`${file} is allowed already`),

@@ -27,6 +27,7 @@ const MODULES = {
   replay: () => import("./replay.mjs"),
   allow: () => import("./allow.mjs"),
   revoke: () => import("./revoke.mjs"),
+  "import-config": () => import("./import-config.mjs"),
   pair: () => import("./pair.mjs"),
   unpair: () => import("./unpair.mjs"),
   dev: () => import("./dev.mjs"),

@@ -1,6 +1,7 @@
 // The tools of the group `emitters`. Their arguments are the model's.
 
 import { toEmitterEntry, toStreamEntry } from "../../config/emitter-entry.mjs";
+import { readRules } from "../../config/emitter-rules.mjs";
 import { readEmitter, readStream } from "../../config/emitter-spec.mjs";
 import { toWorkspacePath } from "../../config/emitter-work.mjs";
 import { inLine } from "../../lib/visible.mjs";
@@ -241,19 +242,19 @@ export async function listEmitters(call, { name } = {}) {
 }
 
 /** @param {Record<string, unknown>} args */
-function readRules({ name, eventFilter, includePattern, excludePattern, notifyPattern }) {
-  const given = { eventFilter, includePattern, excludePattern, notifyPattern };
-  const said = Object.entries(given).filter(([, value]) => value !== undefined);
-  const read = readStream({ name, ...Object.fromEntries(said) });
+function requireRules({ eventFilter, includePattern, excludePattern, notifyPattern }) {
+  const read = readRules({ eventFilter, includePattern, excludePattern, notifyPattern });
   if (read.ok === false) throw toArgumentError(read);
-  return { rules: read.spec.rules, notes: read.notes };
+  return read.rules;
 }
 
 /** @param {Call} call @param {Record<string, unknown>} args */
 export async function setEventFilter(call, args) {
   const emitter = requireEmitter(call, args.name);
   const { spec, feed } = emitter;
-  const { rules, notes } = readRules(args);
+  const rules = requireRules(args);
+  /** @type {string[]} */
+  const notes = [];
   if (args.managedBy !== undefined) notes.push('"managedBy" has no effect: it is the emitter\'s.');
   if (args.scope === "persistent" && spec.scope !== "persistent") {
     throw createArgumentError(`${spec.name} is temporary: its filter is in no config`);

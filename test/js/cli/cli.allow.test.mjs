@@ -171,6 +171,28 @@ describe("copilot-tap revoke", () => {
   });
 });
 
+describe("copilot-tap import-config", () => {
+  test("converts a config of copilot-tap-extension in place, and allows nothing", async (t) => {
+    const emitters = [{ name: "log", command: "make", stream: "ops", lifespan: "persistent" }];
+    const at = place(t, JSON.stringify({ emitters }));
+    const { value, code } = await tapJson(["import-config"], at);
+    assert.deepEqual([code, value], [0, { path: at.config, changed: ["log"] }]);
+    const { emitters: now } = JSON.parse(fs.readFileSync(at.config, "utf8"));
+    assert.deepEqual(now, [{ name: "log", command: "make", channel: "ops" }]);
+    assert.equal(at.allowed(), false);
+    assert.deepEqual((await tapJson(["import-config"], at)).value.changed, []);
+  });
+
+  test("of a file that tap would not read says so, and one that is not there is NOT_FOUND", async (t) => {
+    const at = place(t, '{"emitters": [{"name": "a"}]}');
+    const bad = await tapJson(["import-config"], at);
+    assert.deepEqual([bad.code, bad.value.error.code], [1, "INVALID_CONFIG"]);
+    fs.rmSync(at.config);
+    const gone = await tapJson(["import-config"], at);
+    assert.deepEqual([gone.code, gone.value.error.code], [1, "NOT_FOUND"]);
+  });
+});
+
 describe("in a terminal", () => {
   test("what does not fit is said before the question", async (t) => {
     const at = place(t, GOOD.replace('"x"', `"${" ".repeat(3000)}"`));

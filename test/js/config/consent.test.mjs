@@ -18,11 +18,10 @@ import {
   isAllowed,
   listGrants,
   MAX_GRANTS,
-  migrate,
   revoke,
   ruleLines,
 } from "../../../js/config/consent.mjs";
-import { hashText, parseConfig } from "../../../js/config/load.mjs";
+import { parseConfig } from "../../../js/config/load.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 
 const posix = { skip: process.platform === "win32" };
@@ -38,8 +37,7 @@ const entries = (config) => {
 /** A program's entry. @param {string} command @param {string} [name] */
 const program = (command, name = "ci") => entries({ providers: [{ name, command }] })[0];
 const [ONE, TWO] = [program("one"), program("two")];
-const content = (file = CONFIG, digest = hashText("it")) => ({ file, digest });
-const allowedAt = (store, entry, file = CONFIG) => isAllowed(store, content(file), entry);
+const allowedAt = (store, entry, file = CONFIG) => isAllowed(store, file, entry);
 
 /** @param {import("node:test").TestContext} t */
 const newStore = (t) => consentFile({ folder: path.join(temporaryFolder(t), "extensions", "tap") });
@@ -81,7 +79,7 @@ describe("consent", () => {
     assert.equal(revoke(store, CONFIG), 2);
     assert.equal(revoke(store, CONFIG), 0);
     assert.deepEqual(
-      listGrants(store).entries.map((grant) => grant.path),
+      listGrants(store).map((grant) => grant.path),
       [ELSEWHERE],
     );
   });
@@ -91,10 +89,8 @@ describe("consent", () => {
     allow(store, CONFIG, [ONE], new Date(0));
     allow(store, CONFIG, [ONE], new Date(1000));
     const { kind, name, digest } = ONE;
-    assert.deepEqual(listGrants(store), {
-      entries: [{ path: CONFIG, kind, name, digest, at: new Date(1000).toISOString() }],
-      files: [],
-    });
+    const at = new Date(1000).toISOString();
+    assert.deepEqual(listGrants(store), [{ path: CONFIG, kind, name, digest, at }]);
   });
 
   test("is kept for 500 entries, and the oldest goes first", (t) => {
@@ -103,7 +99,7 @@ describe("consent", () => {
     allow(store, CONFIG, many);
     assert.equal(allowedAt(store, many[0]), true);
     allow(store, CONFIG, [ONE]);
-    assert.equal(listGrants(store).entries.length, MAX_GRANTS);
+    assert.equal(listGrants(store).length, MAX_GRANTS);
     assert.equal(allowedAt(store, many[0]), false);
     assert.equal(allowedAt(store, many[1]), true);
   });
@@ -113,23 +109,6 @@ describe("consent", () => {
     assert.throws(() => allow(store, "tap.config.json", [ONE]), /absolute/);
     assert.throws(() => allow(store, CONFIG, [{ ...ONE, digest: "abc" }]), /digest/);
     assert.equal(fs.existsSync(store), false);
-  });
-
-  test("of an older version, to a whole file, still holds, and becomes that of its entries", (t) => {
-    const store = newStore(t);
-    const at = new Date(0).toISOString();
-    const { digest } = content();
-    const former = { version: 1, allowed: [{ path: CONFIG, digest, at }] };
-    fs.mkdirSync(path.dirname(store), { recursive: true });
-    fs.writeFileSync(store, JSON.stringify(former), { mode: 0o600 });
-    assert.equal(allowedAt(store, ONE), true);
-    assert.equal(isAllowed(store, content(CONFIG, hashText("changed")), ONE), false);
-    migrate(store, content(CONFIG, hashText("changed")), [TWO]);
-    assert.equal(listGrants(store).files.length, 1, "another content is not what was allowed");
-    migrate(store, content(), [ONE]);
-    assert.deepEqual([listGrants(store).files, listGrants(store).entries[0].at], [[], at]);
-    assert.equal(isAllowed(store, content(CONFIG, hashText("changed")), ONE), true);
-    assert.equal(allowedAt(store, TWO), false);
   });
 });
 
@@ -145,14 +124,13 @@ describe("the file", () => {
   const corrupt = {
     nothing: "",
     "half a file": '{"version":1,"allowed":[{"path":',
-    "another version": JSON.stringify({ version: 3, allowed: [grant] }),
+    "another version": JSON.stringify({ version: 1, allowed: [grant] }),
     "no list": JSON.stringify({ version: 2, allowed: { length: 1 } }),
     null: "null",
     "one bad entry among good ones": JSON.stringify({
       version: 2,
       allowed: [grant, { path: CONFIG }],
     }),
-    "a bad file among good entries": JSON.stringify({ version: 2, allowed: [grant], files: [7] }),
   };
   for (const [name, text] of Object.entries(corrupt)) {
     test(`with ${name} in it allows nothing, and can be written again`, (t) => {
@@ -163,7 +141,7 @@ describe("the file", () => {
       assert.equal(revoke(store, CONFIG), 0);
       allow(store, CONFIG, [TWO]);
       assert.deepEqual(
-        listGrants(store).entries.map(({ digest }) => digest),
+        listGrants(store).map(({ digest }) => digest),
         [TWO.digest],
       );
     });
@@ -185,7 +163,7 @@ describe("the file", () => {
     assert.equal(allowedAt(store, ONE), false);
     allow(store, CONFIG, [TWO]);
     assert.equal(fs.lstatSync(store).isFile(), true);
-    assert.equal(listGrants(target).entries[0].digest, ONE.digest);
+    assert.equal(listGrants(target)[0].digest, ONE.digest);
   });
 });
 

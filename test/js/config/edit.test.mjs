@@ -8,7 +8,7 @@ import { userConfigFile } from "../../../js/config/file.mjs";
 import { parseConfig } from "../../../js/config/load.mjs";
 import { listGrants, consentFile } from "../../../js/config/consent.mjs";
 import { readConfiguredEmitters } from "../../../js/config/entries.mjs";
-import { removeEmitter, saveEmitter, setFeature } from "../../../js/config/edit.mjs";
+import { importConfig, removeEmitter, saveEmitter, setFeature } from "../../../js/config/edit.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 
 const posix = { skip: process.platform === "win32" };
@@ -137,7 +137,7 @@ describe("an emitter is saved", () => {
     const files = /** @type {any} */ ({ home, folder: path.join(home, "extensions", "tap") });
     saveEmitter(where, ENTRY);
     assert.equal(readConfiguredEmitters(files, folder).emitters[0].allowed, false);
-    assert.deepEqual(listGrants(consentFile(files)).entries, []);
+    assert.deepEqual(listGrants(consentFile(files)), []);
   });
 
   test("with the permissions that the file had", posix, (t) => {
@@ -245,4 +245,61 @@ test("any order of changes leaves a good config with the entries and the comment
   for (const comment of COMMENTED.match(/\/\/.*|\/\*.*?\*\//g) ?? []) {
     assert.ok(text().includes(comment), `${comment} in ${text()}`);
   }
+});
+
+describe("a config of copilot-tap-extension", () => {
+  const PEER = `{
+  // events
+  "streams": [
+    { "name": "ops", "sessionInjector": { "enabled": true, "delivery": "surface", "ownership": "userOwned" } }
+  ],
+  "emitters": [
+    { "name": "log", "command": "make", "stream": "ops", "ownership": "modelOwned", // mine
+      "eventFilter": { "notifyPattern": "red", "includePattern": "a", "ownership": "userOwned" } },
+    { "name": "review", "prompt": "Look.", "runInterval": "15m", "lifespan": "persistent",
+      "classifier": [{ "match": "x", "outcome": "drop" }] },
+    { "name": "short", "command": "x", "excludePattern": "y" }
+  ]
+}
+`;
+
+  test("has tap's fields after it was imported once, and its comments", (t) => {
+    const { folder, file, text } = place(t, PEER);
+    assert.equal(parseConfig(PEER).ok, false);
+    const imported = importConfig(folder);
+    assert.deepEqual(imported, { path: file, changed: ["log", "review", "short", "ops"] });
+    assert.ok(text().includes("// events") && text().includes("// mine"), text());
+    const result = parseConfig(text());
+    assert.ok(result.ok, text());
+    const [log, review, short] = result.emitters.map(({ given }) => given);
+    const red = { match: "(?i)red", outcome: "inject" };
+    const a = { match: "(?i)a", outcome: "keep" };
+    assert.deepEqual(log, {
+      ...{ name: "log", command: "make", channel: "ops", managedBy: "modelOwned" },
+      eventFilter: [red, a, { match: "", outcome: "drop" }],
+    });
+    const eventFilter = [{ match: "x", outcome: "drop" }];
+    assert.deepEqual(review, { name: "review", prompt: "Look.", every: "15m", eventFilter });
+    assert.deepEqual(short.eventFilter, [{ match: "(?i)y", outcome: "drop" }]);
+    const injector = { subscribe: true, delivery: "important", managedBy: "userOwned" };
+    assert.deepEqual(result.streams[0].given, { name: "ops", ...injector });
+    const before = text();
+    assert.deepEqual(importConfig(folder).changed, []);
+    assert.equal(text(), before);
+  });
+
+  test("stays as it is where tap would not read the result", (t) => {
+    for (const content of [
+      '{"emitters": [{"name": "a", "command": "x", "stream": "s", "channel": "t"}]}',
+      '{"emitters": [{"name": "a", "command": "x", "eventFilter": {"notifyPattern": 5}}]}',
+      '{"emitters": [{"name": "a", "stream": "s"}]}',
+      '{"emitters": [7, null, []], "streams": {}}',
+      '{"emitters": [',
+      "",
+    ]) {
+      const { folder, text } = place(t, content);
+      assert.throws(() => importConfig(folder), Error, content);
+      assert.equal(text(), content);
+    }
+  });
 });

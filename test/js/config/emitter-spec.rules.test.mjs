@@ -1,4 +1,4 @@
-// The rules of an emitter's filter, older forms of them, and hostile input of every kind.
+// The rules of an emitter's filter, their short form, and hostile input of every kind.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -75,7 +75,7 @@ describe("rules", () => {
     assert.ok(!many.ok && /at most 50/.test(many.problems[0].text));
   });
 
-  test("the older patterns become rules as in native/lines/rules.cc", () => {
+  test("patterns become rules that ignore case", () => {
     const patterns = { includePattern: "a|b", excludePattern: "c", notifyPattern: "d" };
     const rules = [
       { match: "(?i)c", outcome: "drop" },
@@ -84,10 +84,7 @@ describe("rules", () => {
       { match: "", outcome: "drop" },
     ];
     assert.deepEqual(rulesOf(patterns), rules);
-    assert.deepEqual(rulesOf({ eventFilter: patterns }), rules);
-    assert.deepEqual(rulesOf({ classifier: { ...patterns, ownership: "userOwned" } }), rules);
     assert.deepEqual(rulesOf({ notifyPattern: "", includePattern: "" }), []);
-    assert.deepEqual(rulesOf({ eventFilter: { rules: [rules[0]] } }), [rules[0]]);
     const long = readRules({ notifyPattern: "x".repeat(1021) });
     assert.ok(!long.ok);
   });
@@ -95,10 +92,8 @@ describe("rules", () => {
   test("a filter has one form", () => {
     const both = readRules({ eventFilter: [], notifyPattern: "x" });
     assert.ok(!both.ok && both.problems[0].field === "notifyPattern");
-    const twice = readRules({ eventFilter: [], classifier: {} });
-    assert.ok(!twice.ok && twice.problems[0].field === "classifier");
-    const mixed = readRules({ eventFilter: { rules: [], notifyPattern: "x" } });
-    assert.ok(!mixed.ok && mixed.problems[0].field === "eventFilter.notifyPattern");
+    const object = readRules({ eventFilter: { rules: [] } });
+    assert.ok(!object.ok && object.problems[0].field === "eventFilter");
   });
 });
 

@@ -288,7 +288,13 @@ describe("work", () => {
 
   test("what a prompt has no use for is a note", () => {
     const read = readEmitter(
-      { name: "b", prompt: "look", includeStderr: true, cwd: "x", notifyPattern: "x" },
+      {
+        name: "b",
+        prompt: "look",
+        includeStderr: true,
+        cwd: "x",
+        eventFilter: [{ match: "x", outcome: "drop" }],
+      },
       CONFIG,
     );
     assert.ok(read.ok);
@@ -334,67 +340,28 @@ describe("names and owners", () => {
     );
     refused({ command: "make", force: true }, "force", /unknown field/, CONFIG);
     refused({ command: "make", file: "user" }, "file", /unknown field/, CONFIG);
-    refused({ command: "make", stream: "x" }, "stream", /unknown field/);
-  });
-
-  test("the names of former versions are taken in configs", () => {
-    const spec = specOf(
-      {
-        prompt: "look",
-        runInterval: "15m",
-        stream: "ops",
-        ownership: "userOwned",
-        lifespan: "persistent",
-        delivery: "surface",
-      },
-      CONFIG,
-    );
-    assert.deepEqual(
-      [spec.every, spec.stream, spec.managedBy, spec.scope, spec.delivery],
-      [900_000, "ops", "userOwned", "persistent", "important"],
-    );
-    refused(
-      { command: "make", stream: "a", channel: "b" },
-      "stream",
-      /another name for "channel"/,
-      CONFIG,
-    );
+    for (const name of ["stream", "ownership", "runInterval", "lifespan", "classifier"]) {
+      refused({ command: "make", [name]: "x" }, name, /unknown field/);
+      refused({ command: "make", [name]: "x" }, name, /unknown field/, CONFIG);
+    }
+    refused({ command: "make", notifyPattern: "x" }, "notifyPattern", /unknown field/, CONFIG);
   });
 });
 
-test("a stream has what its injector had in former versions", () => {
-  const old = readStream({
-    name: "ops",
-    description: "",
-    sessionInjector: {
-      enabled: true,
-      delivery: "surface",
-      ownership: "modelOwned",
-      lifespan: "persistent",
-    },
-  });
-  assert.deepEqual(old, {
+test("a stream says what happens to its lines", () => {
+  const eventFilter = [{ match: "x", outcome: "drop" }];
+  const read = readStream({ name: "ops", description: "", subscribe: false, eventFilter });
+  assert.deepEqual(read, {
     ok: true,
     spec: {
-      name: "ops",
-      subscribe: true,
-      delivery: "important",
-      managedBy: "modelOwned",
-      rules: [],
+      ...{ name: "ops", subscribe: false, delivery: "important" },
+      ...{ managedBy: "userOwned", rules: eventFilter },
     },
-    notes: ['"lifespan" of an injector has no effect: a stream of a config is persistent.'],
+    notes: [],
   });
-  const now = readStream({ name: "ops", subscribe: false, delivery: "all", notifyPattern: "x" });
-  assert.ok(now.ok);
-  assert.deepEqual(
-    [now.spec.subscribe, now.spec.delivery, now.spec.rules.length],
-    [false, "all", 1],
-  );
-  for (const given of [null, [], 5, {}, { name: "a@b" }, { name: "a", sessionInjector: 5 }]) {
+  for (const given of [null, [], 5, {}, { name: "a@b" }, { name: "a", delivery: "surface" }]) {
     assert.equal(readStream(given).ok, false);
   }
-  const both = readStream({ name: "a", subscribe: true, sessionInjector: {} });
-  assert.ok(!both.ok && both.problems[0].field === "subscribe");
 });
 
 test("the tool's parameters are short, and each is read", () => {

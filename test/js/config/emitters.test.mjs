@@ -46,12 +46,12 @@ function specOf(given) {
 describe("emitters of a config", () => {
   test("stand beside providers, or alone", () => {
     const result = parseConfig(`{
-      "streams": [{ "name": "ops", "sessionInjector": { "enabled": true, "delivery": "surface" } }],
+      "streams": [{ "name": "ops", "delivery": "all" }],
       "emitters": [
         // what the build says
-        { "name": "build", "command": "make watch", "stream": "ops", "ownership": "modelOwned",
+        { "name": "build", "command": "make watch", "channel": "ops", "managedBy": "modelOwned",
           "eventFilter": [{ "match": "error", "outcome": "inject", },] },
-        { "name": "review", "prompt": "Look.", "runInterval": "15m", "autoStart": false }
+        { "name": "review", "prompt": "Look.", "every": "15m", "autoStart": false }
       ],
     }`);
     assert.ok(result.ok, JSON.stringify(result));
@@ -121,15 +121,15 @@ describe("emitters of a config", () => {
       [...chapter.split("\n## ")[0].matchAll(/`([A-Za-z]+)`/g)].map(([, name]) => name),
     );
     for (const [list, least] of /** @type {const} */ ([
-      ["emitters", 30],
-      ["streams", 8],
+      ["emitters", 25],
+      ["streams", 6],
     ])) {
       const [text] = problems(
         JSON.stringify({ [list]: [{ name: "a", command: "x", qqqqqqqqqq: 1 }] }),
       ).filter((one) => one.includes("known are"));
       const known = text.split("known are ")[1].split(", ");
       assert.ok(known.length >= least);
-      const old = ["scope", "subscription"];
+      const old = ["scope"];
       assert.deepEqual(
         known.filter((name) => !mentioned.has(name) && !old.includes(name)),
         [],
@@ -191,7 +191,7 @@ describe("consent to an emitter", () => {
         ],
       ],
       [
-        { url: "https://x.test/", every: "5m", jsonPath: "$.a", notifyPattern: "red" },
+        { url: "https://x.test/", every: "5m", jsonPath: "$.a", delivery: "all" },
         ["looks at https://x.test/, at $.a", "every 5m, its lines can go to the model"],
       ],
       [
@@ -325,7 +325,6 @@ test("a spec is written as the entry that it is read from again", () => {
     { prompt: "Look.", every: "5m", maxRuns: 10 },
     { prompt: "Look." },
     { url: "https://x.test/", every: "1m", jsonPath: "$.a", delivery: "all", subscribe: false },
-    { command: "make", includePattern: "a", notifyPattern: "b" },
     {
       command: "make",
       eventFilter: [

@@ -19,7 +19,7 @@ const readIn = (folder) =>
 
 test("an entry of the user's is changed only with his yes, also where it does not run", async (t) => {
   const { call, cwd, session } = await setUp(t);
-  const config = { emitters: [{ name: "mine", command: "echo his", ownership: "userOwned" }] };
+  const config = { emitters: [{ name: "mine", command: "echo his", managedBy: "userOwned" }] };
   writeTo(cwd, config);
   const start = { name: "mine", command: "echo other", scope: "persistent" };
   const stop = { name: "mine", scope: "persistent" };
@@ -41,7 +41,7 @@ test("an entry of the user's is changed only with his yes, also where it does no
     assert.match(refused.text, /the user has refused/);
   }
   assert.deepEqual(readIn(cwd), config);
-  writeTo(cwd, { emitters: [{ ...config.emitters[0], ownership: "modelOwned" }] });
+  writeTo(cwd, { emitters: [{ ...config.emitters[0], managedBy: "modelOwned" }] });
   const { notes } = await call("tap_stop_emitter", stop);
   assert.deepEqual(
     [notes, readIn(cwd)],
@@ -104,20 +104,20 @@ test("an emitter of a config has the injector of its stream, and follows it", as
   const home = homeFolder(t);
   const file = path.join(home, "tap", "config.json");
   const command = "while sleep 0.1; do echo beat; done";
-  const emitters = ["ops", "own"].map((name) => ({ name, command, stream: "ops" }));
-  Object.assign(emitters[1], { delivery: "surface" });
-  const write = (/** @type {object} */ sessionInjector) => {
-    const config = { ...USER_HOME, emitters, streams: [{ name: "ops", sessionInjector }] };
+  const emitters = ["ops", "own"].map((name) => ({ name, command, channel: "ops" }));
+  Object.assign(emitters[1], { delivery: "important" });
+  const write = (/** @type {object} */ stream) => {
+    const config = { ...USER_HOME, emitters, streams: [{ name: "ops", ...stream }] };
     fs.writeFileSync(file, JSON.stringify(config), { mode: 0o600 });
   };
-  write({ enabled: true, delivery: "all", ownership: "userOwned" });
+  write({ delivery: "all", managedBy: "userOwned" });
   const { call } = await setUp(t, {}, home);
   const injectors = async () =>
     (await call("tap_list_emitters")).emitters.map(
       (/** @type {any} */ { injector, runs }) => `${injector} ${runs}`,
     );
   await until(async () => (await injectors()).join() === "all 1,important 1", injectors);
-  write({ enabled: false });
+  write({ subscribe: false });
   await until(async () => (await injectors()).join() === "off 1,important 1", injectors);
 });
 

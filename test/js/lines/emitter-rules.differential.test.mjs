@@ -84,7 +84,7 @@ test("as many rules, and as long patterns", () => {
   assert.equal(readRules({ notifyPattern: "x".repeat(MAX_PATTERN_BYTES - 3) }).ok, false);
 });
 
-test("the older patterns ignore case and decide in their order", () => {
+test("patterns ignore case and decide in their order", () => {
   const read = readRules({
     includePattern: "build|test",
     excludePattern: "noise",
