@@ -86,8 +86,8 @@ function node(place) {
   const another = `Install Node.js ${MIN_NODE} or later, or set TAP_NODE to one, where you start copilot.`;
   if (file === undefined) {
     return finding("NODE_NOT_FOUND", {
-      problem:
-        "There is no node on PATH, and TAP_NODE names none. The gateway then runs inside a session, and ends with it.",
+      severity,
+      problem: "There is no node on PATH, and TAP_NODE names none: no gateway can start.",
       fix: another,
     });
   }

@@ -19,7 +19,7 @@ export const FINDINGS = /** @type {const} */ ({
   LOGS_UNWRITABLE: "warning",
   PORT_INVALID: "error",
   LIMIT_IGNORED: "warning",
-  NODE_NOT_FOUND: "warning",
+  NODE_NOT_FOUND: "error",
   NODE_TOO_OLD: "error",
   NODE_FAILS: "error",
   TAP_NODE_UNUSABLE: "warning",

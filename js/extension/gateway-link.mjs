@@ -1,7 +1,6 @@
 // A session's link to the detached gateway: finds it, starts it, notices when it is gone or hung,
 // and comes back. The runtime handles the messages on it.
 
-import { errorMessage } from "../lib/values.mjs";
 import { sleep } from "../lib/timers.mjs";
 import { readDescriptor } from "../lib/host-files.mjs";
 import { probePort, startHost } from "../lib/host-process.mjs";
@@ -32,8 +31,6 @@ const DESCRIPTOR_MS = 2000;
 /** Another session starts the newer gateway for which this one's makes room: its turn. */
 const YIELD_MS = 3000;
 
-/** @typedef {{gateway: import("../lib/addon.js").Gateway, close: (restarting: boolean) => Promise<void>}} FallbackGateway */
-
 /**
  * @typedef {object} LinkOptions
  * @property {import("../lib/paths.mjs").GatewayFiles} files
@@ -41,12 +38,11 @@ const YIELD_MS = 3000;
  * @property {(event: GatewayEvent) => void} onEvent every message but `welcome`
  * @property {(welcome: GatewayEvent) => void} onWelcome a gateway serves the session now
  * @property {() => void} onLost it does not any more
- * @property {() => Promise<FallbackGateway>} startFallback starts a gateway in this process, for a machine without
- *   Node.js; throws with code EADDRINUSE where another gateway has the port
  * @property {(text: string) => void} onTrouble a line for the user, once per kind of trouble
  * @property {import("../lib/log.mjs").Log} log
  */
 
+const NO_NODE = `no Node.js of at least ${MIN_NODE} was found, so no gateway starts; install Node.js, or set TAP_NODE to its path and restart the CLI`;
 const ANOTHER_PORT = "set TAP_GATEWAY_PORT to a free port and restart the CLI";
 /**
  * What the user reads about the program that holds the port.
@@ -70,8 +66,6 @@ export class GatewayLink {
   #options;
   /** @type {LinkConnection | undefined} the one that serves the session */
   #link;
-  /** @type {FallbackGateway | undefined} a gateway in this process, where no Node was found */
-  #embedded;
   #stopped = false;
   #connecting = false;
   /** @type {Set<string>} */
@@ -117,13 +111,11 @@ export class GatewayLink {
   /**
    * Ends the link for good. Calls that wait are settled.
    * @param {string} why
-   * @returns {Promise<void>} once nothing is left of a gateway in this process
    */
-  async stop(why) {
+  stop(why) {
     this.#stopped = true;
     this.#link?.close(why);
     this.#link = undefined;
-    await this.#embedded?.close(false);
   }
 
   /** Sends a message, if there is a link. @param {object} message */
@@ -173,7 +165,7 @@ export class GatewayLink {
   /** One attempt. @returns {Promise<boolean>} whether the link is up */
   async #tryLink() {
     const descriptor = readDescriptor(this.#options.files.descriptor);
-    const gateway = this.#embedded?.gateway ?? descriptor?.link;
+    const gateway = descriptor?.link;
     if (gateway === undefined) return false;
     const secret = descriptor?.secret ?? "";
     let pid = descriptor?.pid;
@@ -344,33 +336,18 @@ export class GatewayLink {
     return "wait";
   }
 
-  /** @returns {Promise<"started" | "soon" | "wait">} */
-  async #startHost() {
+  /** @returns {"started" | "wait"} */
+  #startHost() {
     const { files, log } = this.#options;
     const node = findNode();
-    if (node) {
-      log("info", `starting a gateway on ${node}`);
-      const startedAt = performance.now();
-      startHost(node, files, (reason) => {
-        const late = performance.now() - startedAt >= HOST_START_MS;
-        if (!late && !this.connected && !this.#stopped) this.#reportStartFailure(reason);
-      });
-      return "started";
-    }
-    if (this.#embedded) return "soon";
-    try {
-      this.#embedded = await this.#options.startFallback();
-    } catch (error) {
-      const why = errorMessage(error);
-      log("warning", `no gateway in this process: ${why}`);
-      if (/** @type {NodeJS.ErrnoException} */ (error).code !== "EADDRINUSE")
-        this.#reportStartFailure(why);
-      return "soon";
-    }
-    this.#report(
-      `no Node.js of at least ${MIN_NODE} was found, so the gateway runs inside this session and ends with it; install one or set TAP_NODE`,
-    );
-    return "soon";
+    if (!node) return this.#reportObstacle(NO_NODE);
+    log("info", `starting a gateway on ${node}`);
+    const startedAt = performance.now();
+    startHost(node, files, (reason) => {
+      const late = performance.now() - startedAt >= HOST_START_MS;
+      if (!late && !this.connected && !this.#stopped) this.#reportStartFailure(reason);
+    });
+    return "started";
   }
 
   /** Once until the next good link. @param {string} text */

@@ -14,8 +14,6 @@ import { SlashCommands } from "./slash-commands.mjs";
 
 /** After SIGTERM the CLI gives about a second, five where it reloads us. */
 const DRAIN_MS = 4000;
-/** For the providers of a gateway in this process; after that, the remaining ones are killed. */
-const STOP_MS = 500;
 /** session.shutdown follows SIGTERM by 10 to 20 ms, where the session ends. */
 const SHUTDOWN_EVENT_MS = 150;
 
@@ -27,17 +25,6 @@ function syncPreference(env = process.env) {
 
 /** Once for each session. @param {import("./gateway-link.mjs").GatewayEvent} welcome */
 const readyLine = ({ version, port }) => `tap ${version} ready, port ${port} (/tap)`;
-
-/**
- * A gateway in this process. It is loaded only here: hardly any machine lacks a Node.js for the host.
- * @param {import("../lib/paths.mjs").GatewayFiles} files @param {import("../lib/log.mjs").Log} log
- */
-async function startFallback(files, log) {
-  const { GatewayHost } = await import("../gateway-host/gateway-host.mjs");
-  const host = await GatewayHost.create(files, log, () => {});
-  host.start();
-  return host;
-}
 
 const tick = () => sleep(10);
 
@@ -73,7 +60,6 @@ export class Runtime {
         this.#commands.gatewayGone();
         this.#session.gatewayGone();
       },
-      startFallback: () => startFallback(files, this.#log),
       onTrouble: (text) => {
         this.#session.receive({ type: "timeline", level: "warning", text });
         this.#session.stopWaiting();
@@ -117,8 +103,8 @@ export class Runtime {
     const wait = this.#session.reloading ? 0 : SHUTDOWN_EVENT_MS;
     while (!this.#session.ended && performance.now() - start < wait) await tick();
     while (this.#session.callsInFlight > 0 && performance.now() - start < DRAIN_MS) await tick();
-    const stopped = this.#link.stop("the session's process ends");
-    await Promise.all([tick(), Promise.race([stopped, sleep(STOP_MS)])]);
+    this.#link.stop("the session's process ends");
+    await tick();
     this.#log.end();
     process.exit(0);
   }

@@ -1,6 +1,6 @@
 // One gateway with everything that makes it findable: the port, the link for sessions, the
-// descriptor and the token file. The detached host runs it in a process of its own; where no Node is
-// to be found, an extension process runs it itself. Bytes of the protocol are the addon's business.
+// descriptor and the token file. main.mjs runs it in a process of its own. Bytes of the protocol are the
+// addon's business.
 
 import { randomBytes } from "node:crypto";
 import fs from "node:fs";

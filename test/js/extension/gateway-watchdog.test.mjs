@@ -188,7 +188,7 @@ test("a gateway in another PID namespace is killed by its number here, or left a
     what: () => `the end of the gateway in there; ${seen.logged.join("\n")}`,
   });
   assert.ok(await isAlive(1), "the first process out here lives");
-  await seen.link.stop("over");
+  seen.link.stop("over");
 
   // Seen from inside, one outside has none: it lives on, whatever has its number in there.
   const outer = await mute(t, { files, claims: 1, welcome: true });

@@ -49,7 +49,7 @@ const ROOMS = {
   features: ["lib", "config", "sdk"],
   "feature-host": ["lib", "link", "process", "git", "agents", "features", "sdk"],
   "gateway-host": ["lib", "process", "config", "views", "features", "feature-host", "sdk"],
-  extension: ["lib", "link", "gateway-host"],
+  extension: ["lib", "link"],
   embedded: ["lib", "link", "gateway-host", "extension"],
   develop: ["lib", "link", "process"],
   doctor: ["lib", "link", "process", "config", "views", "install"],
