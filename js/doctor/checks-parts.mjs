@@ -1,38 +1,40 @@
-// Checks of the parts of the gateway's host: the user's own config, the feature host, features, holds, and the record
-// store. None of them keeps a provider's tools from the model.
+// Checks of the parts of the gateway's host: the user's own config, the feature host, features, holds, the record
+// store, and plans. None of them keeps a provider's tools from the model.
 
+import fs from "node:fs";
+import path from "node:path";
 import { tapCommand } from "../lib/tap-command.mjs";
-import { quoteWord } from "../lib/visible.mjs";
+import { inLine, quoteWord } from "../lib/visible.mjs";
 import { bytes, formatCount } from "../views/wording.mjs";
 import { finding } from "./findings.mjs";
 
 /** @typedef {import("./facts.mjs").Facts} Facts */
 /** @typedef {import("./checks.mjs").Check} Check */
 /** @typedef {import("../lib/inspection.mjs").HostParts} HostParts */
-/** @typedef {HostParts["features"][number]} Report */
-/** @typedef {HostParts["records"]} RecordsState */
 
 /** Of what others say, in characters. */
 const MAX_TEXT = 500;
-/** Problems of features that one finding names. */
+/** Problems that one finding names. */
 const MAX_NAMED = 3;
+const WARNING = /** @type {const} */ ("warning");
+
+/** @param {string[]} all */
+const nameSome = (all) =>
+  all.slice(0, MAX_NAMED).join("; ").slice(0, MAX_TEXT) +
+  (all.length > MAX_NAMED ? `; and ${all.length - MAX_NAMED} more` : "");
 
 /** @param {Facts} place */
 function userConfig({ userConfig: { file, problems, unsafe } }) {
   const [first, ...others] = problems;
   if (first === undefined) return undefined;
   if (unsafe) {
-    return finding("USER_CONFIG_UNSAFE", {
-      problem: `${file} is not a regular file of yours that only you can write, so tap ignores all of it.`,
-      fix: "Read it, because somebody else may have changed it. Then make it accessible to your user only; tap then applies it within two seconds.",
-      command: `chmod 600 ${quoteWord(file)}`,
-    });
+    const problem = `${file} is not a regular file of yours that only you can write, so tap ignores all of it. Read it first: it may have been changed.`;
+    const command = `chmod 600 ${quoteWord(file)}`;
+    return finding("FILE_UNSAFE", problem, { severity: WARNING, command });
   }
   const more = others.length > 0 ? ` (and ${formatCount(others.length, "more mistake")})` : "";
-  return finding("USER_CONFIG_INVALID", {
-    problem: `Your own config has a mistake, so tap does not apply it: ${first}${more}`,
-    fix: "Correct it. A running gateway applies the corrected file within two seconds.",
-  });
+  const problem = `Your own config has a mistake, so tap does not apply it: ${first}${more}`;
+  return finding("CONFIG_INVALID", problem, { severity: WARNING });
 }
 
 // ---- features ----------------------------------------------------------------------------------------
@@ -40,23 +42,15 @@ function userConfig({ userConfig: { file, problems, unsafe } }) {
 /** @param {Facts} place */
 function featureHost({ parts, files, env }) {
   if (!parts) return undefined;
-  const { state, trouble, restarts = 0 } = parts.featureHost;
-  const log = `${files.logs}/feature-host.log`;
-  if (state === "waiting") {
-    return finding("FEATURE_HOST_RESTARTS", {
-      problem: `The feature host keeps ending (restart ${restarts} is next): ${trouble ?? "it gives no reason"}`,
-      fix: `${log} has its output. Until it runs, the tools of its features are missing.`,
-    });
-  }
-  if (state !== "failed" && !(state === "idle" && trouble)) return undefined;
-  return finding("FEATURE_HOST_FAILED", {
-    problem: `The feature host does not run: ${trouble ?? "it gives no reason"}`,
-    fix: `${log} has what it wrote. Correct the cause, end the sessions, and stop the gateway: the next one starts the feature host again.`,
-    command: tapCommand(["stop"], env),
-  });
+  const { state, trouble = "it gives no reason", restarts = 0 } = parts.featureHost;
+  const isFailed = state === "failed" || (state === "idle" && parts.featureHost.trouble);
+  if (state !== "waiting" && !isFailed) return undefined;
+  const what = state === "waiting" ? `keeps ending (restart ${restarts} is next)` : "does not run";
+  const problem = `The feature host ${what}: ${trouble}. ${files.logs}/feature-host.log has its output.`;
+  return finding("FEATURE_HOST_FAILED", problem, { command: tapCommand(["stop"], env) });
 }
 
-/** What of an enabled feature is not as it should be. @param {Report} report @returns {string[]} */
+/** What of an enabled feature is not as it should be. @param {HostParts["features"][number]} report @returns {string[]} */
 function listTroubles({ id, enabled, runtime, tools, hooks, denied, skipped, diagnostics }) {
   if (!enabled) return [];
   // The project's check and the timeline tell of entries that wait for consent.
@@ -79,14 +73,8 @@ function features({ parts, env }) {
     .flatMap(listTroubles)
     .filter((text) => !trouble || !text.endsWith(trouble));
   if (troubles.length === 0) return undefined;
-  const named = troubles.slice(0, MAX_NAMED).join("; ");
-  const left = troubles.length - MAX_NAMED;
-  const more = left > 0 ? `; and ${left} more` : "";
-  return finding("FEATURE_TROUBLE", {
-    problem: `Features have problems: ${named.slice(0, MAX_TEXT)}${more}`,
-    fix: "Read the reports of the features. One that you do not need can be disabled.",
-    command: tapCommand(["features", "report"], env),
-  });
+  const problem = `Features have problems: ${nameSome(troubles)}`;
+  return finding("FEATURE_TROUBLE", problem, { command: tapCommand(["features", "report"], env) });
 }
 
 /** @param {Facts} place */
@@ -94,143 +82,68 @@ function holds({ parts, files, env }) {
   if (!parts) return undefined;
   const { ignoredHolds: ignored, holds: there, features: reports } = parts;
   const file = `${files.home}/tap/holds.json`;
+  const remove = { command: `rm -rf ${quoteWord(file)}` };
   if (ignored?.problem !== undefined) {
-    return finding("HOLDS_UNREADABLE", {
-      problem: `${file} cannot be used: ${ignored.problem}. The work of features that it names does not continue.`,
-      fix: "Delete it. The features write it again when they have such work.",
-      command: `rm -rf ${quoteWord(file)}`,
-    });
+    const problem = `${file} cannot be used: ${ignored.problem}. The work of features that it names does not continue.`;
+    return finding("HOLDS_UNREADABLE", problem, remove);
   }
   if (ignored?.unwritten !== undefined) {
-    return finding("HOLDS_UNREADABLE", {
-      problem: `${file} cannot be written: ${ignored.unwritten}. It names work that has ended; a gateway that follows starts the feature host for it.`,
-      fix: "Make room on the disk, or let yourself write that file and its folder. The gateway tries again every second.",
-    });
+    const problem = `${file} cannot be written: ${ignored.unwritten}. It names work that has ended; a gateway that follows starts the feature host for it.`;
+    return finding("HOME_UNWRITABLE", problem, { severity: WARNING });
   }
   const isOff = (/** @type {string} */ id) =>
     reports.some((report) => report.id === id && !report.enabled);
   const orphan = there.find(({ feature }) => isOff(feature));
   if (orphan) {
-    return finding("HOLDS_ORPHANED", {
-      problem: `"${orphan.what}" keeps the gateway for ${orphan.feature}, which is disabled, so this work does not continue.`,
-      fix: "Enable the feature, or end the sessions and stop the gateway, which releases the hold.",
-      command: tapCommand(["features", "enable", orphan.feature], env),
-    });
+    const problem = `"${orphan.what}" keeps the gateway for ${orphan.feature}, which is disabled, so this work does not continue.`;
+    const command = tapCommand(["features", "enable", orphan.feature], env);
+    return finding("HOLDS_ORPHANED", problem, { command });
   }
   if (!ignored?.features) return undefined;
   const names = ignored.features.join(", ") || "no feature that there is";
-  return finding("HOLDS_ORPHANED", {
-    problem: `${file} has holds that tap ignores, because it has no such feature, or the feature may not hold (${names}).`,
-    fix: "Delete the file. The features write it again when they have work that continues without a session.",
-    command: `rm ${quoteWord(file)}`,
-  });
+  const problem = `${file} has holds that tap ignores, because it has no such feature, or the feature may not hold (${names}).`;
+  return finding("HOLDS_UNREADABLE", problem, remove);
 }
 
-// ---- records -----------------------------------------------------------------------------------------
-
-const RECORDS_HOME = "Move COPILOT_HOME to a folder on a local disk, and restart the CLI.";
-
-/** @param {RecordsState} state @param {NodeJS.ProcessEnv} env @returns {import("./findings.mjs").Finding} */
-function storeTrouble({ file, trouble }, env) {
-  const { code = "", text = "" } = trouble ?? {};
-  const problem = text.slice(0, MAX_TEXT);
-  switch (code) {
-    case "full":
-      return finding("RECORDS_DISK_FULL", {
-        problem,
-        fix: "Free space on that disk; tap then continues within 5 s.",
-        command: `df -h ${quoteWord(file.replace(/[\\/][^\\/]*$/, ""))}`,
-      });
-    case "nearly-full":
-      return finding("RECORDS_DISK_LOW", {
-        problem,
-        fix: "Free space on that disk; tap then continues.",
-        command: `df -h ${quoteWord(file.replace(/[\\/][^\\/]*$/, ""))}`,
-      });
-    case "read-only":
-      return finding("RECORDS_READ_ONLY", {
-        problem,
-        fix: "Make the file and its folder writable for your user; tap then continues within 5 s.",
-        command: `ls -ld ${quoteWord(file)}`,
-      });
-    case "newer":
-      return finding("RECORDS_NEWER", {
-        problem,
-        fix: "Update tap, or move the file away, and tap creates a new one. Then restart the CLI.",
-        command: tapCommand(["update"], env),
-      });
-    case "network":
-      return finding("RECORDS_NETWORK", { problem, fix: RECORDS_HOME });
-    default:
-      return finding("RECORDS_UNUSABLE", {
-        problem,
-        fix: "Correct that. If you cannot, move the file away while no gateway runs; tap then creates a new one.",
-      });
-  }
-}
-
-/** @param {Facts} place */
+/** What was lost, and that a damaged file was set aside, are lines of `copilot-tap status`. @param {Facts} place */
 function records({ parts, env }) {
   if (!parts) return undefined;
-  const { records: state } = parts;
-  if (state.trouble) return storeTrouble(state, env);
-  const damaged = state.diagnostics.findLast(({ code }) => code === "corrupt");
-  if (!damaged) return undefined;
-  return finding("RECORDS_SET_ASIDE", {
-    problem: damaged.text.slice(0, MAX_TEXT),
-    fix: "Look at the disk if it happens again. Older records are in the renamed file; delete it if you do not need them.",
-    command: `ls -l ${quoteWord(state.file)}.corrupt-*`,
-  });
-}
-
-/** @param {Facts} place */
-function dropped({ parts }) {
-  const lost = Object.entries(parts?.records.dropped ?? {});
-  if (!parts || lost.length === 0) return undefined;
-  const counts = lost.map(([name, count]) => `${count} of ${name}`).join(", ");
-  const why = parts.records.trouble
-    ? "See the finding about the record store."
-    : "The disk was not fast enough, or did not take them for a time: the gateway's log says which.";
-  return finding("RECORDS_DROPPED", {
-    problem: `Records were lost since the gateway started: ${counts}.`,
-    fix: `${why} Calls were not affected.`,
-  });
-}
-
-/** A library that is too old is no trouble: its journal is slower and as durable. @param {Facts} place */
-function journal({ parts }) {
-  switch (parts?.records.rollbackReason) {
-    case "file-system":
-      return finding("RECORDS_ROLLBACK", {
-        problem: `The file system of ${parts.records.file} may lack what a write-ahead log needs, or is too small for one, so writing records takes longer.`,
-        fix: RECORDS_HOME,
-      });
-    case "refused":
-      return finding("RECORDS_ROLLBACK", {
-        problem: `SQLite has refused a write-ahead log for ${parts.records.file}, so writing records takes longer.`,
-        fix: "End other programs that have the file open, and restart the CLI.",
-      });
-    case "sqlite":
-    case "":
+  const { file, trouble, rollbackReason } = parts.records;
+  const problem = (trouble?.text ?? "").slice(0, MAX_TEXT);
+  switch (trouble?.code) {
     case undefined:
-      return undefined;
+      break;
+    case "full":
+    case "nearly-full":
+    case "read-only": {
+      const tool = trouble.code === "read-only" ? "ls -ld" : "df -h";
+      const command = `${tool} ${quoteWord(path.dirname(file))}`;
+      return finding("HOME_UNWRITABLE", problem, { severity: WARNING, command });
+    }
+    case "newer":
+      return finding("RECORDS_UNUSABLE", problem, { command: tapCommand(["update"], env) });
+    case "network":
+      return finding("RECORDS_NETWORK", problem);
+    default:
+      return finding("RECORDS_UNUSABLE", problem);
   }
-}
-
-/** @param {Facts} place */
-function journalSeen({ parts }) {
-  const { journal: kind, rollbackReason, sqlite } = parts?.records ?? {};
-  if (kind === "wal") return `write-ahead log, SQLite ${sqlite}`;
-  if (rollbackReason !== "sqlite") return "";
-  return `rollback journal: a write-ahead log is not safe with SQLite ${sqlite}, which this build uses`;
+  // A library that is too old is no trouble: its journal is slower and as durable.
+  if (rollbackReason === "file-system") {
+    const slow = `The file system of ${file} may lack what a write-ahead log needs, or is too small for one, so writing records takes longer.`;
+    return finding("RECORDS_NETWORK", slow);
+  }
+  if (rollbackReason !== "refused") return undefined;
+  const open = `SQLite has refused a write-ahead log for ${file}, which another program may have open, so writing records takes longer.`;
+  return finding("RECORDS_UNUSABLE", open);
 }
 
 /** @param {Facts} place */
 function recordsSeen({ parts }) {
   if (!parts) return "";
-  const { recording, rows, bytes: size } = parts.records;
+  const { recording, rows, bytes: size, journal, sqlite } = parts.records;
   const what = recording === "notify" ? "texts for the model only, " : "";
-  return `${what}${formatCount(rows, "record")}, ${bytes(size)}`;
+  const how = journal === "wal" ? "write-ahead log" : "rollback journal";
+  return `${what}${formatCount(rows, "record")}, ${bytes(size)}, ${how}, SQLite ${sqlite}`;
 }
 
 /** @param {Facts} place */
@@ -240,8 +153,89 @@ const featureHostSeen = ({ parts }) => {
   return pid === undefined ? "nothing has needed it" : `${state}, pid ${pid}`;
 };
 
-/** @type {Check[]} */
-export const OWN_CONFIG = [
+// ---- plans -------------------------------------------------------------------------------------------
+
+const WHY = {
+  landing: "its result could not be landed",
+  budget: "its budget is used up, so a larger --budget or --tokens is needed",
+  pause: "it is paused",
+  limit: "it waits for a limit of the model, and goes on by itself",
+};
+const ACTIONS = { landing: "land", budget: "resume", pause: "resume", limit: "show" };
+
+/** @param {Facts} place */
+function git({ git: { version, error, late } }) {
+  if (version !== undefined) return undefined;
+  const why = error ? `cannot be started (${error})` : late ? "does not answer" : "says no version";
+  const problem = `git ${why}: plans do not work; everything else does.`;
+  return finding("GIT_MISSING", problem, { command: "git --version" });
+}
+
+/** @param {Facts} place */
+function sandbox({ sandbox: found }) {
+  if (found.state === "ok") return undefined;
+  const { code, message, advice, command } = found;
+  const problem = `Plans have no sandbox: ${message}. Everything else works.`;
+  return finding(code, problem, { fix: advice, command });
+}
+
+/** @param {Facts} place */
+function workers({ plans }) {
+  const { cli, sdk } = plans?.cli ?? {};
+  const gone = [cli, sdk && (sdk.endsWith(".js") ? sdk : path.join(sdk, "index.js"))].find(
+    (file) => file !== undefined && !fs.existsSync(file),
+  );
+  if (gone === undefined) return undefined;
+  const problem = `Agents of plans cannot start: ${gone}, which a session has named, does not exist.`;
+  return finding("WORKERS_CLI_GONE", problem);
+}
+
+/** @param {Facts} place */
+function waitingPlans({ plans, env }) {
+  if (!plans) return undefined;
+  if (plans.trouble) {
+    const problem = `All plans have stopped, because their journal cannot be written: ${plans.trouble}`;
+    return finding("HOME_UNWRITABLE", problem, { severity: WARNING });
+  }
+  const [first] = plans.waiting;
+  if (!first) return undefined;
+  const named = plans.waiting.map(
+    ({ planId, name, why }) => `${planId} (${inLine(name)}): ${WHY[why]}`,
+  );
+  const command = tapCommand(["plan", ACTIONS[first.why], first.planId], env);
+  return finding("PLANS_WAIT", `Plans wait. ${nameSome(named)}`, { command });
+}
+
+/** @param {Facts} place */
+function orphans({ plans, env }) {
+  const found = plans?.repositories.filter((one) => one.orphans > 0) ?? [];
+  if (found.length === 0) return undefined;
+  const named = found.map(({ repo, orphans: count }) => `${count} in ${repo}`);
+  const command = `cd ${quoteWord(found[0].repo)} && ${tapCommand(["plan", "clean"], env)}`;
+  const problem = `Folders in .worktrees belong to no plan: ${nameSome(named)}.`;
+  return finding("PLAN_ORPHANS", problem, { command });
+}
+
+/** @param {Facts} place */
+function worktreesSeen({ plans }) {
+  const all = plans?.repositories ?? [];
+  const count = all.reduce((sum, { worktrees }) => sum + worktrees, 0);
+  if (count === 0) return "none";
+  const size = bytes(all.reduce((sum, one) => sum + one.bytes, 0));
+  const more = all.some(({ complete }) => complete === false) ? "more than " : "";
+  return `${formatCount(count, "worktree")}, ${more}${size}`;
+}
+
+/** What can be known without a gateway. @type {Check[]} */
+export const NEEDS = [
+  { id: "git", title: "git, for plans", run: git, seen: ({ git: { version = "" } }) => version },
+  {
+    id: "sandbox",
+    title: "the sandbox of plans",
+    run: sandbox,
+    seen: ({ sandbox: found }) =>
+      found.state === "ok" ? `bubblewrap ${found.version}, ${found.program}` : "",
+  },
   {
     id: "user-config",
     title: "your own config",
@@ -266,6 +260,17 @@ export const PARTS = [
     seen: ({ parts }) => parts?.holds.map(({ what }) => what).join(", ") ?? "",
   },
   { id: "records", title: "record store", run: records, seen: recordsSeen },
-  { id: "records-dropped", title: "no record lost", run: dropped },
-  { id: "records-journal", title: "journal of the record store", run: journal, seen: journalSeen },
+  {
+    id: "workers",
+    title: "the CLI for agents of plans",
+    run: workers,
+    seen: ({ plans, cli }) => plans?.cli?.cli ?? cli.file ?? "",
+  },
+  {
+    id: "plans",
+    title: "plans",
+    run: waitingPlans,
+    seen: ({ plans }) => (plans ? formatCount(plans.plans, "plan") : "nothing has needed them"),
+  },
+  { id: "plan-worktrees", title: "worktrees of plans", run: orphans, seen: worktreesSeen },
 ];

@@ -4,6 +4,7 @@
 import { allowCommand } from "../config/consent.mjs";
 import { connectedProviders } from "../lib/inspection.mjs";
 import { tapCommand } from "../lib/tap-command.mjs";
+import { WITHOUT_HOOKS } from "../views/status-view.mjs";
 import { shortId } from "../views/wording.mjs";
 import { finding } from "./findings.mjs";
 
@@ -26,18 +27,14 @@ const formatSession = ({ session }) => inQuotes(session?.label || session?.id ||
 /** @param {Facts} place */
 function session({ inspection, session: meant }) {
   if (!meant) {
-    return finding("NO_SESSION", {
-      problem: "The gateway runs, but no session uses it.",
-      fix: "Start copilot, and say that you trust the folder. If the CLI is already open, type /clear in it.",
+    return finding("NO_SESSION", "The gateway runs, but no session uses it.", {
       command: "copilot",
     });
   }
   if (meant.linked) return undefined;
   const others = (inspection?.sessions.length ?? 1) - 1;
-  return finding("SESSION_LOST", {
-    problem: `Session ${inQuotes(meant.label)} has no extension process: its CLI has just ended, or its extensions are reloading. Other sessions: ${others}.`,
-    fix: "After a reload it comes back on its own. If the CLI is open and nothing happens, type /clear in it. If it is closed, start it.",
-  });
+  const problem = `Session ${inQuotes(meant.label)} has no extension process: its CLI has just ended, or its extensions are reloading, after which it comes back on its own. Other sessions: ${others}.`;
+  return finding("NO_SESSION", problem);
 }
 
 /** @param {Facts} place */
@@ -48,49 +45,29 @@ function sync(place) {
   );
   // Where the tools that the CLI has named are left out, the others are in force.
   if (meant?.syncFailure && !leftOut) {
-    return finding("SYNC_FAILED", {
-      problem: `The CLI has not accepted the tools of session ${formatSession(place)}: ${meant.syncFailure.slice(0, MAX_TEXT)}`,
-      fix: "Rename the tool that the message names. If it names none, type /clear in the CLI.",
-    });
+    const problem = `The CLI has not accepted the tools of session ${formatSession(place)}: ${meant.syncFailure.slice(0, MAX_TEXT)}`;
+    return finding("TOOL_REFUSED", problem);
   }
   if (!meant || meant.settled) return undefined;
-  return finding("SYNC_PENDING", {
-    problem: `Session ${formatSession(place)} does not have the last change of its tools yet.`,
-    fix: "Wait a second, and run the doctor again. A reload waits until the session is idle.",
-    command: tapCommand(["doctor"], place.env),
-  });
+  const problem = `Session ${formatSession(place)} does not have the last change of its tools yet. A reload waits until the session is idle.`;
+  const command = tapCommand(["doctor"], place.env);
+  return finding("NOT_READY", problem, { severity: "warning", command });
 }
 
 /** @param {Facts} place */
 function hooks(place) {
   const { session: meant } = place;
   if (!meant?.hooksWanted || meant.hooks === "in-force") return undefined;
-  if (meant.hooks === "denied") {
-    return finding("HOOKS_DENIED", {
-      problem: `You have denied tap its hooks in session ${formatSession(place)}: tools work, rules and context of providers do not.`,
-      fix: 'Type /clear, and choose "always allow" when the CLI asks.',
-    });
-  }
-  if (meant.hooks === "pending") {
-    return finding("HOOKS_PENDING", {
-      problem: `The CLI is asking you whether tap may use hooks in session ${formatSession(place)}: until you answer, rules and context of providers do not work.`,
-      fix: 'Answer the question about "elevated permissions" in the terminal of the CLI.',
-    });
-  }
-  return finding("HOOKS_UNAVAILABLE", {
-    problem: `The hooks of session ${formatSession(place)} could not be activated: rules and context of providers do not work.`,
-    fix: "Restart the CLI; an update of the CLI may help.",
-  });
+  const problem = `Rules and context of providers do not work in session ${formatSession(place)}, tools do: ${WITHOUT_HOOKS[meant.hooks]}.`;
+  return finding("HOOKS_UNAVAILABLE", problem);
 }
 
 /** @param {Facts} place */
 function count(place) {
   const { session: meant } = place;
   if (!meant || meant.tools < MANY_TOOLS) return undefined;
-  return finding("TOO_MANY_TOOLS", {
-    problem: `Session ${formatSession(place)} has ${meant.tools} tools of providers; some models accept at most 128 in all, including those of the CLI.`,
-    fix: "End providers that are not needed, or let them offer fewer tools.",
-  });
+  const problem = `Session ${formatSession(place)} has ${meant.tools} tools of providers; some models accept at most 128 in all, including those of the CLI.`;
+  return finding("TOO_MANY_TOOLS", problem);
 }
 
 /** Whether somebody offers the tool that is asked about. @param {Facts} place */
@@ -109,18 +86,15 @@ function project(place) {
     providers,
   } = config;
   if (mistake !== undefined) {
-    return finding("CONFIG_INVALID", {
-      severity,
-      problem: `tap starts no provider of this project, because its config has a mistake: ${mistake}`,
-      fix: `Correct it, allow it (${allowCommand(file, env)}), and start a session.`,
-    });
+    const problem = `tap starts no provider of this project, because its config has a mistake: ${mistake}`;
+    return finding("CONFIG_INVALID", problem, { severity });
   }
   if (providers.length === 0) return undefined;
   if (!allowed) {
-    return finding("CONFIG_NOT_ALLOWED", {
+    const names = providers.map(({ name }) => name).join(", ");
+    const problem = `${file} names providers (${names}) that are not started: you have not allowed its content.`;
+    return finding("CONFIG_NOT_ALLOWED", problem, {
       severity: tool !== undefined ? severity : "warning",
-      problem: `${file} names providers (${providers.map(({ name }) => name).join(", ")}) that are not started: you have not allowed its content.`,
-      fix: "Read what it would start, and allow it in a terminal.",
       command: allowCommand(file, env),
     });
   }
@@ -132,21 +106,12 @@ function project(place) {
  * @param {import("./findings.mjs").Severity} severity
  */
 function findEndedProvider(providers, severity) {
-  const failed = providers.find(({ note }) => note.startsWith("given up: "));
-  if (failed) {
-    return finding("PROVIDER_GIVEN_UP", {
-      severity,
-      problem: `Provider ${inQuotes(failed.name)} of this project is not started again: ${failed.note.slice("given up: ".length)}`,
-      fix: `Correct it, then type /clear in the CLI; ${failed.file} has its output.`,
-    });
-  }
-  const crashing = providers.find(({ note }) => /^restart \d+ in /.test(note));
-  if (!crashing) return undefined;
-  return finding("PROVIDER_CRASHES", {
-    severity,
-    problem: `Provider ${inQuotes(crashing.name)} of this project keeps ending (${crashing.note}).`,
-    fix: `Correct the cause; ${crashing.file} has its output.`,
-  });
+  const ended = providers.find(({ note }) => /^(given up: |restart \d+ in )/.test(note));
+  if (!ended) return undefined;
+  const [, why] = /^given up: (.*)/.exec(ended.note) ?? [];
+  const what = why === undefined ? `keeps ending (${ended.note})` : `is not started again: ${why}`;
+  const problem = `Provider ${inQuotes(ended.name)} of this project ${what}. ${ended.file} has its output.`;
+  return finding("PROVIDER_CRASHES", problem, { severity });
 }
 
 // ---- providers ---------------------------------------------------------------------------------------
@@ -176,13 +141,12 @@ const lastRefusal = ({ refusals }, name) =>
       ["hello", "auth", "tools.update"].includes(what) && (name === undefined || provider === name),
   );
 
-/** @param {NonNullable<ReturnType<typeof lastRefusal>>} refused @param {import("./findings.mjs").Severity} severity */
-const providerRefused = ({ at, what, provider, code, message }, severity) =>
-  finding("PROVIDER_REFUSED", {
-    severity,
-    problem: `The gateway has refused the ${what} of ${provider ? inQuotes(provider) : "a provider"}, at ${new Date(at).toISOString()}: ${code}, ${message}`,
-    fix: "Change the provider as the message says, and restart it; docs/protocol.md explains the codes.",
-  });
+/** @param {NonNullable<ReturnType<typeof lastRefusal>>} refused */
+function providerRefused({ at, what, provider, code, message }) {
+  const who = provider ? inQuotes(provider) : "a provider";
+  const problem = `The gateway has refused the ${what} of ${who}, at ${new Date(at).toISOString()}: ${code}, ${message}`;
+  return finding("PROVIDER_REFUSED", problem);
+}
 
 /**
  * A connection that offers nothing: why.
@@ -191,31 +155,19 @@ const providerRefused = ({ at, what, provider, code, message }, severity) =>
 function findIdleProvider(place, severity) {
   const unbound = listConnected(place).find(({ bindings }) => bindings.length === 0);
   if (!unbound) return undefined;
-  if (unbound.trust === "none") {
-    return finding("PROVIDER_UNAUTHENTICATED", {
-      severity,
-      problem: `A program is connected (connection ${unbound.connection}) that has not sent a valid token.`,
-      fix: "The program has to send auth with the token of the token file, or pair with a code.",
-    });
-  }
-  const refused = lastRefusal(place, unbound.name);
-  if (refused) return providerRefused(refused, "error");
-  return finding("PROVIDER_UNBOUND", {
-    severity,
-    problem: `Provider ${formatProvider(unbound)} is connected but not bound to a session, because it has not sent hello.`,
-    fix: "The provider has to send hello with its tools; the SDKs do that.",
-  });
+  const refused = unbound.trust === "none" ? undefined : lastRefusal(place, unbound.name);
+  if (refused) return providerRefused(refused);
+  const problem =
+    unbound.trust === "none"
+      ? `A program is connected (connection ${unbound.connection}) that has not sent auth with a valid token, nor paired with a code.`
+      : `Provider ${formatProvider(unbound)} is connected but not bound to a session, because it has not sent hello with its tools.`;
+  return finding("PROVIDER_REFUSED", problem, { severity });
 }
 
 /** @param {Facts} place */
 function providers(place) {
   const there = listConnected(place);
-  if (there.length === 0) {
-    return finding("NO_PROVIDER", {
-      problem: "No provider is connected.",
-      fix: "Start yours, e.g. `npm start`. (In a container, localhost is the container.)",
-    });
-  }
+  if (there.length === 0) return finding("NO_PROVIDER", "No provider is connected.");
   for (const provider of there) {
     const [first] = provider.bindings.filter(({ session: id }) => id === place.session?.id);
     if (first?.refused.length) return toolRefused(provider, first.refused[0]);
@@ -224,11 +176,10 @@ function providers(place) {
 }
 
 /** @param {Provider} provider @param {string} name */
-const toolRefused = (provider, name) =>
-  finding("TOOL_REFUSED", {
-    problem: `The CLI does not accept the tool ${inQuotes(name)} of provider ${formatProvider(provider)}: the CLI or another extension has a tool of that name.`,
-    fix: "Rename the tool, and restart the provider.",
-  });
+function toolRefused(provider, name) {
+  const problem = `The CLI does not accept the tool ${inQuotes(name)} of provider ${formatProvider(provider)}: the CLI or another extension has a tool of that name.`;
+  return finding("TOOL_REFUSED", problem);
+}
 
 // ---- the tool that is asked about --------------------------------------------------------------------
 
@@ -256,10 +207,8 @@ const conflict = ({ refusals, tool }) =>
 /** @param {Facts} place */
 function toolName({ tool: name = "" }) {
   if (/^[a-zA-Z0-9_-]{1,64}$/.test(name)) return undefined;
-  return finding("TOOL_NAME_INVALID", {
-    problem: `${inQuotes(name.slice(0, 80))} cannot be the name of a tool: it has 1 to 64 letters, digits, _ and -.`,
-    fix: "Rename it in the provider, or ask for the name that the provider declares.",
-  });
+  const problem = `${inQuotes(name.slice(0, 80))} cannot be the name of a tool: it has 1 to 64 letters, digits, _ and -.`;
+  return finding("TOOL_NOT_DECLARED", problem);
 }
 
 /** @param {Facts} place */
@@ -271,12 +220,8 @@ function tool(place) {
   const turnedAway = conflict(place);
   if (turnedAway && !isElsewhere && turnedAway.provider !== here?.provider.name) {
     const { provider, message } = turnedAway;
-    const ofCli = message.includes("is a tool of the CLI itself");
-    return finding(ofCli ? "TOOL_OF_CLI" : "TOOL_TAKEN", {
-      severity: here ? "warning" : "error",
-      problem: `Provider ${inQuotes(provider)} was refused: ${message.split(";")[0]}.`,
-      fix: "Rename the tool in that provider, and restart it.",
-    });
+    const problem = `Provider ${inQuotes(provider)} was refused: ${message.split(";")[0]}.`;
+    return finding("TOOL_REFUSED", problem, { severity: here ? "warning" : "error" });
   }
   return findClosedGroup(place) ?? (here ? undefined : explainAbsence(place));
 }
@@ -286,10 +231,8 @@ function findClosedGroup(place) {
   const { parts, session: meant, tool: asked = "" } = place;
   const group = parts?.groups?.find(({ tools }) => tools.includes(asked));
   if (!group || meant?.groups.some(({ name, on }) => name === group.name && on)) return undefined;
-  return finding("TOOL_GROUP_CLOSED", {
-    problem: `${inQuotes(asked)} is in the tool group ${inQuotes(group.name)}, which is not open in session ${formatSession(place)}: the model does not see it.`,
-    fix: `Type /tap-tools ${group.name} in that session. The model can open the group itself, with tap_tools; "toolGroups" in your config opens it in every session.`,
-  });
+  const problem = `${inQuotes(asked)} is in the tool group ${inQuotes(group.name)}, which is not open in session ${formatSession(place)}: the model does not see it. Type /tap-tools ${group.name} in that session.`;
+  return finding("TOOL_GROUP_CLOSED", problem);
 }
 
 /** @param {Facts} place */
@@ -304,11 +247,9 @@ function explainAbsence(place) {
         ? [id, place.session.id].map((each) => ` (${shortId(each)})`)
         : ["", ""];
     const { name } = elsewhere.provider;
-    return finding("TOOL_ELSEWHERE", {
-      problem: `Provider ${formatProvider(elsewhere.provider)} has bound ${inQuotes(place.tool ?? "")} to session ${inQuotes(label)}${its}, not to ${formatSession(place)}${meant}.`,
-      fix: `Type /tap-use ${name} in the session that should have it, or use the command below. To serve every session, let the provider bind to "all".`,
-      command: tapCommand(["use", name, "--session", place.session?.id ?? ""], place.env),
-    });
+    const problem = `Provider ${formatProvider(elsewhere.provider)} has bound ${inQuotes(place.tool ?? "")} to session ${inQuotes(label)}${its}, not to ${formatSession(place)}${meant}.`;
+    const command = tapCommand(["use", name, "--session", place.session?.id ?? ""], place.env);
+    return finding("TOOL_ELSEWHERE", problem, { command });
   }
   const undecided = findIdleProvider(place, "error");
   if (undecided) return undecided;
@@ -319,21 +260,17 @@ function explainAbsence(place) {
       ({ tools }) => `${name} (${tools.map((each) => each.name).join(", ") || "none"})`,
     ),
   );
-  return finding("TOOL_NOT_DECLARED", {
-    problem: `No provider offers ${inQuotes(place.tool ?? "")}. Connected are ${[...new Set(offered)].slice(0, 10).join("; ")}.`,
-    fix: "Ask for one of these, let the provider declare it, or start the provider that has it.",
-  });
+  const names = [...new Set(offered)].slice(0, 10).join("; ");
+  const problem = `No provider offers ${inQuotes(place.tool ?? "")}. Connected are ${names}.`;
+  return finding("TOOL_NOT_DECLARED", problem);
 }
 
 /** @param {Facts} place */
 function noProvider(place) {
   const refused = lastRefusal(place);
-  if (refused) return providerRefused(refused, "error");
-  return finding("NO_PROVIDER", {
-    severity: "error",
-    problem: `No provider is connected, so nobody offers ${inQuotes(place.tool ?? "")}.`,
-    fix: "Start yours, e.g. `npm start`, and read what it prints. (In a container, localhost is the container.)",
-  });
+  if (refused) return providerRefused(refused);
+  const problem = `No provider is connected, so none offers ${inQuotes(place.tool ?? "")}.`;
+  return finding("NO_PROVIDER", problem, { severity: "error" });
 }
 
 /** @type {Check} */
@@ -402,18 +339,15 @@ function waiting({ inspection }) {
   const seconds = Math.floor(late.waitedMs / 1000);
   const name = formatProvider(late);
   if (late.noPongMs !== undefined) {
-    return finding("PROVIDER_HANGS", {
-      problem: `Provider ${name} has not answered a call for ${seconds} s, nor a ping: its process is stopped or hangs.`,
-      fix: "Restart it, or if it was stopped, continue it with kill -CONT and its pid. Until then the model waits, at most until the call's timeout.",
-    });
+    const problem = `Provider ${name} has not answered a call for ${seconds} s, nor a ping: its process is stopped or hangs.`;
+    return finding("PROVIDER_HANGS", problem);
   }
   const known = late.waitedMs >= pingJudgedMs(inspection);
-  return finding("PROVIDER_SLOW", {
-    problem: `Provider ${name} has not answered a call for ${seconds} s. ${known ? "It answers pings, so its process is alive." : "The gateway does not know yet whether it answers pings."}`,
-    fix: known
-      ? "Wait for it, press Esc in the CLI, or look into what the provider waits for."
-      : "Wait for it, or run the doctor again in some seconds: it then says whether the provider hangs.",
-  });
+  const alive = known
+    ? "It answers pings, so its process is alive."
+    : "The gateway does not know yet whether it answers pings: the doctor says so in some seconds.";
+  const problem = `Provider ${name} has not answered a call for ${seconds} s. ${alive}`;
+  return finding("PROVIDER_SLOW", problem);
 }
 
 /** @type {import("./checks.mjs").Check} */

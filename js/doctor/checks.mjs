@@ -3,8 +3,7 @@
 
 import { ACCESS_CHECKS, GATEWAY_CHECKS } from "./checks-gateway.mjs";
 import { INSTALLATION_CHECKS } from "./checks-installation.mjs";
-import { OWN_CONFIG, PARTS } from "./checks-parts.mjs";
-import { PLAN_NEEDS, PLANS } from "./checks-plans.mjs";
+import { NEEDS, PARTS } from "./checks-parts.mjs";
 import { TOOL_CHECKS, SESSION_CHECK, WAITING_CHECK } from "./checks-session.mjs";
 
 /** @typedef {import("./facts.mjs").Facts} Facts */
@@ -24,11 +23,9 @@ import { TOOL_CHECKS, SESSION_CHECK, WAITING_CHECK } from "./checks-session.mjs"
 /** @type {Check[]} */
 export const CHECKS = [
   ...INSTALLATION_CHECKS,
-  ...PLAN_NEEDS,
-  ...OWN_CONFIG,
+  ...NEEDS,
   ...GATEWAY_CHECKS,
   ...PARTS,
-  ...PLANS,
   SESSION_CHECK,
   WAITING_CHECK,
   ...ACCESS_CHECKS,

@@ -1,5 +1,4 @@
-// The findings of the doctor: every code, and whether it keeps tools from the model ("error") or does not
-// ("warning"). docs/troubleshooting.md repeats the table.
+// The findings of the doctor: each code has an advice that no other has. docs/troubleshooting.md repeats the table.
 
 /** @typedef {"error" | "warning"} Severity */
 /**
@@ -11,127 +10,105 @@
  * @property {string} [command] the same as a line for a shell, where it is one
  */
 
-/** @satisfies {Record<string, Severity>} */
-export const FINDINGS = /** @type {const} */ ({
-  HOME_MISSING: "error",
-  HOME_NOT_FOLDER: "error",
-  HOME_UNWRITABLE: "error",
-  LOGS_UNWRITABLE: "warning",
-  PORT_INVALID: "error",
-  LIMIT_IGNORED: "warning",
-  NODE_NOT_FOUND: "error",
-  NODE_TOO_OLD: "error",
-  NODE_FAILS: "error",
-  TAP_NODE_UNUSABLE: "warning",
-  EXTENSION_MISSING: "error",
-  EXTENSION_INCOMPLETE: "error",
-  EXTENSION_DANGLING: "error",
-  EXTENSION_REMOVED: "warning",
-  EXTENSION_PROJECT_ONLY: "warning",
-  EXTENSION_TWICE: "warning",
-  EXTENSION_OTHER_VERSION: "warning",
-  ADDON_MISSING: "error",
-  ADDON_BROKEN: "error",
-  CLI_NOT_FOUND: "error",
-  CLI_FAILS: "error",
-  CLI_SILENT: "warning",
-  CLI_TOO_OLD: "error",
-  CLI_UNTESTED: "warning",
-  SETTINGS_UNREADABLE: "error",
-  EXPERIMENTAL_OFF: "error",
-  EXPERIMENTAL_UNKNOWN: "warning",
-  EXTENSIONS_OFF: "error",
-  EXTENSION_DISABLED: "error",
-  EXTENSION_FAILED: "error",
-  EXTENSION_NEVER_STARTED: "error",
-  GIT_MISSING: "warning",
-  GIT_OLD: "warning",
-  NO_SANDBOX: "warning",
-  SANDBOX_BROKEN: "warning",
-  USER_CONFIG_INVALID: "warning",
-  USER_CONFIG_UNSAFE: "warning",
-  PORT_FOREIGN: "error",
-  PORT_OTHER_HOME: "error",
-  PORT_SILENT: "error",
-  GATEWAY_BUSY: "error",
-  GATEWAY_HUNG: "error",
-  GATEWAY_DIED: "error",
-  GATEWAY_OTHER_PORT: "error",
-  GATEWAY_NOT_RUNNING: "error",
-  DESCRIPTOR_MISSING: "error",
-  DESCRIPTOR_UNSAFE: "error",
-  DESCRIPTOR_UNREADABLE: "error",
-  DESCRIPTOR_STALE: "error",
-  LINK_MISSING: "error",
-  LINK_UNSAFE: "error",
-  GATEWAY_UNRESPONSIVE: "error",
-  GATEWAY_OTHER_VERSION: "warning",
-  GATEWAY_NODE_TOO_OLD: "warning",
-  GATEWAY_DRAINING: "error",
-  FEATURE_HOST_RESTARTS: "warning",
-  FEATURE_HOST_FAILED: "warning",
-  FEATURE_TROUBLE: "warning",
-  HOLDS_UNREADABLE: "warning",
-  HOLDS_ORPHANED: "warning",
-  RECORDS_DISK_FULL: "warning",
-  RECORDS_DISK_LOW: "warning",
-  RECORDS_READ_ONLY: "warning",
-  RECORDS_NEWER: "warning",
-  RECORDS_NETWORK: "warning",
-  RECORDS_UNUSABLE: "warning",
-  RECORDS_SET_ASIDE: "warning",
-  RECORDS_DROPPED: "warning",
-  RECORDS_ROLLBACK: "warning",
-  WORKERS_CLI_GONE: "warning",
-  PLANS_STAND_STILL: "warning",
-  PLANS_WAIT: "warning",
-  PLAN_ORPHANS: "warning",
-  NO_SESSION: "error",
-  SESSION_LOST: "error",
-  PROVIDER_HANGS: "error",
-  PROVIDER_SLOW: "warning",
-  SYNC_FAILED: "error",
-  SYNC_PENDING: "warning",
-  HOOKS_PENDING: "warning",
-  HOOKS_DENIED: "warning",
-  HOOKS_UNAVAILABLE: "warning",
-  TOO_MANY_TOOLS: "warning",
-  TOKEN_MISSING: "error",
-  TOKEN_NOT_A_FILE: "error",
-  TOKEN_OPEN: "warning",
-  TOKEN_EMPTY: "error",
-  TOKEN_WRONG: "error",
-  TOKEN_OVERRIDDEN: "error",
-  CONNECTION_REFUSED: "error",
-  CONFIG_INVALID: "error",
-  CONFIG_NOT_ALLOWED: "warning",
-  PROVIDER_GIVEN_UP: "error",
-  PROVIDER_CRASHES: "error",
-  PROVIDER_UNAUTHENTICATED: "warning",
-  PROVIDER_REFUSED: "error",
-  PROVIDER_UNBOUND: "warning",
-  NO_PROVIDER: "warning",
-  TOOL_REFUSED: "error",
-  TOOL_NAME_INVALID: "error",
-  TOOL_OF_CLI: "error",
-  TOOL_TAKEN: "error",
-  TOOL_ELSEWHERE: "error",
-  TOOL_GROUP_CLOSED: "error",
-  TOOL_NOT_DECLARED: "error",
-});
+/** What keeps tools from the model, and what to do. */
+const ERRORS = {
+  HOME_MISSING:
+    "Install tap, which creates the folder; or name another home with --home or COPILOT_HOME.",
+  HOME_UNWRITABLE:
+    "Make it a folder that your user can write, or free space on the disk. tap then continues on its own.",
+  VARIABLE_INVALID: "Correct the variable or unset it, here and in the terminal of the CLI.",
+  NODE_NOT_FOUND:
+    "Install a later Node.js, or set TAP_NODE to one, where you start copilot. A gateway that runs on an old one has to end; the sessions start another.",
+  EXTENSION_MISSING: "Install tap. For a clone, a link there is enough.",
+  ADDON_BROKEN: "Build it for this machine.",
+  CLI_NOT_FOUND: "Install the newest GitHub Copilot CLI, or add its folder to PATH.",
+  EXPERIMENTAL_OFF:
+    "Start the CLI once with --experimental; the CLI then saves the setting in that file. Correct or move away a file that it cannot read.",
+  EXTENSION_DISABLED: "Type /extensions in copilot and enable it, or remove it from that file.",
+  EXTENSION_FAILED: "Do what the message says, then restart the CLI.",
+  PORT_FOREIGN:
+    "Give tap another port: set TAP_GATEWAY_PORT in the terminal of the CLI and in those of your providers, and restart the CLI. Or stop that program yourself, if you do not need it.",
+  PORT_OTHER_HOME:
+    "Name that home with --home, or set another TAP_GATEWAY_PORT for one of the two and restart its CLI.",
+  GATEWAY_OTHER_PORT:
+    "Use the same port in this terminal and in those of the CLI and of your provider.",
+  GATEWAY_BUSY:
+    "Wait a second and run the doctor again. If this does not change, end providers that are not needed, or set TAP_MAX_CONNECTIONS higher and restart the CLI.",
+  GATEWAY_UNRESPONSIVE: "End the process that has the port; the sessions then start a gateway.",
+  FILE_UNSAFE: "Make it accessible to your user only.",
+  TOKEN_WRONG:
+    "Delete it; the gateway rewrites the file within seconds. Use one port for each COPILOT_HOME.",
+  NO_SESSION:
+    "Start copilot, and say that you trust the folder. If the CLI is already open, type /clear in it.",
+  NOT_READY: "Wait a few seconds, and run the doctor again.",
+  CONFIG_INVALID:
+    "Correct the file. tap applies your own within two seconds; allow the new entries of a project's with copilot-tap allow.",
+  PROVIDER_CRASHES: "Correct the cause, then type /clear in the CLI.",
+  PROVIDER_REFUSED:
+    "Change the provider as the message says, and restart it; the SDKs send auth and hello themselves, and docs/protocol.md explains the codes.",
+  PROVIDER_HANGS:
+    "Restart it, or if it was stopped, continue it with kill -CONT and its pid. Until then the model waits, at most until the call's timeout.",
+  TOOL_REFUSED:
+    "Rename the tool that the message names, and restart its provider. If it names none, type /clear in the CLI.",
+  TOOL_ELSEWHERE:
+    'Bind the provider to the session that should have it, or let it bind to "all" to serve every session.',
+  TOOL_GROUP_CLOSED:
+    'Open the group in that session. The model can do so with tap_tools; "toolGroups" in your config opens it in every session.',
+  TOOL_NOT_DECLARED:
+    "Ask for a tool that is offered, let the provider declare it, or start the provider that has it.",
+};
 
-/** @typedef {keyof typeof FINDINGS} Code */
+/** What is worth to know, and what to do. */
+const WARNINGS = {
+  EXTENSION_TWICE: "Remove all but one.",
+  EXTENSION_OTHER_VERSION: "Use the command of the installed tap.",
+  CLI_SILENT: "Run it yourself, then the doctor again.",
+  GIT_MISSING:
+    "Install git, and see that it is on the PATH of the shell in which you start copilot.",
+  NO_SANDBOX: "",
+  SANDBOX_BROKEN: "",
+  GATEWAY_OTHER_VERSION: "Restart the CLI, or type /clear in each of its sessions.",
+  FEATURE_HOST_FAILED:
+    "Correct the cause. If it has given up, end the sessions and stop the gateway: the next one starts the feature host again.",
+  FEATURE_TROUBLE: "Read the reports of the features. One that you do not need can be disabled.",
+  HOLDS_UNREADABLE:
+    "Delete it. The features write it again when they have work that continues without a session.",
+  HOLDS_ORPHANED:
+    "Enable the feature, or end the sessions and stop the gateway, which releases the hold.",
+  RECORDS_NETWORK: "Move COPILOT_HOME to a folder on a local disk, and restart the CLI.",
+  RECORDS_UNUSABLE:
+    "Correct that. If you cannot, move the file away while no gateway runs; tap then creates a new one.",
+  WORKERS_CLI_GONE:
+    "The CLI was probably updated: end the sessions and start one again. Then retry the nodes.",
+  PLANS_WAIT: "Resume it, or cancel it with copilot-tap plan cancel.",
+  PLAN_ORPHANS: "copilot-tap plan clean lists them, asks, saves their content and removes them.",
+  HOOKS_UNAVAILABLE:
+    'Answer the CLI\'s question about "elevated permissions" with "always allow". After a denial or a failure, type /clear, and it asks again.',
+  TOO_MANY_TOOLS: "End providers that are not needed, or let them offer fewer tools.",
+  CONFIG_NOT_ALLOWED: "Read what it would start, and allow it in a terminal.",
+  NO_PROVIDER:
+    "Start yours, e.g. `npm start`, and read what it prints. (In a container, localhost is the container.)",
+  PROVIDER_SLOW: "Wait for it, press Esc in the CLI, or look into what the provider waits for.",
+};
+
+/** @typedef {keyof typeof ERRORS | keyof typeof WARNINGS} Code */
+
+const FIXES = /** @type {Record<Code, string>} */ ({ ...ERRORS, ...WARNINGS });
+
+/** The usual severity of each. @type {Record<string, Severity>} */
+export const FINDINGS = Object.fromEntries(
+  Object.keys(FIXES).map((code) => [code, code in ERRORS ? "error" : "warning"]),
+);
 
 /**
- * @param {Code} code
- * @param {{problem: string, fix: string, command?: string, severity?: Severity}} said `severity`: where
- *   it depends on what was asked
+ * @param {Code} code @param {string} problem
+ * @param {{fix?: string, command?: string, severity?: Severity}} [more] `severity`: where it depends on what was asked
  * @returns {Finding}
  */
-export const finding = (code, { severity = FINDINGS[code], problem, fix, command }) => ({
+export const finding = (code, problem, more = {}) => ({
   code,
-  severity,
+  severity: more.severity ?? FINDINGS[code],
   problem,
-  fix,
-  ...(command !== undefined && { command }),
+  fix: more.fix ?? FIXES[code],
+  ...(more.command !== undefined && { command: more.command }),
 });

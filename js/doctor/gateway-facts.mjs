@@ -2,9 +2,9 @@
 // whether a provider can connect. Facts only; the checks judge them.
 
 import fs from "node:fs";
-import net from "node:net";
 import path from "node:path";
 import WebSocket from "ws";
+import { findFreePort } from "../lib/free-port.mjs";
 import { isAlive } from "../lib/process-liveness.mjs";
 import { errorMessage } from "../lib/values.mjs";
 import { isOurFile, readDescriptor } from "../lib/host-files.mjs";
@@ -22,7 +22,6 @@ const INSPECT_MS = 3500;
 const PARTS_MS = 1000;
 const AUTH_MS = 2000;
 const LOG_BYTES = 256 * 1024;
-const PORTS_TRIED = 20;
 
 // ---- its files ---------------------------------------------------------------------------------------
 
@@ -150,25 +149,9 @@ function refusals(logs, since) {
     .filter(({ at }) => at >= since);
 }
 
-/** @param {number} port @returns {Promise<boolean>} */
-const isFree = (port) =>
-  new Promise((resolve) => {
-    const server = net.createServer();
-    server.on("error", () => resolve(false));
-    server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
-  });
-
-/** The next port that nobody has. @param {number} port @returns {Promise<number | undefined>} */
-async function freePortAfter(port) {
-  for (let next = port + 1; next <= Math.min(port + PORTS_TRIED, 65535); next += 1) {
-    if (await isFree(next)) return next;
-  }
-  return undefined;
-}
-
-/** Where a program that is not tap has ours. @param {string} asked @param {number} port */
-const portInstead = async (asked, port) =>
-  asked === "foreign" || asked === "silent" ? freePortAfter(port) : undefined;
+/** Where a program that is not tap has ours. @param {string} asked */
+const portInstead = async (asked) =>
+  asked === "foreign" || asked === "silent" ? findFreePort().catch(() => undefined) : undefined;
 
 /**
  * @param {GatewayFiles} files @param {NodeJS.ProcessEnv} env
@@ -187,7 +170,7 @@ export async function gatewayFacts(files, env) {
   const proven =
     descriptor.state === "good" && inspection && (holder?.pid ?? descriptor.pid) === descriptor.pid;
   const state = proven ? /** @type {const} */ ("ours") : asked;
-  const port = { asked: state, holder, free: await portInstead(state, files.port) };
+  const port = { asked: state, holder, free: await portInstead(state) };
   const token = tokenFacts(files.token);
   const given = env.TAP_PROVIDER_TOKEN || undefined;
   const serves = port.asked === "ours" && inspection !== undefined;

@@ -17,8 +17,6 @@ import { readHead, readJson, listNames, readTail } from "./bounded-io.mjs";
 const VERSION_MS = 5000;
 const ADDON_MS = 3000;
 const SETTINGS_BYTES = 1024 * 1024;
-/** In bytes; where there is less it is tried whether a file can be made. */
-const MIN_ROOM = 1024 * 1024;
 /** How many of the CLI's logs are looked at, the newest first. */
 const MAX_LOGS = 60;
 const HEAD_BYTES = 4 * 1024;
@@ -37,7 +35,8 @@ const statFile = (file) => {
 const errorCode = (error) => /** @type {NodeJS.ErrnoException} */ (error).code ?? String(error);
 
 /**
- * Whether a file can be made in a folder, or in the nearest one that is there.
+ * Why no file can be made in a folder, or in the nearest one that is there. Nothing is tried: on Windows the system
+ * says nothing of rights.
  * @param {string} folder @returns {{folder: string, error: string} | undefined}
  */
 function writeTrouble(folder) {
@@ -46,35 +45,10 @@ function writeTrouble(folder) {
   if (!statFile(nearest)?.isDirectory()) return { folder: nearest, error: "ENOTDIR" };
   try {
     fs.accessSync(nearest, fs.constants.W_OK | fs.constants.X_OK);
+    const { bavail, files, ffree } = fs.statfsSync(nearest);
+    const isFull = bavail === 0 || (files > 0 && ffree === 0); // no files: it does not count them
+    return isFull ? { folder: nearest, error: "ENOSPC" } : undefined;
   } catch (error) {
-    return { folder: nearest, error: errorCode(error) };
-  }
-  return hasRoom(nearest) ? undefined : probeTrouble(nearest);
-}
-
-/**
- * Where that is so, what the system says of rights is enough. On Windows it says nothing of them.
- * @param {string} folder
- */
-function hasRoom(folder) {
-  if (process.platform === "win32") return false;
-  try {
-    const { bavail, bsize, files, ffree } = fs.statfsSync(folder);
-    return bavail * bsize >= MIN_ROOM && (files === 0 || ffree > 0); // 0: it counts none
-  } catch {
-    return false;
-  }
-}
-
-/** Makes a file, and takes it away. @param {string} nearest */
-function probeTrouble(nearest) {
-  const probe = path.join(nearest, `.doctor-${process.pid}.tmp`);
-  try {
-    fs.writeFileSync(probe, "?", { flag: "wx", mode: 0o600 });
-    fs.rmSync(probe);
-    return undefined;
-  } catch (error) {
-    if (statFile(probe)) fs.rmSync(probe, { force: true }); // the disk took the name, and no more
     return { folder: nearest, error: errorCode(error) };
   }
 }

@@ -78,10 +78,13 @@ const RECORDING = {
  * In a status: a line about the store, and what is wrong with it.
  * @param {Output} output @param {import("../gateway-host/records.mjs").RecordsState} state
  */
-export function showStore(output, { recording, rows, bytes: size, file, dropped, trouble }) {
+export function showStore(output, { rows, bytes: size, file, ...state }) {
+  const { recording, dropped, trouble, diagnostics } = state;
   const what = `records: ${formatCount(rows, "record")}, ${bytes(size)}${RECORDING[recording]}`;
   output.print(recording === "off" ? warning(what) : what, faint(`  ${file}`));
   if (trouble) output.print("  ", warning(trouble.text));
+  const damaged = diagnostics.findLast(({ code }) => code === "corrupt");
+  if (damaged) output.print("  ", warning(damaged.text));
   const lost = Object.entries(dropped).map(([name, count]) => `${count} of ${name}`);
   if (lost.length > 0) output.print("  ", warning(`dropped: ${lost.join(", ")}`));
 }

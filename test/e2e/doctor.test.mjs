@@ -59,7 +59,7 @@ describe("copilot-tap doctor", { concurrency: 1 }, () => {
     assert.equal(rig.result("roll_die"), "4");
     assert.deepEqual(told.well.codes, []);
     assert.equal(told.well.well, true);
-    assert.deepEqual(told.bash.codes, ["TOOL_OF_CLI"]);
+    assert.deepEqual(told.bash.codes, ["TOOL_REFUSED"]);
     assert.match(told.bash.findings[0].problem, /"bash" is a tool of the CLI itself/);
   });
 
@@ -69,12 +69,12 @@ describe("copilot-tap doctor", { concurrency: 1 }, () => {
     await rig.run(); // with --experimental, which the CLI keeps
     await rig.cli.allGone();
     const { codes, checks } = await diagnose(rig, "roll_die");
-    assert.deepEqual(codes, ["GATEWAY_NOT_RUNNING"]);
+    assert.deepEqual(codes, ["NO_SESSION"]);
     assert.equal(checks.find(({ id }) => id === "start").status, "passed");
   });
 
   for (const [settings, code] of /** @type {const} */ ([
-    [{ extensions: { mode: "disabled" } }, "EXTENSIONS_OFF"],
+    [{ extensions: { mode: "disabled" } }, "EXTENSION_DISABLED"],
     [{ extensions: { disabledExtensions: ["user:tap"] } }, "EXTENSION_DISABLED"],
   ])) {
     test(`says ${code} where the real CLI does not start tap for it`, async (t) => {

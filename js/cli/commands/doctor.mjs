@@ -32,7 +32,7 @@ export default {
     "on it, and shows the first problem with its fix. With a tool, it says why the model does " +
     "not have that tool. The doctor changes no setting, and installs and ends nothing. It " +
     "runs node and copilot --version for at most 5 s (that may unpack the CLI), tries out the " +
-    "sandbox of plans, connects once as a provider would, and writes a small temporary file if the disk is nearly full.",
+    "sandbox of plans, and connects once as a provider would.",
   positionals: { tool: { describe: "the name of a tool that should be there" } },
   options: {
     verbose: { short: "v", describe: "also show the checks that passed", type: "boolean" },

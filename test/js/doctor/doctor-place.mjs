@@ -86,10 +86,18 @@ export class Place {
     const { code, value } = await tapJson(["doctor", ...words], this, extra);
     /** @type {Finding[]} */
     const findings = value.checks.flatMap(({ finding }) => finding ?? []);
-    const first = value.checks.find(({ status }) => status === "failed")?.finding;
+    const failed = value.checks.find(({ status }) => status === "failed");
+    const first = failed?.finding;
     const warnings = findings.filter(({ severity }) => severity === "warning");
     return {
-      ...{ exit: code, first, code: first?.code, text: JSON.stringify(value), value },
+      ...{
+        exit: code,
+        first,
+        failed: failed?.id,
+        code: first?.code,
+        text: JSON.stringify(value),
+        value,
+      },
       ...{ warnings, warned: warnings.map((warning) => warning.code) },
     };
   }
@@ -156,7 +164,7 @@ export async function running(t, env = {}) {
 }
 
 /** What an installation without a session comes to, where nothing is broken. */
-export const WELL = "GATEWAY_NOT_RUNNING";
+export const WELL = "NO_SESSION";
 
 /** Another tap, whose own command is asked. @param {string} program @param {Place} at */
 export async function diagnoseWith(program, at, extra = {}) {

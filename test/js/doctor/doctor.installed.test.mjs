@@ -1,12 +1,13 @@
 // The doctor, where something that is installed is broken: each test breaks one thing.
 
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
+import { execFile, spawnSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
 import { programFolder, version } from "../../../js/lib/paths.mjs";
 import { entryText, releaseId } from "../../../js/install/extension-folder.mjs";
+import { temporaryFolder } from "../../support/temporary.mjs";
 import { copyOfProject } from "../../support/tap.mjs";
 import { waitFor } from "../../support/wait.mjs";
 import { CLI } from "../../support/cli-process.mjs";
@@ -27,7 +28,7 @@ describe("copilot-tap doctor, the home", () => {
     const at = await Place.create(t);
     const file = path.join(at.workspace, "file");
     fs.writeFileSync(file, "");
-    assert.equal((await at.diagnose([], { COPILOT_HOME: file })).code, "HOME_NOT_FOLDER");
+    assert.equal((await at.diagnose([], { COPILOT_HOME: file })).code, "HOME_UNWRITABLE");
   });
 
   test("a home that cannot be written", async (t) => {
@@ -49,6 +50,19 @@ describe("copilot-tap doctor, the home", () => {
     assert.ok(finding.problem.includes(`${folder} (EACCES)`), finding.problem);
   });
 
+  test("a home on a full disk", async (t) => {
+    const home = fs.realpathSync(temporaryFolder(t));
+    const disk = ["-t", "tmpfs", "-o", "size=1m,mode=700", "tap-test", home];
+    if (spawnSync("mount", disk).status !== 0) return t.skip("this process may not mount");
+    t.after(() => spawnSync("umount", ["--lazy", home]));
+    const at = await Place.create(t, { home });
+    const ballast = path.join(home, "ballast");
+    assert.throws(() => fs.writeFileSync(ballast, Buffer.alloc(2_000_000)), { code: "ENOSPC" });
+    assert.equal((await at.diagnose()).code, "HOME_UNWRITABLE");
+    fs.rmSync(ballast);
+    assert.equal((await at.diagnose()).code, WELL);
+  });
+
   test("nothing is written into a home that can be", async (t) => {
     const at = await Place.create(t);
     const { folder, logs } = at.files;
@@ -65,7 +79,7 @@ describe("copilot-tap doctor, the home", () => {
     fs.renameSync(logs, `${logs}.old`);
     fs.writeFileSync(logs, "");
     const { warned, warnings } = await at.diagnose();
-    assert.ok(warned.includes("LOGS_UNWRITABLE"));
+    assert.ok(warned.includes("HOME_UNWRITABLE"));
     assert.ok(warnings[0].problem.includes(logs));
     fs.rmSync(logs);
     fs.renameSync(`${logs}.old`, logs);
@@ -77,20 +91,20 @@ describe("copilot-tap doctor, variables", () => {
   test("a port that is not a number", async (t) => {
     const at = await Place.create(t);
     const { code, first } = await at.diagnose([], { TAP_GATEWAY_PORT: "94OO" });
-    assert.equal(code, "PORT_INVALID");
+    assert.equal(code, "VARIABLE_INVALID");
     assert.match(first.problem, /TAP_GATEWAY_PORT is "94OO"/);
     assert.equal(first.command, "unset TAP_GATEWAY_PORT");
     const without = await at.diagnose([], { TAP_GATEWAY_PORT: undefined });
-    assert.notEqual(without.code, "PORT_INVALID");
+    assert.notEqual(without.code, "VARIABLE_INVALID");
   });
 
   test("a limit that is no number", async (t) => {
     const at = await Place.create(t);
     const { warned, warnings } = await at.diagnose([], { TAP_GRACE_MS: "30s" });
-    assert.deepEqual(warned, ["LIMIT_IGNORED"]);
+    assert.deepEqual(warned, ["VARIABLE_INVALID"]);
     assert.match(warnings[0].problem, /TAP_GRACE_MS is "30s".*30000 ms/);
     assert.equal(warnings[0].command, "unset TAP_GRACE_MS");
-    assert.deepEqual((await at.diagnose([], { TAP_MAX_TOOLS: "0" })).warned, ["LIMIT_IGNORED"]);
+    assert.deepEqual((await at.diagnose([], { TAP_MAX_TOOLS: "0" })).warned, ["VARIABLE_INVALID"]);
     assert.deepEqual((await at.diagnose([], { TAP_GRACE_MS: "30000" })).warned, []);
   });
 });
@@ -111,7 +125,7 @@ describe("copilot-tap doctor, the installed tap", () => {
     fs.symlinkSync(path.join(at.workspace, "moved away"), at.files.folder);
     const { code, first } = await at.diagnose();
     // Nothing can be written through it either, but that follows from it.
-    assert.equal(code, "EXTENSION_DANGLING");
+    assert.equal(code, "EXTENSION_MISSING");
     assert.match(first.problem, /moved away/);
     await at.do(first.command);
     assert.equal((await at.diagnose()).code, WELL);
@@ -121,7 +135,7 @@ describe("copilot-tap doctor, the installed tap", () => {
     const at = await Place.create(t);
     fs.rmSync(path.join(at.files.folder, "extension.mjs"));
     const { code, first } = await at.diagnose();
-    assert.equal(code, "EXTENSION_INCOMPLETE");
+    assert.equal(code, "EXTENSION_MISSING");
     await at.do(first.command);
     assert.equal((await at.diagnose()).code, WELL);
   });
@@ -130,11 +144,11 @@ describe("copilot-tap doctor, the installed tap", () => {
     const at = await staged(t);
     fs.rmSync(path.join(at.files.folder, "extension.mjs"));
     const { warned, warnings } = await at.diagnose();
-    assert.ok(warned.includes("EXTENSION_REMOVED"), warned.join());
-    const { problem, command } = warnings.find(({ code }) => code === "EXTENSION_REMOVED");
+    assert.ok(warned.includes("EXTENSION_MISSING"), warned.join());
+    const { problem, command } = warnings.find(({ code }) => code === "EXTENSION_MISSING");
     assert.match(problem, /no longer installed in .*The open session still runs it/);
     await at.do(command);
-    assert.ok(!(await at.diagnose()).warned.includes("EXTENSION_REMOVED"));
+    assert.ok(!(await at.diagnose()).warned.includes("EXTENSION_MISSING"));
   });
 
   test("for one project only", async (t) => {
@@ -148,7 +162,7 @@ describe("copilot-tap doctor, the installed tap", () => {
     fs.mkdirSync(below);
     at.workspace = below;
     const { warned, warnings } = await at.diagnose();
-    assert.deepEqual(warned, ["EXTENSION_PROJECT_ONLY"]);
+    assert.deepEqual(warned, ["EXTENSION_MISSING"]);
     await at.do(warnings[0].command);
     assert.deepEqual((await at.diagnose()).warned, []);
   });
@@ -187,7 +201,7 @@ describe("copilot-tap doctor, the installed tap", () => {
     assert.equal(seen, `${version}, ${folder}`);
     fs.rmSync(path.join(folder, "releases", id, "build"), { recursive: true });
     const { first } = await at.diagnose();
-    assert.equal(first.code, "ADDON_MISSING");
+    assert.equal(first.code, "ADDON_BROKEN");
     assert.match(first.fix, /Install tap again/);
   });
 
@@ -200,10 +214,10 @@ describe("copilot-tap doctor, the installed tap", () => {
     const good = fs.readFileSync(file);
     fs.rmSync(file);
     const missing = await at.diagnose();
-    assert.equal(missing.code, "ADDON_MISSING");
+    assert.equal(missing.code, "ADDON_BROKEN");
     assert.equal(missing.first.command, `cd ${program} && npm install --omit=dev`);
     // The doctor of that tap itself says it, too.
-    assert.ok((await diagnoseWith(program, at)).codes.includes("ADDON_MISSING"));
+    assert.ok((await diagnoseWith(program, at)).codes.includes("ADDON_BROKEN"));
     fs.writeFileSync(file, "not a library");
     const broken = await at.diagnose();
     assert.equal(broken.code, "ADDON_BROKEN");
@@ -245,12 +259,18 @@ describe("copilot-tap doctor, the start of the extension", () => {
     fs.writeFileSync(path.join(at.home, "logs", `process-${ms}-7.log`), text);
   }
 
+  /** The check that fails, and its code. @param {Place} at */
+  const failing = async (at) => {
+    const { failed, code } = await at.diagnose();
+    return [failed, code];
+  };
+
   test("never", async (t) => {
     const at = await Place.create(t);
     fs.rmSync(path.join(at.files.logs, "extension.log"));
-    assert.equal((await at.diagnose()).code, "EXTENSION_NEVER_STARTED");
+    assert.deepEqual(await failing(at), ["start", "NO_SESSION"]);
     launched(at, 1700000000000, "");
-    assert.equal((await at.diagnose()).code, WELL);
+    assert.deepEqual(await failing(at), ["port", WELL]);
   });
 
   test("in vain, the last time", async (t) => {
@@ -259,7 +279,7 @@ describe("copilot-tap doctor, the start of the extension", () => {
     const { code, first } = await at.diagnose();
     assert.equal(code, "EXTENSION_FAILED");
     assert.match(first.problem, /the native addon does not load/);
-    assert.match(first.fix, /process-1700000000000-7\.log/);
+    assert.match(first.problem, /process-1700000000000-7\.log/);
     launched(at, 1700000000001, "");
     assert.equal((await at.diagnose()).code, WELL);
   });

@@ -30,20 +30,16 @@ async function planned(t, session = {}) {
 }
 
 describe("git", () => {
-  test("that is missing or old is told, and nothing else fails for it", async (t) => {
+  test("that is missing is found, and nothing else fails for it", async (t) => {
     const at = await staged(t);
     const folder = temporaryFolder(t);
     fs.symlinkSync(process.execPath, path.join(folder, "node"));
     const bare = await at.diagnose([], { PATH: [at.bin, folder].join(path.delimiter) });
     const missing = bare.warnings.find(({ code }) => code === "GIT_MISSING");
     assert.match(missing?.problem ?? bare.text, /git cannot be started .*ENOENT/);
+    assert.equal(bare.exit, 0);
     fakeProgram(at.bin, "git", 'echo "git version 2.30.2 (Apple Git-1)"');
-    const { warnings, exit } = await at.diagnose();
-    const old = warnings.find(({ code }) => code === "GIT_OLD");
-    assert.match(old?.problem ?? "", /git 2\.30\.2 is older than 2\.38/);
-    assert.equal(exit, 0);
-    fakeProgram(at.bin, "git", 'echo "git version 3.0.0.windows.1"');
-    assert.equal((await at.diagnose()).warned.includes("GIT_OLD"), false);
+    assert.equal((await at.diagnose()).warned.includes("GIT_MISSING"), false);
   });
 });
 
@@ -79,7 +75,7 @@ test("a tool in a group that the session has not opened is told with what opens 
   const { code, first } = await asked();
   assert.equal(code, "TOOL_GROUP_CLOSED");
   assert.match(first.problem, /in the tool group "plans", which is not open in session "/);
-  assert.match(first.fix, /^Type \/tap-tools plans in that session\./);
+  assert.match(first.problem, /\/tap-tools plans /);
   // As the fix says: opened.
   await session.call("tap_tools", { group: "plans" });
   await waitFor(async () => (await asked()).code === undefined);
@@ -110,7 +106,7 @@ describe("plans", () => {
       spawnSync("prlimit", ["--pid", String(pid), `--fsize=${size}`]).status === 0;
     if (!limit("1024:unlimited")) return t.skip("this system has no prlimit");
     const paused = plan("pause", id);
-    const { problem } = await found("PLANS_STAND_STILL");
+    const { problem } = await found("HOME_UNWRITABLE");
     assert.match(problem, /All plans have stopped, because their journal cannot be written: /);
     limit("unlimited:unlimited");
     assert.match((await paused).out, /: paused/);

@@ -44,10 +44,10 @@ describe("copilot-tap doctor, Node.js", () => {
     const { at, diagnose } = await withoutNode(t);
     const old = fakeProgram(at.bin, "old-node", "echo v18.20.4");
     const { codes, findings } = await diagnose({ TAP_NODE: old });
-    assert.ok(codes.includes("NODE_TOO_OLD"), codes.join());
-    const { problem } = findings.find(({ code }) => code === "NODE_TOO_OLD");
+    assert.ok(codes.includes("NODE_NOT_FOUND"), codes.join());
+    const { problem } = findings.find(({ code }) => code === "NODE_NOT_FOUND");
     assert.ok(problem.includes(`${old}, which would run the gateway, is Node.js 18.20.4`));
-    assert.ok(!(await diagnose({ TAP_NODE: process.execPath })).codes.includes("NODE_TOO_OLD"));
+    assert.ok(!(await diagnose({ TAP_NODE: process.execPath })).codes.includes("NODE_NOT_FOUND"));
   });
 
   test("a TAP_NODE that is too old or silent is passed over, and named", async (t) => {
@@ -61,7 +61,7 @@ describe("copilot-tap doctor, Node.js", () => {
     ]) {
       const TAP_NODE = fakeProgram(at.bin, "other-node", script);
       const { warned, warnings, code } = await at.diagnose([], { TAP_NODE });
-      assert.deepEqual([warned, code], [["TAP_NODE_UNUSABLE"], WELL]);
+      assert.deepEqual([warned, code], [["VARIABLE_INVALID"], WELL]);
       assert.match(warnings[0].problem, expected);
     }
   });
@@ -69,14 +69,14 @@ describe("copilot-tap doctor, Node.js", () => {
   test("a Node.js of the gateway that does not run", async (t) => {
     const { at, diagnose } = await withoutNode(t);
     const broken = fakeProgram(at.bin, "broken-node", "exit 127");
-    assert.ok((await diagnose({ TAP_NODE: broken })).codes.includes("NODE_FAILS"));
+    assert.ok((await diagnose({ TAP_NODE: broken })).codes.includes("NODE_NOT_FOUND"));
   });
 
   test("either is no more than a warning where a session is linked", async (t) => {
     const { diagnose, at } = await withoutNode(t, await staged(t));
     for (const [script, expected] of [
-      ["echo v18.20.4", "NODE_TOO_OLD"],
-      ["exit 127", "NODE_FAILS"],
+      ["echo v18.20.4", "NODE_NOT_FOUND"],
+      ["exit 127", "NODE_NOT_FOUND"],
     ]) {
       const TAP_NODE = fakeProgram(at.bin, "other-node", script);
       const { findings } = await diagnose({ TAP_NODE });
@@ -88,7 +88,7 @@ describe("copilot-tap doctor, Node.js", () => {
   test("a TAP_NODE that is no program", async (t) => {
     const at = await Place.create(t);
     const { warned, code } = await at.diagnose([], { TAP_NODE: "node" });
-    assert.deepEqual([warned, code], [["TAP_NODE_UNUSABLE"], WELL]);
+    assert.deepEqual([warned, code], [["VARIABLE_INVALID"], WELL]);
   });
 
   test("no Node.js that a session would find, though the doctor runs on one", async (t) => {
@@ -141,19 +141,20 @@ describe("copilot-tap doctor, the CLI", () => {
   });
 
   const versions = /** @type {const} */ ([
-    ["0.0.420", "CLI_TOO_OLD"],
-    ["1.0.2", "CLI_TOO_OLD"],
-    ["1.0.47", "CLI_UNTESTED"],
-    [TESTED_CLIS.from, undefined],
-    ["1.1.0", undefined],
+    ["0.0.420", "failed"],
+    ["1.0.2", "failed"],
+    ["1.0.47", "warning"],
+    [TESTED_CLIS.from, "passed"],
+    ["1.1.0", "passed"],
   ]);
   for (const [cliVersion, expected] of versions) {
-    test(`${cliVersion} is ${expected ?? "taken"}`, async (t) => {
+    test(`${cliVersion}: ${expected}`, async (t) => {
       const at = await Place.create(t);
       fakeProgram(at.bin, "copilot", `echo "GitHub Copilot CLI ${cliVersion}."`);
       const { value } = await at.diagnose();
-      const { finding } = value.checks.find(({ id }) => id === "cli");
-      assert.equal(finding?.code, expected);
+      const { status, finding } = value.checks.find(({ id }) => id === "cli");
+      assert.equal(status, expected);
+      assert.equal(finding?.code, expected === "passed" ? undefined : "CLI_NOT_FOUND");
     });
   }
 
@@ -161,7 +162,7 @@ describe("copilot-tap doctor, the CLI", () => {
     const at = await Place.create(t);
     fakeProgram(at.bin, "copilot", "echo no such libc >&2; exit 3");
     const { code, first } = await at.diagnose();
-    assert.equal(code, "CLI_FAILS");
+    assert.equal(code, "CLI_NOT_FOUND");
     assert.match(first.problem, /no such libc/);
   });
 
@@ -193,9 +194,9 @@ describe("copilot-tap doctor, the CLI", () => {
 
   /** What settings.json may say. */
   const settings = /** @type {const} */ ([
-    ["SETTINGS_UNREADABLE", '{"experimental": true'],
+    ["EXPERIMENTAL_OFF", '{"experimental": true'],
     ["EXPERIMENTAL_OFF", '{"experimental": false}'],
-    ["EXTENSIONS_OFF", '{"experimental": true, "extensions": {"mode": "disabled"}}'],
+    ["EXTENSION_DISABLED", '{"experimental": true, "extensions": {"mode": "disabled"}}'],
     [
       "EXTENSION_DISABLED",
       '{"experimental": true, "extensions": {"disabledExtensions": ["user:tap"]}}',
@@ -214,7 +215,7 @@ describe("copilot-tap doctor, the CLI", () => {
     const at = await Place.create(t);
     fs.rmSync(at.settings);
     const before = await at.diagnose();
-    assert.deepEqual([before.warned, before.code], [["EXPERIMENTAL_UNKNOWN"], WELL]);
+    assert.deepEqual([before.warned, before.code], [["EXPERIMENTAL_OFF"], WELL]);
     assert.match(before.warnings[0].problem, /cannot be told/);
     fs.rmSync(path.join(at.files.logs, "extension.log"));
     assert.equal((await at.diagnose()).code, "EXPERIMENTAL_OFF");

@@ -54,10 +54,7 @@ describe("copilot-tap doctor prints", () => {
     const at = await staged(t);
     const { out, code } = await at.read();
     assert.equal(code, 0);
-    assert.match(
-      out,
-      /^! No provider is connected\.\n {2}Fix: Start yours, e\.g\. `npm start`\. .*\n {2}NO_PROVIDER\n/,
-    );
+    assert.match(out, /^! No provider is connected\.\n {2}Fix: .*\n {2}NO_PROVIDER\n/);
     assert.match(out, /\n✓ \d+ checks .*\nTools work\. 1 warning\.\n$/);
   });
 
@@ -104,7 +101,7 @@ describe("copilot-tap doctor prints", () => {
     assert.ok(!out.includes("\u001b"));
     assert.match(out, /\\x1b\]0;owned\\x07no such libc/);
     const { text, first } = await at.diagnose();
-    assert.equal(first.code, "CLI_FAILS");
+    assert.equal(first.code, "CLI_NOT_FOUND");
     assert.ok(!text.includes("\u001b"));
   });
 

@@ -42,12 +42,12 @@ describe("copilot-tap doctor, the session", () => {
   test("one whose extension process is gone", async (t) => {
     const at = await staged(t);
     at.session.close();
-    await waitFor(async () => (await at.diagnose()).code === "SESSION_LOST");
+    await waitFor(async () => (await at.diagnose()).code === "NO_SESSION");
   });
 
   test("one that has not confirmed its tools yet", async (t) => {
     const { at, revision } = await hesitant(t);
-    assert.deepEqual((await at.diagnose()).warned, ["SYNC_PENDING"]);
+    assert.deepEqual((await at.diagnose()).warned, ["NOT_READY"]);
     at.session.send({ type: "synced", revision });
     await waitFor(async () => (await at.diagnose()).warned.length === 0);
   });
@@ -55,15 +55,15 @@ describe("copilot-tap doctor, the session", () => {
   test("one whose CLI has not taken its tools", async (t) => {
     const { at, revision } = await hesitant(t);
     at.session.send({ type: "sync.failed", revision, message: "no more memory" });
-    await waitFor(async () => (await at.diagnose()).code === "SYNC_FAILED");
+    await waitFor(async () => (await at.diagnose()).code === "TOOL_REFUSED");
     const { first } = await at.diagnose();
     assert.match(first.problem, /no more memory/);
   });
 
   for (const [answer, expected] of [
-    ["denied", "HOOKS_DENIED"],
+    ["denied", "HOOKS_UNAVAILABLE"],
     ["unavailable", "HOOKS_UNAVAILABLE"],
-    ["pending", "HOOKS_PENDING"],
+    ["pending", "HOOKS_UNAVAILABLE"],
   ]) {
     test(`one whose hooks are ${answer}`, async (t) => {
       const at = await staged(t);
@@ -148,10 +148,10 @@ describe("copilot-tap doctor, the providers of a project", () => {
 
   test("a provider that cannot be started", async (t) => {
     const at = await project(t, config({ command: "no-such-command-anywhere" }), true);
-    await waitFor(async () => (await at.diagnose()).code === "PROVIDER_GIVEN_UP");
+    await waitFor(async () => (await at.diagnose()).code === "PROVIDER_CRASHES");
     const { first } = await at.diagnose();
     assert.match(first.problem, /"ci".*was not found/);
-    assert.ok(first.fix.includes(providerLogFile(at.files.logs, "ci")));
+    assert.ok(first.problem.includes(providerLogFile(at.files.logs, "ci")));
   });
 
   test("a provider that keeps ending", async (t) => {
@@ -182,15 +182,15 @@ describe("copilot-tap doctor, the providers", () => {
     const at = await staged(t);
     const stranger = await TestProvider.connect({ port: at.files.port });
     t.after(() => stranger.terminate());
-    assert.deepEqual((await at.diagnose()).warned, ["PROVIDER_UNAUTHENTICATED"]);
-    assert.equal((await at.diagnose(["roll_die"])).code, "PROVIDER_UNAUTHENTICATED");
+    assert.deepEqual((await at.diagnose()).warned, ["PROVIDER_REFUSED"]);
+    assert.equal((await at.diagnose(["roll_die"])).code, "PROVIDER_REFUSED");
   });
 
   test("one that has not said hello", async (t) => {
     const at = await staged(t);
     await at.gateway.stranger();
-    assert.deepEqual((await at.diagnose()).warned, ["PROVIDER_UNBOUND"]);
-    assert.equal((await at.diagnose(["roll_die"])).code, "PROVIDER_UNBOUND");
+    assert.deepEqual((await at.diagnose()).warned, ["PROVIDER_REFUSED"]);
+    assert.equal((await at.diagnose(["roll_die"])).code, "PROVIDER_REFUSED");
   });
 
   test("one whose hello was refused, with the gateway's words", async (t) => {
@@ -216,7 +216,7 @@ describe("copilot-tap doctor, a tool", () => {
 
   test("of a name that no tool can have", async (t) => {
     const at = await running(t);
-    assert.equal((await at.diagnose(["roll die"])).code, "TOOL_NAME_INVALID");
+    assert.equal((await at.diagnose(["roll die"])).code, "TOOL_NOT_DECLARED");
   });
 
   test("that nobody offers: what is offered is named", async (t) => {
@@ -253,7 +253,7 @@ describe("copilot-tap doctor, a tool", () => {
         ({ code }) => code === "TOOL_CONFLICT",
       ),
     );
-    await waitFor(async () => (await at.diagnose(["bash"])).code === "TOOL_OF_CLI");
+    await waitFor(async () => (await at.diagnose(["bash"])).code === "TOOL_REFUSED");
     const { first } = await at.diagnose(["bash"]);
     assert.match(first.problem, /"shell" was refused: "bash" is a tool of the CLI itself/);
     // As the fix says: renamed.
@@ -279,7 +279,7 @@ describe("copilot-tap doctor, a tool", () => {
     const provider = await another(t, at);
     const tools = declareTools({ roll_die: {} });
     await assert.rejects(provider.hello({ name: "rival", session: "test", tools }));
-    await waitFor(async () => (await at.diagnose(["roll_die"])).warned.includes("TOOL_TAKEN"));
+    await waitFor(async () => (await at.diagnose(["roll_die"])).warned.includes("TOOL_REFUSED"));
     const { warnings, exit } = await at.diagnose(["roll_die"]);
     assert.match(
       warnings[0].problem,
@@ -294,7 +294,7 @@ describe("copilot-tap doctor, a tool", () => {
     );
     other.end();
     at.provider.terminate();
-    await waitFor(async () => (await at.diagnose(["roll_die"])).code === "TOOL_TAKEN");
+    await waitFor(async () => (await at.diagnose(["roll_die"])).code === "TOOL_REFUSED");
   });
 
   test("that the CLI has refused", async (t) => {
