@@ -59,7 +59,7 @@ export function addonProblems(file, { local }) {
     const strange = macLibraries(file).filter((name) => /pcre2|sqlite/.test(name));
     return strange.map((name) => `the addon needs ${name} at run time`);
   }
-  return []; // Windows: js/install/pcre2.mjs takes the static library first, and DLLs would not be found
+  return []; // Windows: js/install/libraries.mjs takes the static library first, and DLLs would not be found
 }
 
 /** @param {string} folder @returns {{to: string, size: number}[]} */

@@ -4,7 +4,7 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { findPcre2 } from "../js/install/pcre2.mjs";
+import { findLibrary } from "../js/install/libraries.mjs";
 import { attempt, root, run, printLine } from "./commands.mjs";
 import { nodeHeaders } from "./sanitize.mjs";
 
@@ -15,7 +15,7 @@ const needsNode = (/** @type {string} */ file) => /^native\/(uv|addon)\//.test(f
 /** What all of native/ can be compiled with. @param {string | undefined} headers of Node */
 function compilerFlags(headers) {
   const napiHeaders = path.join(root, "node_modules", "node-addon-api");
-  const pcre2 = findPcre2()?.include;
+  const pcre2 = findLibrary("pcre2")?.include;
   return [
     ...["-std=c++20", "-Inative"],
     ...(pcre2 ? ["-idirafter", pcre2] : []),

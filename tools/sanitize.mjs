@@ -6,7 +6,7 @@ import { cpSync, existsSync, mkdirSync, rmSync, symlinkSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { attempt, CommandFailed, root, run, printLine, step, testFiles } from "./commands.mjs";
-import { DEFINES } from "../js/install/sqlite.mjs";
+import { DEFINES } from "../js/install/libraries.mjs";
 import { copyAmalgamation } from "../packaging/sqlite.mjs";
 import { buildNative, nativeTests } from "./native.mjs";
 

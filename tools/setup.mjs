@@ -4,8 +4,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { buildAddon } from "../js/install/installer.mjs";
-import { findPcre2 } from "../js/install/pcre2.mjs";
-import { findSqlite } from "../js/install/sqlite.mjs";
+import { findLibrary } from "../js/install/libraries.mjs";
 import { attempt, CommandFailed, root, run, printLine, step } from "./commands.mjs";
 
 /** @param {string} command */
@@ -62,8 +61,8 @@ const packages = {
   "libbenchmark-dev": async () => headers("benchmark/benchmark.h").some(existsSync),
   valgrind: () => answers("valgrind"),
   "libgtest-dev": async () => headers("gtest/gtest.h").some(existsSync),
-  "libpcre2-dev": async () => Boolean(findPcre2()),
-  "libsqlite3-dev": async () => Boolean(findSqlite()),
+  "libpcre2-dev": async () => Boolean(findLibrary("pcre2")),
+  "libsqlite3-dev": async () => Boolean(findLibrary("sqlite")),
   "libuv1-dev": async () => uvHeaders.some(existsSync),
   "python3-websockets": async () => Boolean(await pythonWithWebsockets()),
   chromium: async () => Boolean(findChromium()),

@@ -3,8 +3,7 @@
 
 import { spawnSync } from "node:child_process";
 import fs from "node:fs";
-import { findPcre2, pcre2Hint } from "./pcre2.mjs";
-import { findSqlite, sqliteHint } from "./sqlite.mjs";
+import { findLibrary, LIBRARIES } from "./libraries.mjs";
 
 /**
  * @typedef {object} BuildTool
@@ -12,6 +11,7 @@ import { findSqlite, sqliteHint } from "./sqlite.mjs";
  * @property {string} apt the package of Debian and Ubuntu that brings it
  * @property {string} macos the command that brings it there
  * @property {() => boolean} isThere
+ * @property {keyof typeof LIBRARIES} [library]
  */
 
 /** Whether one of them runs. @param {(string | undefined)[]} commands @param {string[]} args @param {string} [input] */
@@ -60,21 +60,22 @@ const TOOLS = [
     what: "PCRE2 (pcre2.h and its library)",
     apt: "libpcre2-dev",
     macos: "brew install pcre2",
-    isThere: () => findPcre2() !== undefined,
+    library: "pcre2",
+    isThere: () => findLibrary("pcre2") !== undefined,
   },
   {
     what: "SQLite (sqlite3.h and its library)",
     apt: "libsqlite3-dev",
     macos: "brew install sqlite",
-    isThere: () => findSqlite() !== undefined,
+    library: "sqlite",
+    isThere: () => findLibrary("sqlite") !== undefined,
   },
 ];
-const LIBRARIES = 2;
-
 /** On Windows node-gyp looks for Visual Studio itself, and says what it lacks. @returns {BuildTool[]} */
 export function missingTools() {
-  const looked = process.platform === "win32" ? TOOLS.slice(-LIBRARIES) : TOOLS;
-  return looked.filter(({ isThere }) => !isThere());
+  const isLooked = (/** @type {BuildTool} */ { library }) =>
+    process.platform !== "win32" || library !== undefined;
+  return TOOLS.filter((tool) => isLooked(tool) && !tool.isThere());
 }
 
 const isRoot = () => process.getuid?.() === 0;
@@ -85,7 +86,11 @@ export const canInstall = () => isRoot() && hasApt();
 /** The commands that bring them, for people to run. @param {BuildTool[]} missing @returns {string[]} */
 export function commandsFor(missing) {
   if (process.platform === "win32") {
-    return missing.map(({ apt }) => (apt === "libpcre2-dev" ? pcre2Hint() : sqliteHint()));
+    return missing.flatMap(({ library }) => {
+      if (library === undefined) return [];
+      const { vcpkg, variable } = LIBRARIES[library];
+      return `vcpkg install ${vcpkg}:x64-windows-static, and set ${variable} to its folder installed\\x64-windows-static`;
+    });
   }
   if (process.platform === "darwin") return [...new Set(missing.map(({ macos }) => macos))];
   const sudo = isRoot() ? "" : "sudo ";

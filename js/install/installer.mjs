@@ -34,8 +34,8 @@ function sources() {
   const below = fs
     .readdirSync(native, { recursive: true, encoding: "utf8" })
     .map((file) => path.join(native, file));
-  const asked = ["libraries.mjs", "pcre2.mjs", "sqlite.mjs", "addon-units.mjs", "lto.mjs"].map(
-    (file) => path.join(root, "js", "install", file),
+  const asked = ["libraries.mjs", "addon-units.mjs"].map((file) =>
+    path.join(root, "js", "install", file),
   );
   return [path.join(root, "binding.gyp"), ...asked, ...below];
 }
@@ -131,7 +131,7 @@ export async function buildAddon() {
     if (!unpackSources() || !ensureTools()) return false;
     const start = Date.now();
     print("compiling the native addon (one to three minutes on two cores) …");
-    if (!(await compile(root, print))) return false;
+    if (!compile(root, print)) return false;
     // A source that only changed its time stamp makes make do nothing: the result is current.
     fs.utimesSync(built, new Date(), new Date());
     print(`native addon built in ${Math.round((Date.now() - start) / 1000)} s`);

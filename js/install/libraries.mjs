@@ -1,53 +1,91 @@
-// Finds a C library that the native addon is linked with.
+// Finds the C libraries that the native addon is linked with. binding.gyp asks on the command line:
+// `node js/install/libraries.mjs <pcre2 or sqlite> <include, libraries, sources or defines>`.
 //
 // Looked at, in this order:
 //   a variable     names a folder with include/ and lib/; the way to go on Windows, where vcpkg makes one
 //   pkg-config     (PKG_CONFIG names another program), so also PKG_CONFIG_PATH
 //   Homebrew's folders, then the system's
 // The static library is preferred, if it can be linked with an addon: that then needs nothing at run time.
+// TAP_SQLITE_SOURCE names a folder with sqlite3.c, as a release is built from.
 
 import { spawnSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
+import { fileURLToPath } from "node:url";
 
-/** @typedef {{include: string, library: string}} LibraryPaths */
 /**
  * @typedef {object} Library
  * @property {string} header
  * @property {string} variable its value is a folder
  * @property {string} pkgConfig the name there
  * @property {string} homebrew the name there
+ * @property {string} vcpkg the name there
  * @property {string[]} windows names of the library's file, the static one's first
  * @property {string} unix name of the library, after "lib"
  * @property {boolean} [sharedOnLinux] whether the static library there cannot be part of an addon
  */
 
+/** @satisfies {Record<string, Library>} */
+export const LIBRARIES = {
+  pcre2: {
+    header: "pcre2.h",
+    variable: "TAP_PCRE2_DIR",
+    pkgConfig: "libpcre2-8",
+    homebrew: "pcre2",
+    vcpkg: "pcre2",
+    windows: ["pcre2-8-static.lib", "pcre2-8.lib"],
+    unix: "pcre2-8",
+  },
+  sqlite: {
+    header: "sqlite3.h",
+    variable: "TAP_SQLITE_DIR",
+    pkgConfig: "sqlite3",
+    homebrew: "sqlite",
+    vcpkg: "sqlite3",
+    windows: ["sqlite3.lib"],
+    unix: "sqlite3",
+    sharedOnLinux: true, // Debian's static one is not position-independent
+  },
+};
+
+/**
+ * Of SQLite's amalgamation: without what tap does not use, and for connections that each belong to one thread.
+ */
+export const DEFINES = [
+  "SQLITE_DEFAULT_MEMSTATUS=0",
+  "SQLITE_DQS=0",
+  ...["COMPILEOPTION_DIAGS", "COMPLETE", "DECLTYPE", "DEPRECATED", "DESERIALIZE", "GET_TABLE"].map(
+    (part) => `SQLITE_OMIT_${part}`,
+  ),
+  ...[
+    "INCRBLOB",
+    "LOAD_EXTENSION",
+    "LOCALTIME",
+    "SHARED_CACHE",
+    "TCL_VARIABLE",
+    "TRACE",
+    "UTF16",
+  ].map((part) => `SQLITE_OMIT_${part}`),
+  "SQLITE_THREADSAFE=2",
+  "SQLITE_UNTESTABLE",
+];
+
 /** @param {Library} library @returns {string[]} the preferred name first */
 function libraryNames({ windows, unix, sharedOnLinux }) {
   if (process.platform === "win32") return windows;
-  if (process.platform === "darwin") return [`lib${unix}.a`, `lib${unix}.dylib`];
-  return sharedOnLinux ? [`lib${unix}.so`] : [`lib${unix}.a`, `lib${unix}.so`];
+  const shared = process.platform === "darwin" ? `lib${unix}.dylib` : `lib${unix}.so`;
+  const isStatic = process.platform === "darwin" || !sharedOnLinux;
+  return isStatic ? [`lib${unix}.a`, shared] : [shared];
 }
 
-/** @param {string} folder @returns {string[]} where a library may be under it */
-function libraryFolders(folder) {
-  const lib = path.join(folder, "lib");
-  const names = fs.existsSync(lib) ? fs.readdirSync(lib) : [];
-  const multiarch = names.filter((name) => /-linux-gnu/.test(name)).sort(nativeFirst);
-  return [...multiarch.map((name) => path.join(lib, name)), path.join(folder, "lib64"), lib];
-}
-
-/** Of several architectures' folders, the one of this process comes first. @type {(a: string, b: string) => number} */
-function nativeFirst(a, b) {
-  /** @type {Record<string, string>} */
-  const machines = { x64: "x86_64", arm64: "aarch64", ia32: "i386" };
-  const machine = machines[process.arch] ?? process.arch;
-  return Number(b.startsWith(machine)) - Number(a.startsWith(machine));
-}
+/** Debian's name of this machine, as in its folders of libraries. @type {Record<string, string>} */
+const MACHINES = { x64: "x86_64", arm64: "aarch64", ia32: "i386" };
 
 /** @param {string} folder @returns {{includes: string[], libs: string[]}} */
 function under(folder) {
-  return { includes: [path.join(folder, "include")], libs: libraryFolders(folder) };
+  const machine = `lib/${MACHINES[process.arch] ?? process.arch}-linux-gnu`;
+  const libs = [machine, "lib64", "lib"].map((name) => path.join(folder, name));
+  return { includes: [path.join(folder, "include")], libs };
 }
 
 /** @param {string} name @param {string} variable @returns {string[]} */
@@ -59,30 +97,44 @@ function pkgConfig(name, variable) {
 }
 
 /** @param {Library} library @returns {Generator<{includes: string[], libs: string[]}>} */
-function* places(library) {
-  const named = process.env[library.variable];
+function* places({ variable, pkgConfig: name, homebrew }) {
+  const named = process.env[variable];
   if (named) yield under(named);
-  yield {
-    includes: pkgConfig(library.pkgConfig, "includedir"),
-    libs: pkgConfig(library.pkgConfig, "libdir"),
-  };
+  yield { includes: pkgConfig(name, "includedir"), libs: pkgConfig(name, "libdir") };
   if (process.platform === "win32") return;
-  for (const folder of ["/opt/homebrew", "/usr/local"]) {
-    yield under(path.join(folder, "opt", library.homebrew));
-  }
-  yield under("/usr/local");
-  yield under("/usr");
+  const brewed = ["/opt/homebrew", "/usr/local"].map((one) => path.join(one, "opt", homebrew));
+  for (const folder of [...brewed, "/usr/local", "/usr"]) yield under(folder);
 }
 
-/** @param {Library} library @returns {LibraryPaths | undefined} */
-export function findLibrary(library) {
-  const names = libraryNames(library);
+/** @typedef {{include: string, libraries: string[], sources: string[], defines: string[]}} Found */
+
+/** @param {keyof typeof LIBRARIES} name @returns {Found | undefined} */
+export function findLibrary(name) {
+  const folder = name === "sqlite" && process.env.TAP_SQLITE_SOURCE;
+  if (folder) {
+    const source = path.join(folder, "sqlite3.c");
+    if (!fs.existsSync(source)) return undefined;
+    return { include: folder, libraries: [], sources: [source], defines: DEFINES };
+  }
+  const library = LIBRARIES[name];
   for (const { includes, libs } of places(library)) {
-    const include = includes.find((folder) => fs.existsSync(path.join(folder, library.header)));
-    const file = names
-      .flatMap((name) => libs.map((folder) => path.join(folder, name)))
+    const include = includes.find((one) => fs.existsSync(path.join(one, library.header)));
+    const file = libraryNames(library)
+      .flatMap((one) => libs.map((lib) => path.join(lib, one)))
       .find((one) => fs.existsSync(one));
-    if (include && file) return { include, library: file };
+    if (include && file) return { include, libraries: [file], sources: [], defines: [] };
   }
   return undefined;
+}
+
+if (process.argv[1] && fs.realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
+  const [name, what] = process.argv.slice(2);
+  const found = findLibrary(/** @type {keyof typeof LIBRARIES} */ (name));
+  const answer = found?.[/** @type {keyof Found} */ (what)];
+  if (answer === undefined) {
+    process.stderr.write(`${name} is missing: run node js/install/installer.mjs\n`);
+    process.exitCode = 1;
+  } else {
+    process.stdout.write(`${[answer].flat().join(" ")}\n`);
+  }
 }
