@@ -2,10 +2,27 @@
 
 import { isAlias, isMap as isMapNode, isSeq, LineCounter, parseDocument } from "yaml";
 import { errorMessage } from "../lib/values.mjs";
+import {
+  anything,
+  duration,
+  either,
+  flag,
+  formatProblem,
+  integer,
+  isMap,
+  list,
+  named,
+  object,
+  pattern,
+  readValue,
+  refine,
+  required,
+  text,
+  usually,
+} from "../config/schema.mjs";
 import { findPathProblem } from "./workspace-path.mjs";
-import * as field from "./fields.mjs";
 
-/** @typedef {import("./fields.mjs").Path} Path */
+/** @typedef {import("../config/schema.mjs").Path} Path */
 /** @typedef {{line: number, column: number, text: string}} Problem */
 /** @typedef {{tool: string, arguments?: Record<string, unknown>}} CallWanted */
 /** `text` without regard to case and blanks, or a pattern. @typedef {{tool?: string, text?: string, match?: RegExp}} TextWanted */
@@ -41,161 +58,135 @@ const MAX_CASES = 20_000;
 const MAX_ALIASES = 100;
 const MAX_PROBLEMS = 20;
 const MAX_TEXT = 64 * 1024;
+const MAX_PATTERN = 4096;
 const DEFAULT_TIMEOUT_MS = 120_000;
 const MAX_TIMEOUT_MS = 3_600_000;
 const NAME = /^[\p{L}\p{N}](?:[\p{L}\p{N} ._:-]{0,78}[\p{L}\p{N}])?$/u;
 
 // ---- the fields -----------------------------------------------------------------------------------
 
-const short = field.text(1024);
-const long = field.text(MAX_TEXT);
+const short = text({ most: 1024, raw: true });
+const long = text({ most: MAX_TEXT, raw: true });
 /** What becomes an argument of a program: together with a transcript, 128 KB at most. */
-const promptText = field.text(8192);
+const promptText = text({ most: 8192, raw: true });
+const timeout = usually(DEFAULT_TIMEOUT_MS, duration(1000, MAX_TIMEOUT_MS));
+const regexp = pattern("mu", MAX_PATTERN);
+const anyNames = named(anything);
 
-/** @type {field.Reader<string>} */
-const insidePath = (value, path, report) => {
-  const name = short(value, path, report);
-  const problem = name === undefined ? undefined : findPathProblem(name);
-  return problem === undefined ? name : void report(path, problem);
-};
+/** @param {string} name */
+const checkPath = (name) => findPathProblem(name) ?? "";
 
-/** @type {field.Reader<string>} */
-const caseName = (value, path, report) => {
-  const name = short(value, path, report);
-  if (name === undefined || NAME.test(name)) return name;
-  return void report(path, "a name has letters, digits, blanks and . _ : -, 80 characters at most");
-};
-
-/** @type {field.Reader<string>} */
-const sha256 = (value, path, report) =>
-  /^[0-9a-f]{64}$/i.test(String(value))
-    ? String(value).toLowerCase()
-    : void report(path, "expected the 64 hexadecimal digits of a SHA-256");
-
-/** A value; a map of nothing but `match` is a pattern. @type {field.Reader<unknown>} */
-const argument = (value, path, report) =>
-  field.isMap(value) && Object.keys(value).join() === "match"
-    ? field.map("a match", { match: field.pattern("mu") })(value, path, report)
-    : value;
-
-const callFields = field.map("a call", { tool: short, arguments: field.named(argument) }, ["tool"]);
-/** A tool's name alone will do. @type {field.Reader<CallWanted>} */
-const call = (value, path, report) =>
-  typeof value === "string" ? { tool: value } : callFields(value, path, report);
-
-/** @param {string} what @param {Record<string, field.Reader<any>>} more @returns {field.Reader<TextWanted>} */
-const textWanted = (what, more) => {
-  const reader = field.map(what, { ...more, match: field.pattern("imu") }, ["match"]);
-  return (value, path, report) =>
-    typeof value === "string" ? { text: value } : reader(value, path, report);
-};
-
-const range = field.map("a range", { min: field.wholeNumber(0), max: field.wholeNumber(0) });
-/** A number is exactly that many. @type {field.Reader<Count>} */
-const count = (value, path, report) => {
-  if (!field.isMap(value)) {
-    const exactly = field.wholeNumber(0)(value, path, report);
-    return exactly === undefined ? undefined : { min: exactly, max: exactly };
-  }
-  return { min: 0, max: Infinity, ...range(value, path, report) };
-};
-
-const recordFields = field.map(
-  "a record",
-  { collection: short, where: field.named(field.anything), count },
-  ["collection"],
+const caseName = refine(short, (name, place) =>
+  NAME.test(name)
+    ? name
+    : place.expected("letters, digits, blanks and . _ : -, 80 characters at most", name),
 );
-const fileFields = field.map(
-  "a file",
-  { path: insidePath, exists: field.yesOrNo, match: field.pattern("mu"), sha256 },
-  ["path"],
-);
-const assertionFields = field.map("an assertion", {
-  record: (value, path, report) => ({
-    where: {},
-    count: { min: 1, max: Infinity },
-    ...recordFields(value, path, report),
-  }),
-  file: (value, path, report) => ({ exists: true, ...fileFields(value, path, report) }),
-  transcript: field.map("a transcript", { match: field.pattern("mu") }, ["match"]),
+
+const insidePath = refine(short, (name, place) => {
+  const problem = checkPath(name);
+  return problem === "" ? name : place.problem(problem);
 });
-/** @type {field.Reader<Assertion>} */
-const assertion = (value, path, report) => {
-  const found = assertionFields(value, path, report);
-  if (found && Object.keys(found).length !== 1) {
-    return void report(path, "an assertion is one of record, file, transcript");
-  }
-  return found;
+
+const sha256 = refine(short, (digits, place) =>
+  /^[0-9a-f]{64}$/i.test(digits)
+    ? digits.toLowerCase()
+    : place.expected("the 64 hexadecimal digits of a SHA-256", digits),
+);
+
+const match = object("a match", { match: regexp });
+/** A value; a map of nothing but `match` is a pattern. @type {import("../config/schema.mjs").Schema<any>} */
+const argument = {
+  read: (value, place) =>
+    isMap(value) && Object.keys(value).join() === "match" ? match.read(value, place) : value,
 };
 
-const example = field.map("an example", {
-  calls: field.list(
-    field.map(
-      "a call of an example",
-      {
-        tool: short,
-        arguments: field.named(field.anything),
-        result: long,
-        failed: field.yesOrNo,
-      },
-      ["tool"],
-    ),
+/** A tool's name alone will do. @type {import("../config/schema.mjs").Schema<CallWanted>} */
+const call = either(
+  "string",
+  refine(short, (tool) => ({ tool })),
+  object("a call", { tool: required(short), arguments: named(argument) }),
+);
+
+const phrase = refine(short, (words) => ({ text: words }));
+const caseless = required(pattern("imu", MAX_PATTERN));
+const observation = object("an observation", { tool: short, match: caseless });
+const claim = object("a claim", { match: caseless });
+
+/** A number is exactly that many. @type {import("../config/schema.mjs").Schema<Count>} */
+const count = either(
+  "object",
+  object("a range", { min: usually(0, integer(0)), max: usually(Infinity, integer(0)) }),
+  refine(integer(0), (exactly) => ({ min: exactly, max: exactly })),
+);
+
+/** @type {Record<string, import("../config/schema.mjs").Schema<any>>} */
+const assertions = {
+  record: object("a record", {
+    collection: required(short),
+    where: usually({}, anyNames),
+    count: usually({ min: 1, max: Infinity }, count),
+  }),
+  file: object("a file", {
+    path: required(insidePath),
+    exists: usually(true, flag),
+    match: regexp,
+    sha256,
+  }),
+  transcript: object("a transcript", { match: required(regexp) }),
+};
+/** @type {import("../config/schema.mjs").Schema<Assertion>} */
+const assertion = object("an assertion", assertions, { one: Object.keys(assertions) });
+
+const example = object("an example", {
+  calls: list(
+    object("a call of an example", {
+      tool: required(short),
+      arguments: anyNames,
+      result: long,
+      failed: flag,
+    }),
   ),
   answer: long,
-  files: field.named(long),
-  records: field.list(
-    field.map(
-      "a record of an example",
-      { collection: short, body: field.named(field.anything), source: short },
-      ["collection"],
-    ),
+  files: named(long),
+  records: list(
+    object("a record of an example", {
+      collection: required(short),
+      body: anyNames,
+      source: short,
+    }),
   ),
 });
+const examples = usually([], list(example));
 
-const caseFields = field.map(
-  "a case",
-  {
-    name: caseName,
-    prompt: promptText,
-    timeout: field.duration(MAX_TIMEOUT_MS),
-    setup: field.map("a setup", {
-      files: (value, path, report) => {
-        const files = field.named(long)(value, path, report) ?? {};
-        for (const name of Object.keys(files)) insidePath(name, [...path, name], report);
-        return files;
-      },
-      git: field.yesOrNo,
-      commands: field.list(long),
-      timeout: field.duration(MAX_TIMEOUT_MS),
-    }),
-    must_call: field.list(call),
-    must_not_call: field.list(call),
-    observations: field.list(textWanted("an observation", { tool: short })),
-    prohibited_claims: field.list(textWanted("a claim", {})),
-    rubric: promptText,
-    assertions: field.list(assertion),
-    examples: field.map("examples", { pass: field.list(example), fail: field.list(example) }),
-  },
-  ["name", "prompt"],
-);
-
-/** @type {field.Reader<Case>} */
-const evalCase = (value, path, report) => {
-  const found = caseFields(value, path, report);
-  if (found === undefined) return undefined;
-  const none = { must_call: [], must_not_call: [], observations: [], prohibited_claims: [] };
-  const setup = { files: {}, git: false, commands: [], timeout: DEFAULT_TIMEOUT_MS };
-  return {
-    ...none,
-    timeout: DEFAULT_TIMEOUT_MS,
-    assertions: [],
-    ...found,
-    setup: { ...setup, ...found.setup },
-    examples: { pass: [], fail: [], ...found.examples },
-  };
+const setup = {
+  files: usually({}, named(long, { checkName: checkPath })),
+  git: usually(false, flag),
+  commands: usually([], list(long)),
+  timeout,
 };
 
-const wholeFile = field.map("a file of cases", { cases: field.list(evalCase) }, ["cases"]);
+/** @type {import("../config/schema.mjs").Schema<Case>} */
+const evalCase = object("a case", {
+  name: required(caseName),
+  prompt: required(promptText),
+  timeout,
+  setup: usually(
+    { files: {}, git: false, commands: [], timeout: DEFAULT_TIMEOUT_MS },
+    object("a setup", setup),
+  ),
+  must_call: usually([], list(call)),
+  must_not_call: usually([], list(call)),
+  observations: usually([], list(either("string", phrase, observation))),
+  prohibited_claims: usually([], list(either("string", phrase, claim))),
+  rubric: promptText,
+  assertions: usually([], list(assertion)),
+  examples: usually({ pass: [], fail: [] }, object("examples", { pass: examples, fail: examples })),
+});
+
+/** @type {import("../config/schema.mjs").Schema<{cases: Case[]}>} */
+const wholeFile = object("a file of cases", {
+  cases: required(list(evalCase, { most: MAX_CASES, what: "cases" })),
+});
 
 // ---- the text -------------------------------------------------------------------------------------
 
@@ -221,7 +212,7 @@ function findOffset(document, path) {
   return offset;
 }
 
-/** @param {Case[]} cases @param {(at: number, text: string) => void} report */
+/** @param {Case[]} cases @param {(at: number, message: string) => void} report */
 function checkNames(cases, report) {
   const seen = new Set();
   for (const [at, { name }] of cases.entries()) {
@@ -239,7 +230,6 @@ export function readCases(source) {
   /** @type {Problem[]} */
   const problems = [];
   const add = (/** @type {number} */ offset, /** @type {string} */ message) => {
-    if (problems.length >= MAX_PROBLEMS) return;
     const { line, col } = lines.linePos(offset);
     problems.push({ line, column: col, text: message });
   };
@@ -247,14 +237,15 @@ export function readCases(source) {
   let cases = [];
   try {
     const document = parseDocument(source, { lineCounter: lines, prettyErrors: false });
-    for (const { pos, message } of document.errors) add(pos[0], message);
+    for (const { pos, message } of document.errors.slice(0, MAX_PROBLEMS)) add(pos[0], message);
     if (problems.length > 0) return { cases, problems };
-    const value = document.toJS({ maxAliasCount: MAX_ALIASES });
-    const report = (/** @type {Path} */ path, /** @type {string} */ message) =>
-      add(findOffset(document, path), message);
-    cases = wholeFile(value, [], report)?.cases ?? [];
-    if (problems.length === 0) checkNames(cases, (at, message) => report(["cases", at], message));
-    if (cases.length > MAX_CASES) report(["cases"], `at most ${MAX_CASES} cases`);
+    const read = readValue(wholeFile, document.toJS({ maxAliasCount: MAX_ALIASES }));
+    if (read.ok) {
+      ({ cases } = read.value);
+      checkNames(cases, (at, message) => add(findOffset(document, ["cases", at]), message));
+    } else {
+      for (const one of read.problems) add(findOffset(document, one.path), formatProblem(one));
+    }
   } catch (error) {
     const deep = error instanceof RangeError;
     add(0, deep ? "it is nested too deeply" : errorMessage(error));

@@ -2,7 +2,7 @@
 
 import { createHash } from "node:crypto";
 import vm from "node:vm";
-import { isMap } from "./fields.mjs";
+import { isMap } from "../config/schema.mjs";
 import { createTranscript } from "./transcript.mjs";
 
 /** @typedef {import("./cases.mjs").Case} Case */

@@ -53,7 +53,7 @@ const ROOMS = {
   embedded: ["lib", "link", "gateway-host", "extension"],
   develop: ["lib", "link", "process"],
   doctor: ["lib", "link", "process", "config", "views", "install"],
-  evals: ["lib", "link", "process"],
+  evals: ["lib", "link", "process", "config"],
   cli: [
     "lib",
     "link",
