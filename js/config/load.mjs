@@ -6,20 +6,30 @@ import path from "node:path";
 import { isOurFile } from "../lib/host-files.mjs";
 import { errorMessage } from "../lib/values.mjs";
 import { nameProblem, visible } from "../lib/visible.mjs";
-import { isAbsolute, TAP_VARIABLES, VARIABLE } from "./emitter-work.mjs";
-import { parseEmitters } from "./emitters.mjs";
+import { isOutside, TAP_VARIABLES, VARIABLE } from "./emitter-work.mjs";
+import { createEmitters, streams, withInjector } from "./emitters.mjs";
 import { CONFIG_NAME, configFile, findConfigName } from "./file.mjs";
-import { parseSandbox } from "./sandbox.mjs";
+import { problemAt, readJsonc } from "./jsonc.mjs";
+import { sandbox } from "./sandbox.mjs";
 import {
-  parsePositioned,
-  problemAt,
-  quoteInput,
-  readNodeValue,
-  StrictReader,
-} from "./strict-reader.mjs";
+  anything,
+  choice,
+  either,
+  flag,
+  integer,
+  list,
+  named,
+  object,
+  quoteText,
+  refine,
+  required,
+  text,
+  usually,
+} from "./schema.mjs";
 
-/** @typedef {import("./strict-reader.mjs").Node} Node */
-/** @typedef {import("./strict-reader.mjs").Problem} Problem */
+/** @typedef {import("./jsonc.mjs").Problem} Problem */
+/** @typedef {import("./schema.mjs").Place} Place */
+/** @typedef {import("./emitters.mjs").EmitterEntry} EmitterEntry */
 /** @typedef {import("../process/supervisor.mjs").ProviderConfig} ProviderConfig */
 /** @typedef {import("../process/supervisor.mjs").RestartPolicy} RestartPolicy */
 
@@ -46,79 +56,8 @@ export function readBounded(file, most, tooLarge) {
   }
 }
 
-// `workers` of the user's config: how the agents of plans reach a model (docs/workers.md).
-
-/** @typedef {{env?: string[], model?: string, provider?: Record<string, any>}} WorkersConfig */
-
 /**
- * What it holds is checked where agents are started (js/agents/environment.mjs).
- * @param {import("./strict-reader.mjs").StrictReader} reader @param {import("jsonc-parser").Node} node
- * @returns {WorkersConfig}
- */
-export function parseWorkers(reader, node) {
-  const fields = reader.fields(node, '"workers"', ["env", "model", "provider"]);
-  const [env, model, provider] = ["env", "model", "provider"].map((name) => fields.get(name));
-  if (provider) reader.members(provider, '"provider"');
-  return {
-    ...(env && { env: reader.list(env).map((item) => reader.string(item)) }),
-    ...(model && { model: reader.string(model) }),
-    ...(provider && { provider: /** @type {any} */ (readNodeValue(provider)) }),
-  };
-}
-
-// `protectedBranches` of the user's config and of a project's: on them no plan lands (docs/configuration.md).
-
-const MAX_PROTECTED_BRANCHES = 100;
-const MAX_BRANCH_NAME_LENGTH = 200;
-/** No name of a branch has these. */
-const INVALID_BRANCH_NAME = /[\u0000-\u0020\u007f~^:?[\\]|\.\./; // eslint-disable-line no-control-regex
-
-/**
- * @param {import("./strict-reader.mjs").StrictReader} reader @param {import("jsonc-parser").Node} node
- * @returns {string[]} names, in which `*` and `**` may stand
- */
-export function parseProtectedBranches(reader, node) {
-  const items = reader.list(node);
-  if (items.length > MAX_PROTECTED_BRANCHES) {
-    reader.problem(
-      items[MAX_PROTECTED_BRANCHES],
-      `expected at most ${MAX_PROTECTED_BRANCHES} branches, found ${items.length}`,
-    );
-    return [];
-  }
-  return items.map((item) => {
-    const name = reader.string(item);
-    if (item.type !== "string") return name;
-    if (
-      name === "" ||
-      name.length > MAX_BRANCH_NAME_LENGTH ||
-      INVALID_BRANCH_NAME.test(name) ||
-      name.startsWith("refs/")
-    ) {
-      const wanted = 'expected a branch such as "main" or "release/*", without refs/heads/';
-      reader.problem(item, `${wanted}, found ${quoteInput(name)}`);
-    }
-    return name;
-  });
-}
-
-// `plans` of the user's config: what plans may take of the machine, and what each worktree gets (docs/plans.md).
-
-const PLAN_COUNTS = ["maxWorkers", "maxAgents"];
-const PLAN_LISTS = ["copy", "link"];
-const WORKTREE_PLACES = ["inside", "beside"];
-const PLAN_FIELDS = [
-  ...PLAN_COUNTS,
-  "workerMemory",
-  "worktrees",
-  ...PLAN_LISTS,
-  "setup",
-  "gitignore",
-];
-const MAX_WORKERS = 256;
-const MAX_WORKER_MEMORY = 2 ** 50;
-
-/**
+ * `plans` of the user's config: what plans may take of the machine, and what each worktree gets (docs/plans.md).
  * @typedef {object} PlansConfig
  * @property {number} [maxWorkers] nodes of all plans at a time @property {number} [maxAgents] agents among them
  * @property {number} [workerMemory] bytes that must be free for one agent more
@@ -126,32 +65,6 @@ const MAX_WORKER_MEMORY = 2 ** 50;
  * @property {string[]} [copy] @property {string[]} [link] @property {string} [setup] @property {boolean} [gitignore]
  *   for plans that do not say it
  */
-
-/**
- * @param {import("./strict-reader.mjs").StrictReader} reader @param {import("jsonc-parser").Node} node
- * @returns {PlansConfig}
- */
-export function parsePlans(reader, node) {
-  /** @type {any} */
-  const plans = {};
-  for (const [name, value] of reader.fields(node, '"plans"', PLAN_FIELDS)) {
-    const most = PLAN_COUNTS.includes(name)
-      ? MAX_WORKERS
-      : name === "workerMemory"
-        ? MAX_WORKER_MEMORY
-        : 0;
-    if (PLAN_LISTS.includes(name))
-      plans[name] = reader.list(value).map((item) => reader.string(item));
-    else if (most === 0 && name !== "gitignore") plans[name] = reader.string(value);
-    else plans[name] = value.value;
-    const isCount = Number.isInteger(value.value) && value.value >= 1 && value.value <= most;
-    if (most > 0 && !isCount) reader.mustBe(value, `a whole number from 1 to ${most}`);
-    if (name === "gitignore" && value.type !== "boolean") reader.mustBe(value, "true or false");
-    if (name === "worktrees" && !WORKTREE_PLACES.includes(value.value))
-      reader.mustBe(value, WORKTREE_PLACES.join(" or "));
-  }
-  return plans;
-}
 
 // tap.config.json: which providers a workspace wants started. Read strictly: a mistake that is
 // skipped over is a provider that does not do what its author thinks.
@@ -188,11 +101,12 @@ export const MAX_RESTARTS = 100;
 /** Of a reason or a context. */
 const MAX_TEXT = 4000;
 
-const FIELDS = [
-  ...["providers", "declarative", "toolGroups", "features"],
-  ...["emitters", "streams", "protectedBranches", "$schema"],
-];
-const USER_FIELDS = ["records", "spans", "goals", "session", "workers", "plans", "sandbox"];
+const MAX_BRANCHES = 100;
+const MAX_BRANCH_NAME = 200;
+/** No name of a branch has these. */
+const NO_BRANCH = /^$|^refs\/|[\u0000-\u0020\u007f~^:?[\\]|\.\./; // eslint-disable-line no-control-regex
+const MAX_WORKERS = 256;
+const MAX_WORKER_MEMORY = 2 ** 50;
 /** What an open goal can gate. */
 const GATES = ["push", "task_complete"];
 const MODE_POLICIES = ["ask", "allow", "deny"];
@@ -202,28 +116,186 @@ const NO_ASK =
   'a rule cannot make the CLI ask you: leave out "ask", and the CLI asks as its own permissions say ' +
   '(start it without --allow-tool for that tool); or use "deny" with a "reason" that tells the model to ask you';
 
-const POLICIES = ["on-failure", "always", "never"];
+const word = text({ blank: true });
+const words = list(word);
+const bounded = text({ most: MAX_TEXT });
 
-/** @param {string} text */
-export const hashText = (text) => createHash("sha256").update(text, "utf8").digest("hex");
+const name = refine(text({ what: "a name", blank: true }), (given, place) => {
+  const isLong = Buffer.byteLength(given) > MAX_NAME_BYTES;
+  const problem = isLong ? `a name of at most ${MAX_NAME_BYTES} bytes` : nameProblem(given);
+  return problem === "" ? given : place.problem(`expected ${problem}`);
+});
+
+const cwd = refine(text({ what: "a folder" }), (folder, place) =>
+  isOutside(folder)
+    ? place.expected('a folder inside the workspace, such as "tools"', folder)
+    : folder,
+);
+
+/** @param {string} variable @returns {string} why it is refused */
+function checkVariable(variable) {
+  if (!VARIABLE.test(variable)) {
+    const rule = "letters, digits and _, not a digit first";
+    return `expected the name of a variable (${rule}), found ${quoteText(variable)}`;
+  }
+  const isTaken = TAP_VARIABLES.includes(variable.toUpperCase());
+  return isTaken ? `${quoteText(variable)} is set by tap itself and cannot be given` : "";
+}
+
+const policy = choice(/** @type {RestartPolicy[]} */ (["on-failure", "always", "never"]));
+
+const provider = object("a provider", {
+  name: required(name),
+  command: required(text({ what: "a program" })),
+  args: usually([], words),
+  env: usually({}, named(word, { checkName: checkVariable })),
+  cwd,
+  restart: usually(
+    { policy: "on-failure" },
+    either(
+      "string",
+      refine(policy, (one) => ({ policy: one })),
+      object('"restart"', {
+        policy: usually("on-failure", policy),
+        maxRestarts: integer(0, MAX_RESTARTS),
+      }),
+    ),
+  ),
+});
+
+const rule = object("a rule", {
+  match: required(
+    object(
+      '"match"',
+      { tool: word, args: word, file: word, provider: word },
+      {
+        some: ["tool", "args", "file", "provider"],
+        // In the order of the file, which a consent is to.
+        finish: (read, _place, given) =>
+          Object.fromEntries(Object.keys(given).map((one) => [one, read[one]])),
+      },
+    ),
+  ),
+  reason: required(bounded),
+});
+
+const rules = object(
+  "an entry",
+  {
+    name: required(name),
+    deny: usually([], list(rule, { most: MAX_PROVIDERS, what: "rules" })),
+    context: bounded,
+    ask: { read: (_value, place) => place.problem(NO_ASK) },
+  },
+  {
+    finish(read, place, { deny, context, ask }) {
+      if (deny === undefined && context === undefined && ask === undefined)
+        place.problem('expected "deny" or "context" in this entry');
+      return read;
+    },
+  },
+);
+
+const group = refine(text(), (given, place) =>
+  /^[a-z0-9][a-z0-9_-]{0,63}$/.test(given)
+    ? given
+    : place.expected("the name of a tool group", given),
+);
+
+const branch = refine(word, (given, place) =>
+  NO_BRANCH.test(given) || given.length > MAX_BRANCH_NAME
+    ? place.expected('a branch such as "main" or "release/*", without refs/heads/', given)
+    : given,
+);
+
+/** @param {Owner} owner @returns {Record<string, import("./schema.mjs").Schema<any>>} */
+const createFields = (owner) => ({
+  providers: usually([], list(provider, { most: MAX_PROVIDERS, what: "providers" })),
+  declarative: usually([], list(rules, { most: MAX_PROVIDERS, what: "declarative" })),
+  toolGroups: usually([], list(group)),
+  features: usually(
+    {},
+    named(flag, {
+      checkName(id) {
+        if (!FEATURE_ID.test(id))
+          return `expected a feature's id such as "builtin:records", found ${quoteText(id)}`;
+        if (owner === "user" || id.startsWith("project:")) return "";
+        return `${quoteText(id)} is not a feature of this project: only your own config may name it`;
+      },
+    }),
+  ),
+  emitters: usually([], createEmitters(owner)),
+  streams: usually([], streams),
+  protectedBranches: list(branch, { most: MAX_BRANCHES, what: "branches" }),
+  $schema: { read: () => undefined },
+});
+
+/** What only the user's config has. @type {Record<string, import("./schema.mjs").Schema<any>>} */
+const USER_FIELDS = {
+  records: flag,
+  spans: flag,
+  goals: object('"goals"', { gate: usually([], list(choice(GATES))) }),
+  session: object('"session"', { mode: usually("ask", choice(MODE_POLICIES)) }),
+  // How the agents of plans reach a model (docs/workers.md); js/agents/environment.mjs checks what it holds.
+  workers: object('"workers"', { env: words, model: word, provider: named(anything) }),
+  plans: object('"plans"', {
+    maxWorkers: integer(1, MAX_WORKERS),
+    maxAgents: integer(1, MAX_WORKERS),
+    workerMemory: integer(1, MAX_WORKER_MEMORY),
+    worktrees: choice(["inside", "beside"]),
+    copy: words,
+    link: words,
+    setup: word,
+    gitignore: flag,
+  }),
+  sandbox,
+};
+
+/** Each name once in these lists. @param {any} given @param {Place} place @param {string[]} lists @param {string} what */
+function checkNames(given, place, lists, what) {
+  const taken = new Set();
+  for (const one of lists) {
+    for (const [at, entry] of (Array.isArray(given[one]) ? given[one] : []).entries()) {
+      const message = `expected another name: there is ${what} ${quoteText(String(entry?.name))} already`;
+      if (taken.has(entry?.name)) place.at(one).at(at).at("name").problem(message);
+      if (typeof entry?.name === "string") taken.add(entry.name);
+    }
+  }
+}
+
+/** @param {Owner} owner @returns {import("./schema.mjs").Schema<Config>} */
+const createSchema = (owner) =>
+  object(
+    "the config",
+    { ...createFields(owner), ...(owner === "user" && USER_FIELDS) },
+    {
+      finish(read, place, given) {
+        checkNames(given, place, ["providers", "declarative"], "a provider");
+        checkNames(given, place, ["emitters"], "an emitter");
+        checkNames(given, place, ["streams"], "a stream");
+        const { emitters = [], streams: all = [] } = read;
+        const injected = emitters.map((/** @type {EmitterEntry} */ one) => withInjector(one, all));
+        return { ...read, emitters: injected };
+      },
+    },
+  );
+
+const SCHEMAS = { user: createSchema("user"), project: createSchema("project") };
+
+/** @param {string} content */
+export const hashText = (content) => createHash("sha256").update(content, "utf8").digest("hex");
 
 /**
- * @param {string} text the content @param {string} [fileName] as problems should name it @param {Owner} [owner]
+ * @param {string} content @param {string} [fileName] as problems should name it @param {Owner} [owner]
  * @returns {ConfigResult}
  */
-export function parseConfig(text, fileName = CONFIG_NAME, owner = "project") {
+export function parseConfig(content, fileName = CONFIG_NAME, owner = "project") {
   const file = visible(fileName);
-  if (Buffer.byteLength(text) > MAX_CONFIG_BYTES) {
+  if (Buffer.byteLength(content) > MAX_CONFIG_BYTES) {
     return { ok: false, problems: [problemAt(file, "", 0, TOO_LARGE)] };
   }
-  const json = text.replace(/^\ufeff/, "");
-  const parsed = parsePositioned(json, file);
-  if ("problem" in parsed) return { ok: false, problems: [parsed.problem] };
-  const reader = new Reader(json, file, owner);
-  const config = reader.config(parsed.root);
-  return reader.problems.length > 0
-    ? { ok: false, problems: reader.problems }
-    : { ok: true, ...config };
+  const read = readJsonc(SCHEMAS[owner], content.replace(/^\ufeff/, ""), file);
+  return read.ok ? { ok: true, ...read.value } : read;
 }
 
 const TOO_LARGE = `expected at most ${MAX_CONFIG_BYTES / 1024} KB`;
@@ -235,11 +307,11 @@ const TOO_LARGE = `expected at most ${MAX_CONFIG_BYTES / 1024} KB`;
  */
 
 /**
- * @param {string} folder the workspace @param {string} [name] from there; default: the first name that is there
+ * @param {string} folder the workspace @param {string} [file] from there; default: the first name that is there
  * @returns {LoadedConfig | undefined} undefined where there is no such file
  */
-export function loadProjectConfig(folder, name = findConfigName(folder)) {
-  const loaded = name && loadConfig(configFile(folder, name), "project");
+export function loadProjectConfig(folder, file = findConfigName(folder)) {
+  const loaded = file && loadConfig(configFile(folder, file), "project");
   return loaded ? { ...loaded, folder: path.dirname(configFile(folder)) } : undefined;
 }
 
@@ -265,271 +337,12 @@ function loadConfig(file, owner) {
   try {
     const bytes = readBounded(file, MAX_CONFIG_BYTES, TOO_LARGE);
     if (!bytes) return undefined;
-    const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-    return { file, digest: hashText(text), result: parseConfig(text, file, owner) };
+    const content = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+    return { file, digest: hashText(content), result: parseConfig(content, file, owner) };
   } catch (error) {
     const why = error instanceof TypeError ? "expected UTF-8 text" : visible(errorMessage(error));
     const problems = [problemAt(visible(file), "", 0, why)];
     const isUnread = typeof (/** @type {any} */ (error).code) === "string";
     return { file, digest: "", result: { ok: false, problems, isUnread } };
-  }
-}
-
-class Reader extends StrictReader {
-  #owner;
-
-  /** @param {string} text @param {string} file @param {Owner} owner */
-  constructor(text, file, owner) {
-    super(text, file);
-    this.#owner = owner;
-  }
-
-  /** @param {Node} root @returns {Config} */
-  config(root) {
-    const known = this.#owner === "user" ? [...FIELDS, ...USER_FIELDS] : FIELDS;
-    const fields = this.fields(root, "the config", known);
-    const [providers, declarative, toolGroups, features, emitters, streams, protectedBranches] =
-      FIELDS.map((name) => fields.get(name));
-    const [records, spans, goals, session, workers, plans, sandbox] = USER_FIELDS.map((name) =>
-      fields.get(name),
-    );
-    const taken = new Set();
-    return {
-      providers: this.#entries(providers, "providers", (node) => this.#provider(node, taken)),
-      declarative: this.#entries(declarative, "declarative", (node) => this.#rules(node, taken)),
-      toolGroups: toolGroups ? this.#words(toolGroups) : [],
-      features: features ? this.#features(features) : {},
-      ...parseEmitters(this, this.#owner, emitters, streams),
-      ...(protectedBranches && {
-        protectedBranches: parseProtectedBranches(this, protectedBranches),
-      }),
-      ...(records && { records: this.#boolean(records) }),
-      ...(spans && { spans: this.#boolean(spans) }),
-      ...(goals && { goals: this.#goals(goals) }),
-      ...(session && { session: this.#session(session) }),
-      ...(workers && { workers: parseWorkers(this, workers) }),
-      ...(plans && { plans: parsePlans(this, plans) }),
-      ...(sandbox && { sandbox: parseSandbox(this, sandbox) }),
-    };
-  }
-
-  /**
-   * @template T @param {Node | undefined} node @param {string} what @param {(node: Node) => T} read
-   * @returns {T[]}
-   */
-  #entries(node, what, read) {
-    const nodes = node ? this.list(node) : [];
-    if (nodes.length <= MAX_PROVIDERS) return nodes.map(read);
-    const surplus = nodes[MAX_PROVIDERS];
-    this.problem(surplus, `expected at most ${MAX_PROVIDERS} ${what}, found ${nodes.length}`);
-    return [];
-  }
-
-  /** @param {Node} node @returns {string[]} */
-  #words(node) {
-    return this.list(node).map((item) => {
-      const word = this.string(item);
-      if (item.type === "string" && !/^[a-z0-9][a-z0-9_-]{0,63}$/.test(word)) {
-        this.problem(item, `expected the name of a tool group, found ${quoteInput(word)}`);
-      }
-      return word;
-    });
-  }
-
-  /** @param {Node} node */
-  #boolean(node) {
-    if (node.type !== "boolean") this.mustBe(node, "true or false");
-    return node.value === true;
-  }
-
-  /** @param {Node} node @returns {{gate: string[]}} */
-  #goals(node) {
-    const gate = this.fields(node, '"goals"', ["gate"]).get("gate");
-    return { gate: gate ? this.list(gate).map((item) => this.#parseChoice(item, GATES)) : [] };
-  }
-
-  /** @param {Node} node @returns {{mode: "ask" | "allow" | "deny"}} */
-  #session(node) {
-    const mode = this.fields(node, '"session"', ["mode"]).get("mode");
-    return { mode: mode ? /** @type {any} */ (this.#parseChoice(mode, MODE_POLICIES)) : "ask" };
-  }
-
-  /** @param {Node} node @param {string[]} words */
-  #parseChoice(node, words) {
-    const word = this.string(node);
-    if (node.type === "string" && !words.includes(word)) {
-      this.problem(node, `expected one of ${words.join(", ")}, found ${quoteInput(word)}`);
-    }
-    return word;
-  }
-
-  /** Which features are on. @param {Node} node @returns {Record<string, boolean>} */
-  #features(node) {
-    const members = [...this.members(node, '"features"')];
-    return Object.fromEntries(
-      members.map(([id, { key, value }]) => {
-        if (!FEATURE_ID.test(id)) {
-          this.problem(
-            key,
-            `expected a feature's id such as "builtin:records", found ${quoteInput(id)}`,
-          );
-        } else if (this.#owner === "project" && !id.startsWith("project:")) {
-          this.problem(
-            key,
-            `${quoteInput(id)} is not a feature of this project: only your own config may name it`,
-          );
-        }
-        return [id, this.#boolean(value)];
-      }),
-    );
-  }
-
-  /** @param {Node} node @param {Set<string>} taken @returns {DeclarativeConfig} */
-  #rules(node, taken) {
-    const fields = this.fields(node, "an entry", ["name", "deny", "context", "ask"]);
-    const [name, deny, context, ask] = ["name", "deny", "context", "ask"].map((one) =>
-      fields.get(one),
-    );
-    if (node.type === "object" && !name)
-      this.problem(node, 'expected a field "name" in this entry');
-    if (node.type === "object" && !deny && !context && !ask) {
-      this.problem(node, 'expected "deny" or "context" in this entry');
-    }
-    if (ask) this.problem(ask, NO_ASK);
-    return {
-      name: name ? this.#name(name, taken) : "",
-      deny: deny ? this.#entries(deny, "rules", (rule) => this.#rule(rule)) : [],
-      ...(context && { context: this.#bounded(context) }),
-    };
-  }
-
-  /** @param {Node} node @returns {DeclarativeConfig["deny"][number]} */
-  #rule(node) {
-    const fields = this.fields(node, "a rule", ["match", "reason"]);
-    const [match, reason] = ["match", "reason"].map((one) => fields.get(one));
-    if (node.type === "object" && !(match && reason)) {
-      this.problem(node, 'expected the fields "match" and "reason" in this rule');
-    }
-    return {
-      match: match ? this.#match(match) : {},
-      reason: reason ? this.#bounded(reason) : "",
-    };
-  }
-
-  /** @param {Node} node @returns {Record<string, string>} */
-  #match(node) {
-    const fields = this.fields(node, '"match"', ["tool", "args", "file", "provider"]);
-    if (node.type === "object" && fields.size === 0) {
-      this.problem(node, 'expected one of tool, args, file and provider in "match"');
-    }
-    return Object.fromEntries([...fields].map(([name, value]) => [name, this.string(value)]));
-  }
-
-  /** @param {Node} node */
-  #bounded(node) {
-    const text = this.string(node);
-    const most = `expected at most ${MAX_TEXT} characters`;
-    if (text.length > MAX_TEXT) this.problem(node, most);
-    if (node.type === "string" && text.trim() === "") this.problem(node, "expected a text");
-    return text;
-  }
-
-  /** @param {Node} node @param {Set<string>} taken @returns {ProviderConfig} */
-  #provider(node, taken) {
-    const known = ["name", "command", "args", "env", "cwd", "restart"];
-    const fields = this.fields(node, "a provider", known);
-    for (const name of ["name", "command"]) {
-      if (node.type === "object" && !fields.has(name)) {
-        this.problem(node, `expected a field "${name}" in this provider`);
-      }
-    }
-    const [name, command, args, env, cwd, restart] = known.map((key) => fields.get(key));
-    return {
-      name: name ? this.#name(name, taken) : "",
-      command: command ? this.#command(command) : "",
-      args: args ? this.list(args).map((arg) => this.string(arg)) : [],
-      env: env ? this.#env(env) : {},
-      ...(cwd && { cwd: this.#cwd(cwd) }),
-      restart: restart ? this.#restart(restart) : { policy: "on-failure" },
-    };
-  }
-
-  /** @param {Node} node @param {Set<string>} taken */
-  #name(node, taken) {
-    const name = this.string(node);
-    if (node.type !== "string") return name;
-    const problem = nameProblem(name);
-    if (problem !== "") {
-      this.problem(node, `expected "name" to be ${problem}`);
-    } else if (Buffer.byteLength(name) > MAX_NAME_BYTES) {
-      this.problem(node, `expected "name" to have at most ${MAX_NAME_BYTES} bytes`);
-    } else if (taken.has(name)) {
-      this.problem(node, `expected another name: there is a provider ${quoteInput(name)} already`);
-    }
-    taken.add(name);
-    return name;
-  }
-
-  /** @param {Node} node */
-  #command(node) {
-    const command = this.string(node);
-    if (node.type === "string" && command.trim() === "") {
-      this.problem(node, 'expected "command" not to be empty');
-    }
-    return command;
-  }
-
-  /** @param {Node} node @returns {Record<string, string>} */
-  #env(node) {
-    const entries = [...this.members(node, '"env"')].map(([name, { key, value }]) => {
-      if (!VARIABLE.test(name)) {
-        const rule = "letters, digits and _, not a digit first";
-        this.problem(key, `expected the name of a variable (${rule}), found ${quoteInput(name)}`);
-      } else if (TAP_VARIABLES.includes(name.toUpperCase())) {
-        this.problem(key, `${quoteInput(name)} is set by tap itself and cannot be given`);
-      }
-      return [name, this.string(value)];
-    });
-    return Object.fromEntries(entries);
-  }
-
-  /** @param {Node} node */
-  #cwd(node) {
-    const cwd = this.string(node);
-    const outside = path.normalize(cwd).split(/[\\/]/)[0] === "..";
-    if (node.type === "string" && (cwd === "" || outside || isAbsolute(cwd))) {
-      this.problem(node, 'expected "cwd" to be a folder inside the workspace, such as "tools"');
-    }
-    return cwd;
-  }
-
-  /** @param {Node} node @returns {ProviderConfig["restart"]} */
-  #restart(node) {
-    if (node.type === "string") return { policy: this.#policy(node) };
-    const fields = this.fields(node, '"restart"', ["policy", "maxRestarts"]);
-    const policy = fields.get("policy");
-    const most = fields.get("maxRestarts");
-    return {
-      policy: policy ? this.#policy(policy) : "on-failure",
-      ...(most && { maxRestarts: this.#maxRestarts(most) }),
-    };
-  }
-
-  /** @param {Node} node @returns {RestartPolicy} */
-  #policy(node) {
-    const value = readNodeValue(node);
-    if (POLICIES.some((policy) => policy === value)) return /** @type {RestartPolicy} */ (value);
-    const choice = POLICIES.map((policy) => `"${policy}"`).join(", ");
-    this.problem(node, `expected the restart policy to be one of ${choice}`);
-    return "on-failure";
-  }
-
-  /** @param {Node} node */
-  #maxRestarts(node) {
-    const value = Number(readNodeValue(node));
-    const good = node.type === "number" && Number.isInteger(value);
-    if (good && value >= 0 && value <= MAX_RESTARTS) return value;
-    this.problem(node, `expected "maxRestarts" to be a whole number from 0 to ${MAX_RESTARTS}`);
-    return 0;
   }
 }

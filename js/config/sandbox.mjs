@@ -8,10 +8,8 @@ import path from "node:path";
 import { copilotHome, isInside } from "../lib/paths.mjs";
 import { visible } from "../lib/visible.mjs";
 import { CACHES } from "../process/sandbox.mjs";
-import { quoteInput } from "./strict-reader.mjs";
+import { choice, list, object, quoteText, refine, text, usually } from "./schema.mjs";
 
-/** @typedef {import("./strict-reader.mjs").Node} Node */
-/** @typedef {import("./strict-reader.mjs").StrictReader} StrictReader */
 /**
  * @typedef {object} SandboxConfig
  * @property {"ask" | "refuse" | "none"} fallback where there is no sandbox: "none" runs plans without one
@@ -57,80 +55,48 @@ export function explainRefusedFolder(folder, places = {}) {
   return folder.split(path.sep).includes(".git") ? "it belongs to git" : "";
 }
 
-/** @param {string} text @returns {boolean} a name, one with `*.` before it, or `*` */
-export function isHostPattern(text) {
-  if (text === "*" || net.isIPv4(text)) return true;
-  const labels = text.replace(/^\*\./, "").split(".");
+/** @param {string} given @returns {boolean} a name, one with `*.` before it, or `*` */
+export function isHostPattern(given) {
+  if (given === "*" || net.isIPv4(given)) return true;
+  const labels = given.replace(/^\*\./, "").split(".");
   const isName = labels.every((label) => LABEL.test(label)) && !/^\d+$/.test(labels.at(-1) ?? "");
-  return text.length <= MAX_HOST && isName;
+  return given.length <= MAX_HOST && isName;
 }
 
-/** @param {StrictReader} reader @param {Node} node @returns {string} absolute; "": it is not one */
-function parseFolder(reader, node) {
-  const text = reader.string(node);
-  if (node.type !== "string") return "";
-  const isHome = text === "~" || text.startsWith("~/");
-  const folder = path.resolve(isHome ? path.join(os.homedir(), text.slice(1)) : text);
-  if (text.length > MAX_FOLDER || !(isHome || path.isAbsolute(text))) {
-    const wanted = `a folder, absolute or from ~/, of at most ${MAX_FOLDER} characters`;
-    reader.problem(node, `expected ${wanted}, found ${quoteInput(text)}`);
-    return "";
-  }
-  const why = explainRefusedFolder(folder);
-  if (why !== "") reader.problem(node, `${quoteInput(text)} cannot be allowed: ${visible(why)}`);
-  return folder;
-}
+const folder = refine(text({ most: MAX_FOLDER, what: "a folder" }), (given, place) => {
+  const isHome = given === "~" || given.startsWith("~/");
+  if (!isHome && !path.isAbsolute(given))
+    return place.expected("a folder, absolute or from ~/", given);
+  const absolute = path.resolve(isHome ? path.join(os.homedir(), given.slice(1)) : given);
+  const why = explainRefusedFolder(absolute);
+  return why === ""
+    ? absolute
+    : place.problem(`${quoteText(given)} cannot be allowed: ${visible(why)}`);
+});
 
-/** @param {StrictReader} reader @param {Node} node */
-function parseHost(reader, node) {
-  const host = reader.string(node).toLowerCase();
-  if (node.type === "string" && !isHostPattern(host)) {
-    const wanted = 'a host such as "example.com" or "*.example.com", or "*"';
-    const rule = "without a scheme, port or path, and other letters than a to z as xn--";
-    reader.problem(node, `expected ${wanted}, ${rule}, found ${quoteInput(host)}`);
-  }
-  return host;
-}
+const host = refine(text({ blank: true }), (given, place) => {
+  if (isHostPattern(given.toLowerCase())) return given.toLowerCase();
+  const rule = "without a scheme, port or path, and other letters than a to z as xn--";
+  return place.expected(`a host such as "example.com" or "*.example.com", or "*", ${rule}`, given);
+});
 
-/** @param {StrictReader} reader @param {Node} node @param {readonly string[]} words */
-function parseWord(reader, node, words) {
-  const word = reader.string(node);
-  if (node.type === "string" && !words.includes(word))
-    reader.problem(node, `expected one of ${words.join(", ")}, found ${quoteInput(word)}`);
-  return word;
-}
+/** @param {import("./schema.mjs").Schema<string>} item @param {string} what */
+const grants = (item, what) =>
+  usually(
+    [],
+    refine(list(item, { most: MAX_GRANTS, what }), (all) => [...new Set(all)]),
+  );
 
-/** @type {Record<keyof SandboxGrants, (reader: StrictReader, node: Node) => string>} */
-const GRANTS = {
-  folders: parseFolder,
-  readFolders: parseFolder,
-  hosts: parseHost,
-  caches: (reader, node) => parseWord(reader, node, Object.keys(CACHES)),
-};
-
-/** @param {StrictReader} reader @param {Node} node @returns {SandboxGrants} */
-function parseGrants(reader, node) {
-  const grants = { ...DEFAULT_SANDBOX.allow };
-  for (const [name, value] of reader.fields(node, '"allow"', Object.keys(GRANTS))) {
-    const grant = /** @type {keyof SandboxGrants} */ (name);
-    if (!Object.hasOwn(GRANTS, name)) continue;
-    const items = reader.list(value);
-    const surplus = items[MAX_GRANTS];
-    if (surplus) {
-      reader.problem(surplus, `expected at most ${MAX_GRANTS} ${name}, found ${items.length}`);
-      continue;
-    }
-    grants[grant] = [...new Set(items.map((item) => GRANTS[grant](reader, item)))];
-  }
-  return grants;
-}
-
-/** @param {StrictReader} reader @param {Node} node @returns {SandboxConfig} */
-export function parseSandbox(reader, node) {
-  const fields = reader.fields(node, '"sandbox"', ["fallback", "allow"]);
-  const [fallback, allow] = ["fallback", "allow"].map((name) => fields.get(name));
-  return {
-    fallback: fallback ? /** @type {any} */ (parseWord(reader, fallback, FALLBACKS)) : "ask",
-    allow: allow ? parseGrants(reader, allow) : { ...DEFAULT_SANDBOX.allow },
-  };
-}
+/** @type {import("./schema.mjs").Schema<SandboxConfig>} */
+export const sandbox = object('"sandbox"', {
+  fallback: usually(DEFAULT_SANDBOX.fallback, choice(FALLBACKS)),
+  allow: usually(
+    DEFAULT_SANDBOX.allow,
+    object('"allow"', {
+      folders: grants(folder, "folders"),
+      readFolders: grants(folder, "readFolders"),
+      hosts: grants(host, "hosts"),
+      caches: grants(choice(Object.keys(CACHES)), "caches"),
+    }),
+  ),
+});

@@ -264,7 +264,7 @@ export const either = (kind, one, other) => ({
  * @property {string[]} [one] of these fields one is given
  * @property {string[]} [most] of these fields at most one is given
  * @property {string[]} [some] of these fields at least one is given
- * @property {(read: any, place: Place, has: (name: string) => boolean) => any} [finish] what its fields need of one
+ * @property {(read: any, place: Place, given: Record<string, any>) => any} [finish] what its fields need of one
  *   another; makes the value
  */
 
@@ -324,6 +324,6 @@ export const object = (what, fields, { finish = (read) => read, ...rules } = {})
       if (one !== undefined) read[name] = one;
       if (field.required && !has(name)) place.at(name).problem(`is missing: ${what} needs it`);
     }
-    return finish(read, place, has);
+    return finish(read, place, value);
   },
 });

@@ -71,7 +71,7 @@ describe("a good config", () => {
     }
     assert.deepEqual(/** @type {any} */ (read({})).session, { mode: "ask" });
     const [problem] = /** @type {any} */ (read({ mode: "always" })).problems;
-    assert.match(problem.message, /one of ask, allow, deny, found "always"/);
+    assert.match(problem.message, /^session\.mode: .*"always"/);
     assert.equal(read({ mode: 5 }).ok, false);
     assert.match(problems('{"session": {"mode": "allow"}}')[0].message, /unknown field "session"/);
   });
@@ -141,42 +141,42 @@ describe("a syntax error is named with line and column", () => {
 describe("a mistake is named with what was expected", () => {
   /** Text, where in it the mistake is, and what is said. */
   const cases = [
-    ["[]", "[]", /the config must be an object, not an array/],
-    ['{"providers": {}}', "{}", /^providers must be a list, not an object$/],
+    ["[]", "[]", /an object for the config/],
+    ['{"providers": {}}', "{}", /^providers: expected a list/],
     [
       '{"provider": [], "providers": []}',
       '"provider"',
       /field "provider".*did you mean "providers"/,
     ],
     ['{"providers": [], "zzz": 1}', '"zzz"', /unknown field "zzz".*known are providers/],
-    ['{"providers": [3]}', "3", /^providers\[0\] must be an object, not a number$/],
-    ['{"providers": [{"name": "a"}]}', '{"name"', /a field "command"/],
-    ['{"providers": [{"command": "a"}]}', '{"command"', /a field "name"/],
+    ['{"providers": [3]}', "3", /^providers\[0\]: expected an object/],
+    ['{"providers": [{"name": "a"}]}', '{"name"', /^providers\[0\]\.command: is missing/],
+    ['{"providers": [{"command": "a"}]}', '{"command"', /^providers\[0\]\.name: is missing/],
     ['{"providers": [{"name": "a", "command": "b", "command": "c"}]}', '"command": "c"', /twice/],
     [one({ comand: "x" }), '"comand"', /did you mean "command"/],
     [one({ name: "" }), '""', /a name that is not empty/],
     [one({ name: " a" }), '" a"', /without spaces at its ends/],
     [one({ name: "a\u001b[2J" }), '"a\\u001b', /visible characters, found U\+001B/],
     [one({ name: "a\u202eb" }), '"a\u202e', /visible characters, found U\+202E/],
-    [one({ name: 5 }), "5", /^providers\[0\]\.name must be a string, not a number$/],
-    [one({ name: null }), "null", /\.name must be a string, not null$/],
+    [one({ name: 5 }), "5", /^providers\[0\]\.name: .*found 5$/],
+    [one({ name: null }), "null", /^providers\[0\]\.name: .*found null$/],
     [one({ name: "é".repeat(65) }), '"é', /at most 128 bytes/],
-    [one({ command: " " }), '" "', /"command" not to be empty/],
+    [one({ command: " " }), '" "', /^providers\[0\]\.command: .*not empty/],
     [one({ command: "a\0b" }), '"a\\u0000', /zero byte/],
-    [one({ args: "x" }), '"x"', /^providers\[0\]\.args must be a list, not a string$/],
-    [one({ args: ["x", 1] }), "1", /^providers\[0\]\.args\[1\] must be a string, not a number$/],
-    [one({ env: { A: 1 } }), "1", /\.env\.A must be a string, not a number$/],
-    [one({ env: { A_B: 1 } }), "1", /\.env\.A_B must be a string, not a number$/],
+    [one({ args: "x" }), '"x"', /^providers\[0\]\.args: expected a list/],
+    [one({ args: ["x", 1] }), "1", /^providers\[0\]\.args\[1\]: .*found 1$/],
+    [one({ env: { A: 1 } }), "1", /^providers\[0\]\.env\.A: .*found 1$/],
+    [one({ env: { A_B: 1 } }), "1", /^providers\[0\]\.env\.A_B: .*found 1$/],
     [one({ env: { "A=": "1" } }), '"A="', /name of a variable/],
     [one({ env: { tap_provider_token: "1" } }), '"tap_', /set by tap itself/],
-    [one({ env: [] }), "[]", /\.env must be an object, not an array$/],
+    [one({ env: [] }), "[]", /^providers\[0\]\.env: expected an object/],
     [one({ cwd: "../x" }), '"../x"', /inside the workspace/],
     [one({ cwd: "a/../../x" }), '"a/', /inside the workspace/],
     [one({ cwd: "/tmp" }), '"/tmp"', /inside the workspace/],
     [one({ cwd: "C:\\x" }), '"C:', /inside the workspace/],
-    [one({ cwd: "" }), '""', /inside the workspace/],
+    [one({ cwd: "" }), '""', /^providers\[0\]\.cwd: /],
     [one({ restart: "sometimes" }), '"sometimes"', /one of "on-failure", "always", "never"/],
-    [one({ restart: 1 }), "1", /\.restart must be an object, not a number$/],
+    [one({ restart: 1 }), "1", /^providers\[0\]\.restart: expected an object/],
     [one({ restart: { max: 1 } }), '"max"', /unknown field "max"/],
     [one({ restart: { maxRestarts: 101 } }), "101", /whole number from 0 to 100/],
     [one({ restart: { maxRestarts: 1.5 } }), "1.5", /whole number/],
@@ -224,7 +224,7 @@ describe("a mistake is named with what was expected", () => {
     ];
     for (const name of names) {
       const [problem] = problems(one({ name }));
-      assert.match(problem.message, /expected "name" to be a name /, name);
+      assert.match(problem.message, /^providers\[0\]\.name: expected a name /, name);
     }
   });
 

@@ -92,7 +92,7 @@ test("what is refused says why", async (t) => {
   await refused("save", { file: "../x", entry: good }, /"project" or "user"/);
   await refused("save", { file: "project" }, /expected an emitter as "entry"/);
   await refused("save", { file: "project", entry: { command: "x" } }, /the name of an emitter/);
-  await refused("save", { file: "project", entry: { name: "a" } }, /"command": is missing/);
+  await refused("save", { file: "project", entry: { name: "a" } }, /command: is missing/);
   await refused(
     "save",
     { file: "project", entry: { ...good, command: "x".repeat(70_000) } },

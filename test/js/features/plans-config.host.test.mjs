@@ -64,9 +64,9 @@ test("mistakes in `plans` are named with their place", () => {
   );
   assert.equal(problems({ copy: ["a"], link: [], setup: "x", gitignore: false }), "");
   assert.match(problems({ maxWorker: 1 }), /unknown field "maxWorker".*maxWorkers/);
-  assert.match(problems({ maxAgents: 0 }), /must be a whole number from 1 to 256/);
-  assert.match(problems({ maxWorkers: "2" }), /must be a whole number/);
-  assert.match(problems({ worktrees: "above" }), /must be inside or beside/);
-  assert.match(problems({ copy: "x" }), /must be a list/);
-  assert.match(problems({ gitignore: 1 }), /must be true or false/);
+  assert.match(problems({ maxAgents: 0 }), /plans\.maxAgents: .* from 1 to 256/);
+  assert.match(problems({ maxWorkers: "2" }), /plans\.maxWorkers: /);
+  assert.match(problems({ worktrees: "above" }), /plans\.worktrees: .*"inside", "beside"/);
+  assert.match(problems({ copy: "x" }), /plans\.copy: expected a list/);
+  assert.match(problems({ gitignore: 1 }), /plans\.gitignore: /);
 });
