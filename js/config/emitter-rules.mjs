@@ -1,8 +1,22 @@
 // The rules of an emitter's filter, as tools and configs give them. The limits are those of native/lines/rules.h.
 
-import { Fields, FieldReport, textProblem } from "./emitter-fields.mjs";
+import { formatDuration } from "./emitter-values.mjs";
+import {
+  about,
+  choice,
+  duration,
+  flag,
+  hidden,
+  integer,
+  list,
+  object,
+  readValue,
+  refine,
+  required,
+  text,
+  toJsonSchema,
+} from "./schema.mjs";
 
-/** @typedef {import("./emitter-fields.mjs").FieldPath} FieldPath */
 /** @typedef {"drop" | "keep" | "surface" | "inject"} Outcome each includes the ones before it */
 /**
  * @typedef {object} Rule the first that matches a line decides
@@ -23,93 +37,70 @@ export const MAX_RULE_MS = 86_400_000;
 export const MAX_COUNT = 1_000_000;
 export const MAX_WINDOW_LINES = 1000;
 
-const RULE_FIELDS = ["match", "outcome", "not", "cooldown", "count", "window", "capture"];
 /** The short form of a filter in a call of a tool, in the order in which the patterns decide. */
 export const PATTERNS = ["excludePattern", "notifyPattern", "includePattern"];
 const CASELESS = "(?i)";
 
-/** @param {string} text @param {number} most bytes */
-function patternProblem(text, most) {
-  const problem = textProblem(text, most);
-  if (problem !== "") return problem;
-  return Buffer.byteLength(text) > most ? `a pattern of at most ${most} bytes` : "";
-}
-
-/** A pattern may be empty: it matches every line. @param {Fields} fields @param {string} name @param {number} [most] */
-function readPattern(fields, name, most = MAX_PATTERN_BYTES) {
-  const value = fields.get(name);
-  if (value === undefined) return undefined;
-  const problem =
-    typeof value === "string"
-      ? patternProblem(value, most)
-      : 'a regular expression as a text, such as "error|failed"';
-  if (typeof value === "string" && problem === "") return value;
-  fields.problem(name, `expected ${problem}`);
-  return undefined;
-}
-
-/** @param {Fields} fields @returns {Rule["window"]} */
-function readWindow(fields) {
-  if (!fields.has("window")) return undefined;
-  const window = fields.fields("window", '"window"', ["lines", "time"]);
-  const lines = window.count("lines", MAX_WINDOW_LINES);
-  const time = window.duration("time", 1, MAX_RULE_MS);
-  if (window.isMissing("lines") || window.isMissing("time")) {
-    fields.problem("window", 'expected { "lines", "time" }, such as { "lines": 20, "time": "1m" }');
-  }
-  return lines === undefined || time === undefined ? undefined : { lines, time };
-}
-
-/** What the parts of a rule need of one another. @param {Fields} fields @param {Outcome | undefined} outcome */
-function checkParts(fields, outcome) {
-  if (outcome === "drop" || outcome === "keep") {
-    for (const name of ["cooldown", "count", "window"].filter((one) => fields.has(one))) {
-      fields.problem(
-        name,
-        'leave it out, or use the outcome "surface" or "inject", which it is for',
-      );
-    }
-  }
-  if (fields.has("cooldown") && fields.has("window")) {
-    fields.problem(
-      "cooldown",
-      "leave it out: a rule with a window has no cooldown, its window is one",
-    );
-  }
-}
-
-/** Only what is there. @template {object} T @param {T} parts @returns {T} */
-const omitUndefined = (parts) =>
-  /** @type {T} */ (
-    Object.fromEntries(Object.entries(parts).filter(([, part]) => part !== undefined))
+/** It may be empty: it matches every line. @param {number} [most] bytes */
+const createPattern = (most = MAX_PATTERN_BYTES) =>
+  refine(
+    text({ most, blank: true, what: 'a regular expression as a text, such as "error|failed"' }),
+    (given, place) =>
+      Buffer.byteLength(given) > most
+        ? place.problem(`expected a pattern of at most ${most} bytes`)
+        : given,
   );
 
-/** @param {unknown} given @param {FieldReport} report @param {FieldPath} path @returns {Rule} */
-function readRule(given, report, path) {
-  const fields = Fields.of(given, report, path, "a rule", RULE_FIELDS);
-  for (const name of ["match", "outcome"].filter((one) => fields.isMissing(one))) {
-    fields.problem(name, 'is missing: a rule is { "match": "error", "outcome": "inject" }');
-  }
-  const outcome = fields.word("outcome", OUTCOMES);
-  checkParts(fields, outcome);
-  return {
-    match: readPattern(fields, "match") ?? "",
-    outcome: outcome ?? "keep",
-    ...omitUndefined({
-      not: readPattern(fields, "not"),
-      cooldown: fields.duration("cooldown", 1, MAX_RULE_MS),
-      count: fields.count("count", MAX_COUNT),
-      window: readWindow(fields),
-      capture: fields.boolean("capture") ? /** @type {const} */ (true) : undefined,
-    }),
-  };
-}
+/** @type {import("./schema.mjs").Schema<Rule>} */
+const rule = object(
+  "a rule",
+  {
+    match: required(createPattern()),
+    outcome: required(choice(OUTCOMES, { anyCase: true })),
+    not: hidden(createPattern()),
+    cooldown: hidden(duration(1, MAX_RULE_MS)),
+    count: hidden(integer(1, MAX_COUNT)),
+    window: hidden(
+      object('"window"', {
+        lines: required(integer(1, MAX_WINDOW_LINES)),
+        time: required(duration(1, MAX_RULE_MS)),
+      }),
+    ),
+    capture: hidden(refine(flag, (isOn) => isOn || undefined)),
+  },
+  {
+    finish(read, place, given) {
+      const isQuiet = read.outcome === "drop" || read.outcome === "keep";
+      for (const name of ["cooldown", "count", "window"]) {
+        if (!isQuiet || given[name] === undefined) continue;
+        const why = 'leave it out, or use the outcome "surface" or "inject", which it is for';
+        place.at(name).problem(why);
+      }
+      if (given.cooldown !== undefined && given.window !== undefined) {
+        const why = "leave it out: a rule with a window has no cooldown, its window is one";
+        place.at("cooldown").problem(why);
+      }
+      return read;
+    },
+  },
+);
 
-/** @param {Fields} fields @param {string} name @returns {Rule[]} */
-const readRuleList = (fields, name, /** @type {FieldReport} */ report) =>
-  (fields.list(name, MAX_RULES) ?? []).map((rule, i) =>
-    readRule(rule, report, [...fields.path(name), i]),
-  );
+const pattern = createPattern(MAX_PATTERN_BYTES - CASELESS.length);
+
+/** Of a filter, in tap_start_emitter and tap_set_event_filter. */
+export const filterFields = {
+  eventFilter: about(
+    "Rules; the first whose regex match fits a line decides, none: keep. Also not, cooldown, count, window {lines, time}, capture.",
+    list(rule, { most: MAX_RULES, what: "rules" }),
+  ),
+  includePattern: about("Older form of rules, as the next two.", pattern),
+  excludePattern: pattern,
+  notifyPattern: pattern,
+};
+
+export const filterParameters = Object.fromEntries(
+  Object.entries(filterFields).map(([name, schema]) => [name, toJsonSchema(schema)]),
+);
 
 /** @param {(string | undefined)[]} patterns those of PATTERNS, which ignore case @returns {Rule[]} */
 export function toRules([exclude, notify, include]) {
@@ -123,28 +114,29 @@ export function toRules([exclude, notify, include]) {
   return rules;
 }
 
-/** The rules that `eventFilter` lists, or that the patterns stand for. @param {Fields} fields @param {FieldReport} report */
-export function readFilter(fields, report) {
-  if (!fields.has("eventFilter")) {
-    const most = MAX_PATTERN_BYTES - CASELESS.length;
-    return toRules(PATTERNS.map((name) => readPattern(fields, name, most)));
-  }
-  for (const name of PATTERNS.filter((one) => fields.has(one))) {
-    fields.problem(name, 'leave it out, or write it as a rule of "eventFilter"');
-  }
-  return readRuleList(fields, "eventFilter", report);
+/**
+ * The rules that `eventFilter` lists, or that the patterns stand for.
+ * @param {any} read @param {import("./schema.mjs").Place} place @param {Record<string, any>} given @returns {Rule[]}
+ */
+export function toFilter(read, place, given) {
+  if (given.eventFilter === undefined) return toRules(PATTERNS.map((name) => read[name]));
+  for (const name of PATTERNS.filter((one) => given[one] !== undefined))
+    place.at(name).problem('leave it out, or write it as a rule of "eventFilter"');
+  return read.eventFilter ?? [];
 }
 
-/**
- * The rules that a tool changes a filter to: `given` has `eventFilter` or the patterns.
- * @param {Record<string, unknown>} given
- * @returns {{ok: true, rules: readonly Rule[]}
- *   | {ok: false, problems: import("./emitter-fields.mjs").FieldProblem[]}}
- */
-export function readRules(given) {
-  const report = new FieldReport();
-  const fields = Fields.of(given, report, [], "a filter", ["eventFilter", ...PATTERNS]);
-  const rules = readFilter(fields, report);
-  const { problems } = report;
-  return problems.length > 0 ? { ok: false, problems } : { ok: true, rules };
-}
+/** @type {import("./schema.mjs").Schema<readonly Rule[]>} */
+const filter = object("a filter", filterFields, { finish: toFilter });
+
+/** The rules that a tool changes a filter to. @param {Record<string, unknown>} given has `eventFilter` or the patterns */
+export const readRules = (given) => readValue(filter, given);
+
+/** As a config has them. @param {readonly Rule[]} rules */
+export const toFilterEntry = (rules) =>
+  rules.length === 0
+    ? undefined
+    : rules.map(({ cooldown, window, ...one }) => ({
+        ...one,
+        ...(cooldown !== undefined && { cooldown: formatDuration(cooldown) }),
+        ...(window && { window: { lines: window.lines, time: formatDuration(window.time) } }),
+      }));

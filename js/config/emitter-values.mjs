@@ -1,6 +1,7 @@
-// The small languages in an emitter's fields: durations (30s, 5m), cron patterns, and paths into JSON.
+// The small languages in an emitter's fields: durations (30s, 5m), cron patterns, folders, and paths into JSON.
 
 import { createRequire } from "node:module";
+import path from "node:path";
 import { errorMessage } from "../lib/values.mjs";
 import { visible } from "../lib/visible.mjs";
 
@@ -94,6 +95,23 @@ export function nextCronTime(pattern, timezone, after) {
   return cron.nextRun(new Date(after))?.getTime() ?? Infinity;
 }
 
+// Folders and globs of a workspace.
+
+/** On any system: a config is shared between them. @param {string} folder */
+const isAbsolute = (folder) =>
+  path.posix.isAbsolute(folder) || path.win32.isAbsolute(folder) || /^[a-z]:/i.test(folder);
+
+/** Whether a path leads out of the folder that it is given in. @param {string} relative */
+export const isOutside = (relative) =>
+  isAbsolute(relative) ||
+  path.posix.normalize(relative.replaceAll("\\", "/")).split("/")[0] === "..";
+
+/** A folder of the workspace that is given in full, as it is from there. @param {string} cwd @param {string} folder */
+export function toWorkspacePath(cwd, folder) {
+  const way = isAbsolute(cwd) ? path.relative(folder, cwd) : cwd;
+  return isOutside(way) ? cwd : way || ".";
+}
+
 // Which part of a JSON document an emitter watches: $.runs[0].status, runs[0].status or $["a key"].
 
 const MAX_PATH_TEXT = 500;
@@ -104,11 +122,11 @@ const STEP = /\.([A-Za-z_][\w-]*)|\[(0|[1-9][0-9]{0,8})\]|\["([^"\\]*)"\]|\['([^
 export function parseJsonPath(text) {
   const given = text.trim();
   if (given === "" || given.length > MAX_PATH_TEXT) return undefined;
-  const path = given.startsWith("$") ? given.slice(1) : given.startsWith("[") ? given : `.${given}`;
+  const rest = given.startsWith("$") ? given.slice(1) : given.startsWith("[") ? given : `.${given}`;
   const steps = [];
   STEP.lastIndex = 0;
-  for (let at = 0; at < path.length; at = STEP.lastIndex) {
-    const found = STEP.exec(path);
+  for (let at = 0; at < rest.length; at = STEP.lastIndex) {
+    const found = STEP.exec(rest);
     if (found === null || steps.length === MAX_PATH_STEPS) return undefined;
     const [, name, index, ...keys] = found;
     steps.push(

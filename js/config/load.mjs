@@ -5,9 +5,14 @@ import fs from "node:fs";
 import path from "node:path";
 import { isOurFile } from "../lib/host-files.mjs";
 import { errorMessage } from "../lib/values.mjs";
-import { nameProblem, visible } from "../lib/visible.mjs";
-import { isOutside, TAP_VARIABLES, VARIABLE } from "./emitter-work.mjs";
-import { createEmitters, streams, withInjector } from "./emitters.mjs";
+import { visible } from "../lib/visible.mjs";
+import {
+  checkVariable,
+  createEmitterEntries,
+  createFolder,
+  streamEntries,
+  withInjector,
+} from "./emitter-spec.mjs";
 import { CONFIG_NAME, configFile, findConfigName } from "./file.mjs";
 import { problemAt, readJsonc } from "./jsonc.mjs";
 import { sandbox } from "./sandbox.mjs";
@@ -17,6 +22,7 @@ import {
   either,
   flag,
   integer,
+  label,
   list,
   named,
   object,
@@ -29,7 +35,7 @@ import {
 
 /** @typedef {import("./jsonc.mjs").Problem} Problem */
 /** @typedef {import("./schema.mjs").Place} Place */
-/** @typedef {import("./emitters.mjs").EmitterEntry} EmitterEntry */
+/** @typedef {import("./emitter-spec.mjs").EmitterEntry} EmitterEntry */
 /** @typedef {import("../process/supervisor.mjs").ProviderConfig} ProviderConfig */
 /** @typedef {import("../process/supervisor.mjs").RestartPolicy} RestartPolicy */
 
@@ -78,8 +84,8 @@ export function readBounded(file, most, tooLarge) {
  * @property {DeclarativeConfig[]} declarative
  * @property {string[]} toolGroups that are there from the start
  * @property {Record<string, boolean>} features by id: whether each is on
- * @property {import("./emitters.mjs").EmitterEntry[]} emitters
- * @property {import("./emitters.mjs").StreamEntry[]} streams without an emitter
+ * @property {import("./emitter-spec.mjs").EmitterEntry[]} emitters
+ * @property {import("./emitter-spec.mjs").StreamEntry[]} streams without an emitter
  * @property {string[]} [protectedBranches] on which no plan lands
  * @property {boolean} [records] of the user's file
  * @property {boolean} [spans] of the user's file
@@ -95,9 +101,8 @@ export function readBounded(file, most, tooLarge) {
  */
 
 export const MAX_CONFIG_BYTES = 256 * 1024;
-export const MAX_PROVIDERS = 20;
-export const MAX_NAME_BYTES = 128;
-export const MAX_RESTARTS = 100;
+const MAX_PROVIDERS = 20;
+const MAX_RESTARTS = 100;
 /** Of a reason or a context. */
 const MAX_TEXT = 4000;
 
@@ -120,36 +125,14 @@ const word = text({ blank: true });
 const words = list(word);
 const bounded = text({ most: MAX_TEXT });
 
-const name = refine(text({ what: "a name", blank: true }), (given, place) => {
-  const isLong = Buffer.byteLength(given) > MAX_NAME_BYTES;
-  const problem = isLong ? `a name of at most ${MAX_NAME_BYTES} bytes` : nameProblem(given);
-  return problem === "" ? given : place.problem(`expected ${problem}`);
-});
-
-const cwd = refine(text({ what: "a folder" }), (folder, place) =>
-  isOutside(folder)
-    ? place.expected('a folder inside the workspace, such as "tools"', folder)
-    : folder,
-);
-
-/** @param {string} variable @returns {string} why it is refused */
-function checkVariable(variable) {
-  if (!VARIABLE.test(variable)) {
-    const rule = "letters, digits and _, not a digit first";
-    return `expected the name of a variable (${rule}), found ${quoteText(variable)}`;
-  }
-  const isTaken = TAP_VARIABLES.includes(variable.toUpperCase());
-  return isTaken ? `${quoteText(variable)} is set by tap itself and cannot be given` : "";
-}
-
 const policy = choice(/** @type {RestartPolicy[]} */ (["on-failure", "always", "never"]));
 
 const provider = object("a provider", {
-  name: required(name),
+  name: required(label),
   command: required(text({ what: "a program" })),
   args: usually([], words),
   env: usually({}, named(word, { checkName: checkVariable })),
-  cwd,
+  cwd: createFolder(),
   restart: usually(
     { policy: "on-failure" },
     either(
@@ -182,7 +165,7 @@ const rule = object("a rule", {
 const rules = object(
   "an entry",
   {
-    name: required(name),
+    name: required(label),
     deny: usually([], list(rule, { most: MAX_PROVIDERS, what: "rules" })),
     context: bounded,
     ask: { read: (_value, place) => place.problem(NO_ASK) },
@@ -224,8 +207,8 @@ const createFields = (owner) => ({
       },
     }),
   ),
-  emitters: usually([], createEmitters(owner)),
-  streams: usually([], streams),
+  emitters: usually([], createEmitterEntries(owner)),
+  streams: usually([], streamEntries),
   protectedBranches: list(branch, { most: MAX_BRANCHES, what: "branches" }),
   $schema: { read: () => undefined },
 });
@@ -307,12 +290,12 @@ const TOO_LARGE = `expected at most ${MAX_CONFIG_BYTES / 1024} KB`;
  */
 
 /**
- * @param {string} folder the workspace @param {string} [file] from there; default: the first name that is there
+ * @param {string} workspace its folder @param {string} [file] from there; default: the first name that is there
  * @returns {LoadedConfig | undefined} undefined where there is no such file
  */
-export function loadProjectConfig(folder, file = findConfigName(folder)) {
-  const loaded = file && loadConfig(configFile(folder, file), "project");
-  return loaded ? { ...loaded, folder: path.dirname(configFile(folder)) } : undefined;
+export function loadProjectConfig(workspace, file = findConfigName(workspace)) {
+  const loaded = file && loadConfig(configFile(workspace, file), "project");
+  return loaded ? { ...loaded, folder: path.dirname(configFile(workspace)) } : undefined;
 }
 
 /**

@@ -2,7 +2,7 @@
 // with each part of it, and is the JSON Schema that a model gets. Nothing here throws.
 
 import { formatSuggestion } from "../lib/suggestion.mjs";
-import { shortenText, visible } from "../lib/visible.mjs";
+import { nameProblem, shortenText, visible } from "../lib/visible.mjs";
 import { formatDuration, parseDuration } from "./emitter-values.mjs";
 
 /** @typedef {readonly (string | number)[]} Path */
@@ -23,6 +23,7 @@ import { formatDuration, parseDuration } from "./emitter-values.mjs";
  */
 
 const MAX_PROBLEMS = 20;
+const MAX_NAME_BYTES = 128;
 
 /** @param {unknown} value @returns {value is Record<string, any>} */
 export const isMap = (value) =>
@@ -94,8 +95,7 @@ export function readValue(schema, value) {
 }
 
 /** One line. @param {FieldProblem} problem */
-export const formatProblem = ({ field, text, isKey }) =>
-  isKey || field === "" ? text : `${field}: ${text}`;
+export const formatProblem = ({ field, text }) => (field === "" ? text : `${field}: ${text}`);
 
 /** @param {Schema<any>} schema */
 export const toJsonSchema = (schema) => schema.json;
@@ -163,6 +163,13 @@ export const text = ({ most = Infinity, what = "a text", blank = false, raw = fa
   },
 });
 
+/** That the user and the model see. @type {Schema<string>} */
+export const label = refine(text({ what: "a name", blank: true, raw: true }), (given, place) => {
+  const isLong = Buffer.byteLength(given) > MAX_NAME_BYTES;
+  const problem = isLong ? `a name of at most ${MAX_NAME_BYTES} bytes` : nameProblem(given);
+  return problem === "" ? given : place.problem(`expected ${problem}`);
+});
+
 /**
  * @template {string} T @param {readonly T[]} words @param {{anyCase?: boolean}} [how]
  * @returns {Schema<T>}
@@ -227,15 +234,15 @@ export const list = (item, { most = Infinity, least = 0, what = "items" } = {}) 
 /**
  * An object with any names.
  * @template T @param {Schema<T>} item
- * @param {{most?: number, checkName?: (name: string) => string}} [how] checkName: "": it is fine
+ * @param {{most?: number, what?: string, checkName?: (name: string) => string}} [how] checkName: "": it is fine
  * @returns {Schema<Record<string, T>>}
  */
-export const named = (item, { most = Infinity, checkName = () => "" } = {}) => ({
+export const named = (item, { most = Infinity, what = "names", checkName = () => "" } = {}) => ({
   json: { type: "object", additionalProperties: item.json },
   read(value, place) {
     if (!isMap(value)) return place.expected("an object", value);
     const { length } = Object.keys(value);
-    if (length > most) return place.problem(`expected at most ${most}, found ${length}`);
+    if (length > most) return place.problem(`expected at most ${most} ${what}, found ${length}`);
     const entries = Object.entries(value).map(([name, one]) => {
       const problem = checkName(name);
       if (problem !== "") place.at(name).problem(problem, true);

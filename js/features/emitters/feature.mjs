@@ -1,6 +1,7 @@
 // Emitters: background work whose output is read line by line. The code is loaded with the first use.
 
-import { emitterParameters, filterParameters } from "../../config/emitter-parameters.mjs";
+import { filterParameters } from "../../config/emitter-rules.mjs";
+import { emitterParameters } from "../../config/emitter-spec.mjs";
 import { errorMessage } from "../../lib/values.mjs";
 import { SLASH } from "../../lib/slash-commands.mjs";
 import { AutoStart, HOLD } from "./auto-start.mjs";

@@ -1,9 +1,14 @@
 // The tools of the group `emitters`. Their arguments are the model's.
 
-import { toEmitterEntry, toStreamEntry } from "../../config/emitter-entry.mjs";
 import { readRules } from "../../config/emitter-rules.mjs";
-import { readEmitter, readStream } from "../../config/emitter-spec.mjs";
-import { toWorkspacePath } from "../../config/emitter-work.mjs";
+import {
+  readEmitter,
+  readStream,
+  toEmitterEntry,
+  toStreamEntry,
+} from "../../config/emitter-spec.mjs";
+import { toWorkspacePath } from "../../config/emitter-values.mjs";
+import { formatProblem } from "../../config/schema.mjs";
 import { inLine } from "../../lib/visible.mjs";
 import { ToolError } from "../../../sdk/node/errors.mjs";
 import { formatConsentQuestion } from "./views.mjs";
@@ -27,11 +32,9 @@ const { emitterView, formatThere, lineView, fitList, fitNewest, timeText } = vie
 const createArgumentError = (/** @type {string} */ text) =>
   new ToolError("INVALID_ARGUMENTS", text);
 
-/** @param {{problems: import("../../config/emitter-fields.mjs").FieldProblem[]}} read */
+/** @param {{problems: import("../../config/schema.mjs").FieldProblem[]}} read */
 const toArgumentError = ({ problems }) =>
-  createArgumentError(
-    problems.map(({ field, text }) => (field ? `${field}: ${text}` : text)).join("\n"),
-  );
+  createArgumentError(problems.map(formatProblem).join("\n"));
 
 /** A wrong rule, and the like. @template T @param {() => T | Promise<T>} work @returns {Promise<T>} */
 async function convertRangeErrors(work) {
@@ -245,7 +248,7 @@ export async function listEmitters(call, { name } = {}) {
 function requireRules({ eventFilter, includePattern, excludePattern, notifyPattern }) {
   const read = readRules({ eventFilter, includePattern, excludePattern, notifyPattern });
   if (read.ok === false) throw toArgumentError(read);
-  return read.rules;
+  return read.value;
 }
 
 /** @param {Call} call @param {Record<string, unknown>} args */

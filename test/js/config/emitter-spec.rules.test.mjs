@@ -17,7 +17,7 @@ const CONFIG = /** @type {const} */ ({ origin: "config" });
 function rulesOf(given) {
   const read = readRules(given);
   assert.ok(read.ok, JSON.stringify(read));
-  return read.rules;
+  return read.value;
 }
 
 /** @param {Record<string, unknown>} rule @param {string} field @param {RegExp} text */
@@ -58,7 +58,7 @@ describe("rules", () => {
     refused({ count: 1_000_001 }, "count", /from 1 to 1000000/);
     refused({ window: { lines: 1001, time: "1m" } }, "window.lines", /from 1 to 1000/);
     refused({ window: { lines: 10, time: "25h" } }, "window.time", /to 1d/);
-    refused({ window: { lines: 10 } }, "window", /"lines", "time"/);
+    refused({ window: { lines: 10 } }, "window.time", /is missing/);
     refused({ window: 5 }, "window", /an object/);
     refused({ window: { lines: 1, time: "1m" }, cooldown: "1m" }, "cooldown", /no cooldown/);
     for (const outcome of ["drop", "keep"]) {

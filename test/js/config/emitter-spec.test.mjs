@@ -2,8 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { emitterParameters } from "../../../js/config/emitter-parameters.mjs";
-import { readEmitter, readStream } from "../../../js/config/emitter-spec.mjs";
+import { emitterParameters, readEmitter, readStream } from "../../../js/config/emitter-spec.mjs";
 
 const TOOL = /** @type {const} */ ({ origin: "tool" });
 const CONFIG = /** @type {const} */ ({ origin: "config" });
@@ -126,7 +125,7 @@ describe("times", () => {
       refused({ command: "make", every }, "every", /such as "30s"/);
     }
     for (const every of [5, 300_000, null, true, ["5m"], { m: 5 }]) {
-      refused({ command: "make", every }, "every", /as a text/);
+      refused({ command: "make", every }, "every", /a time from/);
     }
   });
 
@@ -180,7 +179,7 @@ describe("times", () => {
       2,
     );
     for (const glob of ["../x", "/etc/*", "a/../../b", "C:\\x", "!../x", " ", "..\\x"]) {
-      refused({ command: "make", onChange: [glob] }, "onChange", /inside the workspace/);
+      refused({ command: "make", onChange: [glob] }, "onChange[0]", /inside the workspace/);
     }
     refused({ command: "make", onChange: [] }, "onChange", /not empty/);
     refused({ command: "make", onChange: [1] }, "onChange[0]", /a text/);
@@ -281,7 +280,7 @@ describe("work", () => {
     }
     refused({ command: "make", env: { A: 1 } }, "env.A", /a text/);
     refused({ command: "make", env: { A: "x\0" } }, "env.A", /zero byte/);
-    refused({ command: "make", env: ["A"] }, "env", /object of texts/);
+    refused({ command: "make", env: ["A"] }, "env", /an object/);
     const many = Object.fromEntries(Array.from({ length: 51 }, (_, i) => [`A${i}`, ""]));
     refused({ command: "make", env: many }, "env", /at most 50/);
   });

@@ -4,8 +4,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
-import { toEmitterEntry } from "../../../js/config/emitter-entry.mjs";
-import { readEmitter } from "../../../js/config/emitter-spec.mjs";
+import { readEmitter, toEmitterEntry } from "../../../js/config/emitter-spec.mjs";
 import { parseConfig, loadProjectConfig } from "../../../js/config/load.mjs";
 import {
   allow,

@@ -65,7 +65,7 @@ test("at each bound both take a rule, or neither does", () => {
     assert.equal(read.ok, nativeTakes([rule]), JSON.stringify([rule, read]));
     if (!read.ok) continue;
     taken += 1;
-    assert.deepEqual(read.rules, [rule]);
+    assert.deepEqual(read.value, [rule]);
   }
   assert.ok(taken > 20, `${taken} are taken`);
 });
@@ -80,7 +80,7 @@ test("as many rules, and as long patterns", () => {
     assert.equal(readRules({ eventFilter: rules }).ok, nativeTakes(rules), `${match.length} bytes`);
   }
   const longest = readRules({ notifyPattern: "x".repeat(MAX_PATTERN_BYTES - 4) });
-  assert.ok(longest.ok && nativeTakes([...longest.rules]));
+  assert.ok(longest.ok && nativeTakes([...longest.value]));
   assert.equal(readRules({ notifyPattern: "x".repeat(MAX_PATTERN_BYTES - 3) }).ok, false);
 });
 
@@ -94,7 +94,7 @@ test("patterns ignore case and decide in their order", () => {
   const source = new addon.LineSource({ delivery: "off" });
   const lines = ["BUILD ok", "test NOISE failed", "lint Failed", "lint ok"];
   source.post(lines.join("\n"));
-  const tried = JSON.parse(source.test([...read.rules], 10)).lines;
+  const tried = JSON.parse(source.test([...read.value], 10)).lines;
   const outcomes = Object.fromEntries(
     tried.map((/** @type {any} */ { text, outcome }) => [text, outcome]),
   );
