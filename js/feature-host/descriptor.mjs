@@ -1,6 +1,18 @@
-// Checks a descriptor, and says in words what is wrong with it. The schema's validator is loaded with the first
-// descriptor that is checked: a gateway host whose features are all its own needs none.
+// Checks a descriptor, and says in words what is wrong with it. A descriptor is data only: it can be printed, stored
+// and compared.
 
+import {
+  choice,
+  flag,
+  formatProblem,
+  isMap,
+  list,
+  object,
+  readValue,
+  refine,
+  required,
+  text,
+} from "../config/schema.mjs";
 import { errorMessage } from "../lib/values.mjs";
 import { shortenText, visible } from "../lib/visible.mjs";
 import { parseCapability } from "./capabilities.mjs";
@@ -8,113 +20,88 @@ import { CONDITIONS } from "./capability-grants.mjs";
 import { schemaProblem } from "./schema-cost.mjs";
 import { parseInterval } from "./tasks.mjs";
 
-// The JSON Schema of a descriptor. A descriptor is data only: it can be printed, stored and compared.
-
-/** A tool's name as the CLI accepts it. */
-const TOOL_NAME = "^[a-zA-Z0-9_-]{1,64}$";
-/** A name in kebab-case or snake_case. */
-const WORD = "^[a-z0-9][a-z0-9_-]{0,63}$";
-
-const textSchema = (/** @type {number} */ maxLength, minLength = 1) => ({
-  type: "string",
-  minLength,
-  maxLength,
-});
-const word = { type: "string", pattern: WORD };
-const entrySchema = {
-  type: "object",
-  additionalProperties: false,
-  required: ["name", "description"],
-  properties: { name: word, description: textSchema(300) },
-};
-
-export const RUNTIMES = ["builtin", "external-process", "mcp-bridge", "declarative"];
-export const SOURCES = ["builtin", "user", "project", "mcp"];
+const RUNTIMES = ["builtin", "external-process", "mcp-bridge", "declarative"];
+const SOURCES = ["builtin", "user", "project", "mcp"];
 /** When a hook acts: before the agent uses a tool, or with a prompt of the user. */
 export const HOOK_POINTS = ["onPreToolUse", "onUserPromptSubmitted"];
 /** As many as the gateway takes from one provider. */
 const MAX_TOOLS = 100;
 
-export const DESCRIPTOR_SCHEMA = {
-  $schema: "https://json-schema.org/draft/2020-12/schema",
-  title: "A feature's descriptor",
-  type: "object",
-  additionalProperties: false,
-  required: ["id", "displayName", "version", "runtime"],
-  properties: {
-    id: { type: "string", pattern: `^(?:${SOURCES.join("|")}):[^\\u0000-\\u001f\\u007f]{1,128}$` },
-    displayName: textSchema(100),
-    version: textSchema(64),
-    runtime: { enum: RUNTIMES },
-    host: { enum: ["gateway", "feature-host"] },
-    capabilities: {
-      type: "array",
-      maxItems: 50,
-      items: {
-        type: "object",
-        additionalProperties: false,
-        required: ["capability", "required", "reason"],
-        properties: {
-          capability: textSchema(1024),
-          required: { type: "boolean" },
-          reason: textSchema(300),
-        },
-      },
-    },
-    tools: {
-      type: "array",
-      maxItems: MAX_TOOLS,
-      items: {
-        type: "object",
-        additionalProperties: false,
-        required: ["name", "description"],
-        properties: {
-          name: { type: "string", pattern: TOOL_NAME },
-          description: textSchema(4096),
-          parameters: { type: "object" },
-          requires: { type: "array", maxItems: 20, items: textSchema(1024) },
-          group: word,
-        },
-      },
-    },
-    hooks: {
-      type: "array",
-      maxItems: 50,
-      items: {
-        type: "object",
-        additionalProperties: false,
-        required: ["name", "point"],
-        properties: {
-          name: word,
-          point: { enum: HOOK_POINTS },
-          when: { enum: [...CONDITIONS] },
-        },
-      },
-    },
-    channels: { type: "array", maxItems: 20, items: word },
-    commands: {
-      type: "array",
-      maxItems: 20,
-      items: {
-        ...entrySchema,
-        properties: {
-          ...entrySchema.properties,
-          name: { type: "string", pattern: "^[a-z0-9-]{1,64}$" },
-        },
-      },
-    },
-    tasks: {
-      type: "array",
-      maxItems: 20,
-      items: {
-        type: "object",
-        additionalProperties: false,
-        required: ["name"],
-        properties: { name: word, schedule: textSchema(100), when: { enum: [...CONDITIONS] } },
-      },
-    },
+const createText = (/** @type {number} */ most) => text({ most, raw: true });
+
+/** @param {RegExp} pattern @param {string} wanted */
+const createName = (pattern, wanted) =>
+  refine(createText(256), (given, place) =>
+    pattern.test(given) ? given : place.expected(wanted, given),
+  );
+
+const featureId = createName(
+  new RegExp(`^(?:${SOURCES.join("|")}):[^\\u0000-\\u001f\\u007f]{1,128}$`),
+  "an id such as builtin:name, user:name, project:name or mcp:name",
+);
+const word = createName(/^[a-z0-9][a-z0-9_-]{0,63}$/, "a name in kebab-case or snake_case");
+const toolName = createName(
+  /^[a-zA-Z0-9_-]{1,64}$/,
+  "a name that the CLI takes: 1 to 64 of a-z, A-Z, 0-9, _ and -",
+);
+const commandName = createName(/^[a-z0-9-]{1,64}$/, "1 to 64 of a-z, 0-9 and -");
+const condition = choice(CONDITIONS);
+
+/** @type {import("../config/schema.mjs").Schema<object>} */
+const parameters = {
+  read(value, place) {
+    if (!isMap(value)) return place.expected("a JSON Schema", value);
+    const problem = schemaProblem(value);
+    return problem === "" ? value : place.problem(problem);
   },
 };
+
+const LISTS = {
+  capabilities: list(
+    object("a capability", {
+      capability: required(createText(1024)),
+      required: required(flag),
+      reason: required(createText(300)),
+    }),
+    { most: 50, what: "capabilities" },
+  ),
+  tools: list(
+    object("a tool", {
+      name: required(toolName),
+      description: required(createText(4096)),
+      parameters,
+      requires: list(createText(1024), { most: 20, what: "capabilities" }),
+      group: word,
+    }),
+    { most: MAX_TOOLS, what: "tools" },
+  ),
+  hooks: list(
+    object("a hook", {
+      name: required(word),
+      point: required(choice(HOOK_POINTS)),
+      when: condition,
+    }),
+    { most: 50, what: "hooks" },
+  ),
+  channels: list(word, { most: 20, what: "channels" }),
+  commands: list(
+    object("a command", { name: required(commandName), description: required(createText(300)) }),
+    { most: 20, what: "commands" },
+  ),
+  tasks: list(
+    object("a task", { name: required(word), schedule: createText(100), when: condition }),
+    { most: 20, what: "tasks" },
+  ),
+};
+
+const schema = object("a descriptor", {
+  id: required(featureId),
+  displayName: required(createText(100)),
+  version: required(createText(64)),
+  runtime: required(choice(RUNTIMES)),
+  host: choice(["gateway", "feature-host"]),
+  ...LISTS,
+});
 
 /**
  * @typedef {{capability: string, required: boolean, reason: string}} CapabilityRequest
@@ -169,73 +156,22 @@ function findNonData(root) {
   return visit(root, "");
 }
 
-/** Bounded before the validator sees it. @param {any} descriptor @returns {string[]} */
-function sizeProblems(descriptor) {
-  if (typeof descriptor !== "object" || descriptor === null || Array.isArray(descriptor)) {
-    return [`a descriptor must be an object, not ${formatValue(descriptor)}`];
-  }
-  const { tools = [] } = descriptor;
-  if (!Array.isArray(tools)) return [`tools must be a list, not ${formatValue(tools)}`];
-  for (const [list, schema] of Object.entries(DESCRIPTOR_SCHEMA.properties)) {
-    const { maxItems: most } = /** @type {any} */ (schema);
-    const { length } = descriptor[list] ?? [];
-    if (length > most) return [`${list}: expected at most ${most} ${list}, found ${length}`];
-  }
-  return tools.flatMap((tool, at) => {
-    const problem = schemaProblem(tool?.parameters ?? {});
-    return problem ? [`tools[${at}].parameters: ${problem}`] : [];
-  });
-}
-
-/** @param {string} pointer of JSON */
-const formatPointer = (pointer) =>
-  pointer
-    .replace(/^#\/?/, "")
-    .split("/")
-    .map((step) => (/^\d+$/.test(step) ? `[${step}]` : `.${step}`))
-    .join("")
-    .replace(/^\./, "");
-
-/** @param {any} root @param {string} pointer */
-const resolvePointer = (root, pointer) =>
-  pointer
-    .split("/")
-    .slice(1)
-    .reduce((at, step) => at?.[step.replaceAll("~1", "/").replaceAll("~0", "~")], root);
-
-/** Their only problem is a problem of something inside them. */
-const OUTER = new Set(["properties", "items"]);
-
-/** @param {any} descriptor @param {{keyword: string, instanceLocation: string, keywordLocation: string, error: string}} unit */
-function describeProblem(descriptor, { keyword, instanceLocation, keywordLocation, error }) {
-  const place = formatPointer(instanceLocation) || "the descriptor";
-  const value = formatValue(resolvePointer(descriptor, instanceLocation));
-  if (keyword === "additionalProperties") return `${place} has an unknown field: ${error}`;
-  if (keyword === "pattern" && place.startsWith("tools")) {
-    return `${place}: the CLI refuses the name ${value}; expected 1 to 64 of a-z, A-Z, 0-9, _ and -`;
-  }
-  if (keyword === "pattern" || keyword === "enum") {
-    const rule = resolvePointer(DESCRIPTOR_SCHEMA, keywordLocation);
-    return `${place}: expected ${Array.isArray(rule) ? `one of ${rule.join(", ")}` : `a text like ${rule}`}, found ${value}`;
-  }
-  return `${place}: ${error} Found ${value}`;
-}
-
 /** @param {Descriptor} descriptor @returns {string[]} */
 function nameProblems(descriptor) {
+  const { capabilities = [], channels = [] } = descriptor;
   const named = NAMED_LISTS.map(
-    (list) => /** @type {const} */ ([list, (descriptor[list] ?? []).map(({ name }) => name)]),
+    (field) => /** @type {const} */ ([field, (descriptor[field] ?? []).map(({ name }) => name)]),
   );
-  const wanted = (descriptor.capabilities ?? []).map(({ capability }) => capability);
-  const lists = [
+  const lists = new Map([
     ...named,
-    /** @type {const} */ (["capabilities", wanted]),
-    /** @type {const} */ (["channels", descriptor.channels ?? []]),
-  ];
-  return lists.flatMap(([list, names]) => {
-    const twice = names.filter((name, at) => names.indexOf(name) !== at);
-    return [...new Set(twice)].map((name) => `${list}: ${formatValue(name)} is there twice`);
-  });
+    ["capabilities", capabilities.map(({ capability }) => capability)],
+    ["channels", channels],
+  ]);
+  return [...lists].flatMap(([field, names]) =>
+    names
+      .filter((name, at) => names.indexOf(name) !== at)
+      .map((name) => `${field}: ${formatValue(name)} is there twice`),
+  );
 }
 
 /** @param {Descriptor} descriptor @returns {string[]} */
@@ -270,36 +206,27 @@ function runtimeProblems({ id, runtime, host, capabilities = [], tools = [] }) {
 
 /**
  * Everything but unknown capabilities, which only cost what needs them.
- * @param {any} descriptor @returns {Promise<string[]>} problems, in words; at most 10
+ * @param {any} descriptor @returns {string[]} problems, in words; at most 10
  */
-export async function descriptorProblems(descriptor) {
+export function descriptorProblems(descriptor) {
   try {
-    return await findProblems(descriptor);
+    return [...new Set(findProblems(descriptor))].slice(0, MAX_PROBLEMS);
   } catch (error) {
     return [`the descriptor cannot be read: ${visible(shortenText(errorMessage(error), 200))}`];
   }
 }
 
-/** @param {any} descriptor @returns {Promise<string[]>} @throws what a getter of it throws */
-async function findProblems(descriptor) {
-  const size = sizeProblems(descriptor);
-  if (size.length > 0) return size.slice(0, MAX_PROBLEMS);
+/** @param {any} descriptor @returns {string[]} @throws what a getter of it throws */
+function findProblems(descriptor) {
+  const read = readValue(schema, descriptor);
+  if (read.ok === false) return read.problems.map(formatProblem);
   const other = findNonData(descriptor);
   if (other) return [other];
-  const { Validator } = await import("@cfworker/json-schema");
-  const validator = new Validator(/** @type {any} */ (DESCRIPTOR_SCHEMA), "2020-12", false);
-  const data = JSON.parse(JSON.stringify(descriptor));
-  const units = validator.validate(data).errors.filter(({ keyword }) => !OUTER.has(keyword));
-  const problems = units
-    .filter(({ keyword, error }) => keyword !== "false" && !/^False boolean/.test(error))
-    .map((unit) => describeProblem(descriptor, unit));
-  if (problems.length === 0)
-    problems.push(
-      ...nameProblems(descriptor),
-      ...runtimeProblems(descriptor),
-      ...scheduleProblems(descriptor),
-    );
-  return [...new Set(problems)].slice(0, MAX_PROBLEMS);
+  return [
+    ...nameProblems(descriptor),
+    ...runtimeProblems(descriptor),
+    ...scheduleProblems(descriptor),
+  ];
 }
 
 /** @param {Descriptor} descriptor @returns {{capability: string, problem: string}[]} */

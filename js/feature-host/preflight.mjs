@@ -143,11 +143,9 @@ export function preflightTrusted(candidates, policy) {
   });
 }
 
-/** @param {Candidate[]} candidates @param {Policy} policy @returns {Promise<PreflightResult[]>} in their order */
-export async function preflight(candidates, policy) {
-  const problems = await Promise.all(
-    candidates.map(({ descriptor }) => descriptorProblems(descriptor)),
-  );
+/** @param {Candidate[]} candidates @param {Policy} policy @returns {PreflightResult[]} in their order */
+export function preflight(candidates, policy) {
+  const problems = candidates.map(({ descriptor }) => descriptorProblems(descriptor));
   // One that is wrong claims its id, too.
   const twice = candidates.map((candidate) => {
     const { id } = readIdentity(candidate.descriptor);

@@ -33,11 +33,9 @@ export function installRules(gateway, sessionId, id, config, onDiagnostic) {
   own.on("error", ({ message }) => onDiagnostic(message));
   /** @type {Installation | undefined} */
   let installation;
-  let stopped = false;
   void (async () => {
     const descriptor = createDescriptor(id, config);
-    const [checked] = await preflight([{ descriptor, origin: "a config" }], { withheld: () => "" });
-    if (stopped) return;
+    const [checked] = preflight([{ descriptor, origin: "a config" }], { withheld: () => "" });
     const nowhere = () => Promise.reject(new Error("rules have no events"));
     installation = new Installation(checked, {
       provider: own,
@@ -56,7 +54,6 @@ export function installRules(gateway, sessionId, id, config, onDiagnostic) {
   return {
     report: () => installation?.report(),
     async stop() {
-      stopped = true;
       await installation?.stop("its config is not in force any more");
       await own.close();
     },

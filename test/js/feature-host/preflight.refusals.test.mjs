@@ -15,7 +15,7 @@ const tool = (parameters) => ({ name: "one_x", description: "does it", parameter
 
 /** @type {Record<string, [() => object, RegExp]>} */
 const BAD = {
-  "with a BigInt": [() => feature({ version: 1n }), /version: a descriptor is data only/],
+  "with a BigInt": [() => feature({ version: 1n }), /^version: .*bigint/],
   "with a getter that throws": [
     () =>
       Object.defineProperty(feature(), "tools", {
@@ -43,25 +43,25 @@ const BAD = {
 };
 
 for (const [what, [make, wanted]] of Object.entries(BAD)) {
-  test(`a descriptor ${what} is refused alone`, async () => {
+  test(`a descriptor ${what} is refused alone`, () => {
     const other = feature({ id: "builtin:other", tasks: [{ name: "t", schedule: "5m" }] });
     const candidates = /** @type {any[]} */ ([
       { descriptor: make(), origin: "a" },
       { descriptor: other, origin: "b" },
     ]);
-    const [bad, good] = await preflight(candidates, {});
+    const [bad, good] = preflight(candidates, {});
     assert.match(bad.problems[0], wanted);
     assert.notEqual(bad.decision.obstacle, "");
     assert.deepEqual([good.problems, good.decision.obstacle], [[], ""]);
   });
 }
 
-test("two of one id are both named and both refused, though one of them is wrong", async () => {
+test("two of one id are both named and both refused, though one of them is wrong", () => {
   const candidates = /** @type {any[]} */ ([
     { descriptor: feature({ strange: 1 }), origin: "a" },
     { descriptor: feature(), origin: "b" },
   ]);
-  for (const { decision, problems } of await preflight(candidates, {})) {
+  for (const { decision, problems } of preflight(candidates, {})) {
     assert.equal(problems[0], "builtin:one is declared by a and by b: neither is installed");
     assert.equal(decision.obstacle, problems[0]);
   }
