@@ -2,7 +2,7 @@
 
 import { parseArgs } from "node:util";
 import { visible } from "../lib/visible.mjs";
-import { findNearest } from "../develop/nearest-name.mjs";
+import { findNearest } from "../lib/suggestion.mjs";
 import { usage } from "./exit.mjs";
 import { GLOBAL_OPTIONS, NAME } from "./options.mjs";
 

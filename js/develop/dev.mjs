@@ -6,7 +6,7 @@ import readline from "node:readline";
 import { gatewayFiles } from "../lib/paths.mjs";
 import { BUILTIN_TOOL_NAMES } from "../lib/status-tool.mjs";
 import { ProviderRunner } from "./provider-runner.mjs";
-import { findNearest } from "./nearest-name.mjs";
+import { findNearest } from "../lib/suggestion.mjs";
 import { startProvider } from "./provider-process.mjs";
 import { Terminal } from "./terminal.mjs";
 import { startTap } from "./testing.mjs";

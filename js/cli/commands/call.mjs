@@ -6,7 +6,7 @@ import { EXIT, Failure, usage, runInterruptible } from "../exit.mjs";
 import { withGateway } from "../gateway.mjs";
 import { getGatewayFiles } from "../options.mjs";
 import { Output } from "../../views/output.mjs";
-import { findNearest } from "../../develop/nearest-name.mjs";
+import { findNearest } from "../../lib/suggestion.mjs";
 import {
   parseArguments,
   arePairs,

@@ -2,7 +2,7 @@
 // and one check after another tries what often goes wrong.
 
 import { sleep } from "../../lib/timers.mjs";
-import { findNearest } from "../nearest-name.mjs";
+import { findNearest } from "../../lib/suggestion.mjs";
 import { startTap } from "../testing.mjs";
 import { parseArguments, BadArguments } from "../tool-arguments.mjs";
 import { refusesBadArguments, settlesCancelled } from "./call-checks.mjs";

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
-import { findNearest } from "../../../js/develop/nearest-name.mjs";
+import { findNearest } from "../../../js/lib/suggestion.mjs";
 import { parseArguments, parseArgumentLine } from "../../../js/develop/tool-arguments.mjs";
 import { root } from "../../../tools/commands.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
