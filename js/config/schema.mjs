@@ -194,6 +194,15 @@ export const integer = (least, most = Number.MAX_SAFE_INTEGER) => ({
       : place.expected(`a whole number from ${least} to ${most}`, value),
 });
 
+/** @param {number} least @param {number} [most] @returns {Schema<number>} */
+export const decimal = (least, most = Number.MAX_SAFE_INTEGER) => ({
+  json: { type: "number" },
+  read: (value, place) =>
+    Number.isFinite(value) && value >= least && value <= most
+      ? value
+      : place.expected(`a number from ${least} to ${most}`, value),
+});
+
 /** @param {number} least ms @param {number} most ms @returns {Schema<number>} ms */
 export const duration = (least, most) => ({
   json: { type: "string" },
@@ -271,6 +280,7 @@ export const either = (kind, one, other) => ({
  * @property {string[]} [one] of these fields one is given
  * @property {string[]} [most] of these fields at most one is given
  * @property {string[]} [some] of these fields at least one is given
+ * @property {boolean} [isOpen] other fields are left out, and no mistake
  * @property {(read: any, place: Place, given: Record<string, any>) => any} [finish] what its fields need of one
  *   another; makes the value
  */
@@ -312,14 +322,19 @@ function toObjectSchema(fields) {
  * @param {Record<string, Schema<any>>} fields @param {ObjectRules} [rules]
  * @returns {Schema<any>} the fields that are given, and those that usually have a value
  */
-export const object = (what, fields, { finish = (read) => read, ...rules } = {}) => ({
+export const object = (
+  what,
+  fields,
+  { isOpen = false, finish = (read) => read, ...rules } = {},
+) => ({
   json: toObjectSchema(fields),
   read(value, place) {
     if (!isMap(value)) return place.expected(`an object for ${what}`, value);
     const has = (/** @type {string} */ name) =>
       Object.hasOwn(value, name) && value[name] !== undefined;
     const known = Object.keys(fields);
-    for (const name of Object.keys(value).filter((one) => !Object.hasOwn(fields, one))) {
+    const unknown = Object.keys(value).filter((one) => !isOpen && !Object.hasOwn(fields, one));
+    for (const name of unknown) {
       const hint = formatSuggestion(name, known);
       place.at(name).problem(`unknown field ${quoteText(name)} in ${what}: ${hint}`, true);
     }

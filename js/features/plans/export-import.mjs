@@ -1,6 +1,21 @@
 // What `copilot-tap plan export` writes, and what is taken of it by an import: anybody may have written the file. Each
 // value is of its kind and bounded; what is not known, and what belongs to another machine, is left out.
 
+import {
+  anything,
+  choice,
+  decimal,
+  flag,
+  integer,
+  list,
+  named,
+  object,
+  readValue,
+  refine,
+  required,
+  text,
+  usually,
+} from "../../config/schema.mjs";
 import { inLine } from "../../lib/visible.mjs";
 import { isDeeperThan, MAX_JSON_LEVELS } from "../../lib/values.mjs";
 import { addNodeIds, PlanError, problemText } from "./errors.mjs";
@@ -15,127 +30,100 @@ const VERSION = 1;
 const MAX_ENTRIES = 1_000_000;
 const MAX_FINDINGS = 32 * 1024;
 
-/** @typedef {(value: any, place: string) => any} Shape what is taken of a value */
+/** @typedef {import("../../config/schema.mjs").Schema<any>} Schema */
 
-/** @param {string} place @param {string} wanted @returns {never} */
-function refuse(place, wanted) {
-  const problems = [{ path: place, message: `expected ${wanted}` }];
-  throw new PlanError("INVALID_EXPORT", "this is not what plan export writes", { problems });
-}
-
-/** @param {number} most @returns {Shape} */
-const text = (most) => (value, place) =>
-  typeof value === "string" && value.length <= most
-    ? value
-    : refuse(place, `a text of at most ${most} characters`);
-/** @type {Shape} */
-const amount = (value, place) =>
-  Number.isFinite(value) && value >= 0 && value <= Number.MAX_SAFE_INTEGER
-    ? value
-    : refuse(place, "a number from 0");
-/** @type {Shape} */
-const whole = (value, place) =>
-  Number.isSafeInteger(value) && value >= 0 ? value : refuse(place, "a whole number from 0");
-/** @type {Shape} */
-const flag = (value, place) =>
-  typeof value === "boolean" ? value : refuse(place, "true or false");
-/** @type {Shape} */
-const hash = (value, place) =>
-  typeof value === "string" && /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(value)
-    ? value
-    : refuse(place, "the full name of a commit");
-/** @param {Shape} shape @returns {Shape} */
-const orNull = (shape) => (value, place) => (value === null ? null : shape(value, place));
-/** @param {Shape} shape @param {number} most @returns {Shape} */
-const list = (shape, most) => (value, place) =>
-  Array.isArray(value) && value.length <= most
-    ? value.map((one, i) => shape(one, `${place}[${i}]`))
-    : refuse(place, `a list of at most ${most}`);
-/** @param {Record<string, Shape>} fields @returns {Shape} */
-const object = (fields) => (value, place) => {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    return refuse(place, "an object");
-  }
-  const known = Object.entries(fields).filter(([name]) => Object.hasOwn(value, name));
-  const taken = known.map(([name, shape]) => [name, shape(value[name], `${place}.${name}`)]);
-  return Object.fromEntries(taken.filter(([, one]) => one !== undefined));
-};
-/** What agents say they found: of any form. @type {Shape} */
-const findings = (value, place) =>
-  Array.isArray(value) && JSON.stringify(value).length <= MAX_FINDINGS
-    ? value
-    : refuse(place, "a list of at most 32 KB");
-
-const FILES = list(text(4096), 10_000);
-const CHANGES = object({ files: whole, insertions: whole, deletions: whole });
-const MODEL = object({ model: text(200), input: amount, output: amount, cached: amount });
-const USAGE = object({
-  ...{ aiCredits: amount, premiumRequests: amount, apiMs: amount, sessionMs: amount },
-  models: list(MODEL, 100),
+const createText = (/** @type {number} */ most) => text({ most, blank: true, raw: true });
+const amount = decimal(0);
+const whole = integer(0);
+const hash = refine(createText(64), (given, place) =>
+  /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(given)
+    ? given
+    : place.expected("the full name of a commit", given),
+);
+/** @param {Schema} schema @returns {Schema} */
+const orNull = ({ read }) => ({
+  read: (value, place) => (value === null ? null : read(value, place)),
 });
+/** What agents say they found: of any form. */
+const findings = refine(list(anything), (all, place) =>
+  JSON.stringify(all).length <= MAX_FINDINGS ? all : place.problem("expected at most 32 KB"),
+);
+
+/** What is not known is left out. @param {Record<string, Schema>} fields @returns {Schema} */
+const part = (fields) => object("a part of the file", fields, { isOpen: true });
+
+const FILES = list(createText(4096), { most: 10_000, what: "files" });
+const CHANGES = part({ files: whole, insertions: whole, deletions: whole });
+const MODEL = part({ model: createText(200), input: amount, output: amount, cached: amount });
+const ERROR = { code: createText(100), message: createText(8192) };
 /** What a phase said at its end. Not `tested`: no file says that something was tested. */
-const DETAIL = object({
+const DETAIL = part({
   ...{ commit: hash, baseCommit: hash, landed: hash, ours: hash, theirs: hash },
-  ...{ changes: CHANGES, usage: USAGE, files: FILES, conflict: FILES, nodes: FILES },
-  error: object({ code: text(100), message: text(8192) }),
-  exitCode: orNull((value, place) =>
-    Number.isSafeInteger(value) ? value : refuse(place, "a whole number"),
-  ),
-  ...{ signal: orNull(text(40)), lastLines: text(16_384), summary: text(16_384) },
-  ...{ note: text(8192), turns: whole, reason: text(1000), log: text(200) },
-  evidence: object({ summary: text(16_384), findings }),
-  unlanded: object({ code: text(100), message: text(8192), files: FILES }),
+  ...{ changes: CHANGES, files: FILES, conflict: FILES, nodes: FILES },
+  usage: part({
+    ...{ aiCredits: amount, premiumRequests: amount, apiMs: amount, sessionMs: amount },
+    models: list(MODEL, { most: 100, what: "models" }),
+  }),
+  error: part(ERROR),
+  exitCode: orNull(integer(Number.MIN_SAFE_INTEGER)),
+  signal: orNull(createText(40)),
+  ...{ lastLines: createText(16_384), summary: createText(16_384), note: createText(8192) },
+  ...{ turns: whole, reason: createText(1000), log: createText(200) },
+  evidence: part({ summary: createText(16_384), findings }),
+  unlanded: part({ ...ERROR, files: FILES }),
 });
 
-/** Whoever takes it reads it. @type {Shape} */
-const ANY_OBJECT = (value, place) =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-    ? value
-    : refuse(place, "an object");
-
-/** By kind of an entry. `undefined`: it has none. @type {Record<string, Shape | undefined>} */
+/** By kind of an entry. `undefined`: it has none. @type {Record<string, Schema | undefined>} */
 const DETAILS = {
-  "nodes-added": (value) => value, // read as nodes of a plan are
+  "nodes-added": anything, // read as nodes of a plan are
   scheduled: undefined,
   began: undefined,
-  step: object({ worktree: object({ commit: hash }), committing: flag }),
+  step: part({ worktree: part({ commit: hash }), committing: flag }),
   "phase-began": undefined,
   "phase-ended": DETAIL,
   "node-succeeded": DETAIL,
   "node-failed": DETAIL,
   interrupted: DETAIL,
-  retried: object({ instructions: text(65_536) }),
+  retried: part({ instructions: createText(65_536) }),
   "node-canceled": DETAIL,
-  paused: object({ reason: text(100) }),
-  resumed: object({ budget: object({ aiCredits: amount, tokens: whole }) }),
+  paused: part({ reason: createText(100) }),
+  resumed: part({ budget: part({ aiCredits: amount, tokens: whole }) }),
   "plan-canceled": undefined,
   "plan-ended": undefined,
-  landed: object({ commit: hash, landed: hash, result: hash, changes: CHANGES }),
-  overlap: object({ node: text(64), other: text(64), files: FILES }),
-  "node-edited": object({ changes: ANY_OBJECT, before: ANY_OBJECT }),
-  "node-replaced": object({ by: text(64), inherits: flag }),
+  landed: part({ commit: hash, landed: hash, result: hash, changes: CHANGES }),
+  overlap: part({ node: createText(64), other: createText(64), files: FILES }),
+  "node-edited": part({ changes: named(anything), before: named(anything) }),
+  "node-replaced": part({ by: createText(64), inherits: flag }),
 };
-const WORD = text(20);
-const ENTRY = object({
-  ...{ kind: WORD, at: whole, node: text(64), attempt: whole, phase: WORD, next: WORD },
-  ...{ status: WORD, plan: WORD, retry: flag },
+
+const WORD = createText(20);
+const ENTRY_FIELDS = {
+  ...{ kind: required(choice(Object.keys(DETAILS))), at: whole, node: createText(64) },
+  ...{ attempt: whole, phase: WORD, next: WORD, status: WORD, plan: WORD, retry: flag },
+};
+const ENTRY = object("an entry", ENTRY_FIELDS, {
+  isOpen: true,
+  finish(read, place, given) {
+    const schema = DETAILS[read.kind];
+    const isGiven = schema && given.detail !== undefined;
+    const detail = isGiven ? schema.read(given.detail, place.at("detail")) : undefined;
+    // One of which nothing counts here.
+    if (read.kind === "step" && Object.keys(detail ?? {}).length === 0) return undefined;
+    return { ...read, ...(detail && { detail }) };
+  },
 });
 
-/** @param {any} given @param {string} place @returns {object[]} one, or none where nothing of it counts here */
-function readEntry(given, place) {
-  const entry = ENTRY(given, place);
-  if (!Object.hasOwn(DETAILS, entry.kind)) refuse(`${place}.kind`, "a kind of an entry");
-  const shape = DETAILS[entry.kind];
-  const detail = shape && given.detail !== undefined && shape(given.detail, `${place}.detail`);
-  if (entry.kind === "step" && Object.keys(detail || {}).length === 0) return [];
-  return [{ ...entry, ...(detail && { detail }) }];
-}
-
-/** @type {Shape} */
-const PLAN = object({
-  planId: text(64),
-  createdAt: whole,
-  facts: object({ baseBranch: text(200), baseCommit: hash, createsTarget: flag }),
+const ID = refine(createText(64), (given, place) =>
+  /^p[a-z0-9]{8}$/.test(given) ? given : place.expected("the id of a plan", given),
+);
+const FACTS = { baseBranch: createText(200), baseCommit: required(hash), createsTarget: flag };
+const exported = part({
+  version: required(integer(VERSION, VERSION)),
+  plan: required(
+    part({ planId: required(ID), createdAt: usually(0, whole), facts: required(part(FACTS)) }),
+  ),
+  source: required(named(anything)), // read as a plan is
+  journal: required(list(ENTRY, { most: MAX_ENTRIES, what: "entries" })),
 });
 
 /**
@@ -143,22 +131,16 @@ const PLAN = object({
  * @returns {{planId: string, createdAt: number, facts: Record<string, any>, source: Record<string, any>, entries: any[]}}
  */
 export function readExport(given) {
-  if (isDeeperThan(given, MAX_JSON_LEVELS)) refuse("the file", `at most ${MAX_JSON_LEVELS} levels`);
-  const { version, source, journal } = object({
-    version: whole,
-    source: ANY_OBJECT, // read as a plan is
-    journal: list((value) => value, MAX_ENTRIES),
-  })(given, "the file");
-  if (version !== VERSION) refuse("version", `${VERSION}, as this tap writes it`);
-  if (!source) refuse("source", "the plan as it was written");
-  if (!journal) refuse("journal", "a list");
-  const { planId, createdAt = 0, facts } = PLAN(given.plan, "plan");
-  if (!/^p[a-z0-9]{8}$/.test(planId ?? "")) refuse("plan.planId", "the id of a plan");
-  if (facts?.baseCommit === undefined) refuse("plan.facts.baseCommit", "a commit");
-  const entries = journal.flatMap((/** @type {any} */ one, /** @type {number} */ i) =>
-    readEntry(one, `journal[${i}]`),
-  );
-  return { planId, createdAt, facts, source, entries };
+  const refuse = (/** @type {{path: string, message: string}[]} */ problems) => {
+    throw new PlanError("INVALID_EXPORT", "this is not what plan export writes", { problems });
+  };
+  if (isDeeperThan(given, MAX_JSON_LEVELS))
+    refuse([{ path: "the file", message: `expected at most ${MAX_JSON_LEVELS} levels` }]);
+  const read = readValue(exported, given);
+  if (read.ok === false)
+    return refuse(read.problems.map(({ field, text: message }) => ({ path: field, message })));
+  const { plan, source, journal } = read.value;
+  return { ...plan, source, entries: journal };
 }
 
 /**
