@@ -305,15 +305,18 @@ function checkPresence({ one = [], most = [], some = [] }, has, place, what) {
   }
 }
 
-/** @param {Record<string, Schema<any>>} fields */
-function toObjectSchema(fields) {
+/** @param {Record<string, Schema<any>>} fields @param {boolean} isOpen */
+function toObjectSchema(fields, isOpen) {
   const shown = Object.entries(fields).filter(([, { json }]) => json !== undefined);
   const needed = shown.filter((field) => field[1].required).map(([name]) => name);
+  const isWhole = !isOpen && shown.length === Object.keys(fields).length;
   return {
     type: "object",
-    ...(shown.length === Object.keys(fields).length && { additionalProperties: false }),
+    ...(isWhole && { additionalProperties: false }),
     ...(needed.length > 0 && { required: needed }),
-    properties: Object.fromEntries(shown.map(([name, { json }]) => [name, json])),
+    ...((isWhole || shown.length > 0) && {
+      properties: Object.fromEntries(shown.map(([name, { json }]) => [name, json])),
+    }),
   };
 }
 
@@ -327,7 +330,7 @@ export const object = (
   fields,
   { isOpen = false, finish = (read) => read, ...rules } = {},
 ) => ({
-  json: toObjectSchema(fields),
+  json: toObjectSchema(fields, isOpen),
   read(value, place) {
     if (!isMap(value)) return place.expected(`an object for ${what}`, value);
     const has = (/** @type {string} */ name) =>

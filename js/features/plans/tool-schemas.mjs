@@ -1,128 +1,127 @@
 // The parameters of the tools. What a plan may hold is checked by the engine, which says all mistakes at once.
 
-const TEXT = { type: "string" };
-const FLAG = { type: "boolean" };
+import {
+  about,
+  anything,
+  choice,
+  decimal,
+  flag,
+  integer,
+  list,
+  object,
+  required,
+  text,
+  toJsonSchema,
+} from "../../config/schema.mjs";
 
-/** @param {string} description */
-const createText = (description) => ({ type: "string", description });
+const TEXT = text();
+const TEXTS = list(TEXT);
+const OPEN = { isOpen: true };
+const OBJECT = object("an object", {}, OPEN);
 
-const WORK = {
-  description:
-    'A command line; "@agent …"; or {type: "agent", instructions, model, allowedFolders, allowedUrls, maxTurns, tools}, {type: "shell", command, shell}, {type: "process", executable, args, env}, {type: "tool", tool, args}.',
-};
-
-const TEXTS = { type: "array", items: TEXT };
+/** @param {string} words */
+const createChoice = (words) => choice(words.split(" "));
 
 /** Of a plan and of a node. */
 const SANDBOX_FIELDS = {
-  sandbox: {
-    enum: ["on", "off"],
-    description:
-      "The user is asked for off, and for what the next four allow. A node's field stands for the plan's.",
-  },
-  allowedFolders: {
-    ...TEXTS,
-    description: "Writable besides the worktree: from the checkout, or absolute.",
-  },
-  readFolders: { ...TEXTS, description: "Readable besides the system." },
-  allowedUrls: {
-    ...TEXTS,
-    description: "Hosts, *.example.com, or * for all. Default: no network.",
-  },
-  caches: {
-    type: "array",
-    items: { enum: "npm pnpm yarn pip uv cargo go maven gradle ccache".split(" ") },
-  },
+  sandbox: about(
+    "The user is asked for off, and for what the next four allow. A node's field stands for the plan's.",
+    createChoice("on off"),
+  ),
+  allowedFolders: about("Writable besides the worktree: from the checkout, or absolute.", TEXTS),
+  readFolders: about("Readable besides the system.", TEXTS),
+  allowedUrls: about("Hosts, *.example.com, or * for all. Default: no network.", TEXTS),
+  caches: list(createChoice("npm pnpm yarn pip uv cargo go maven gradle ccache")),
 };
 
 const NODE_FIELDS = {
-  id: createText("Unique in the plan: letters, digits, - and _."),
+  id: about("Unique in the plan: letters, digits, - and _.", TEXT),
   name: TEXT,
-  group: createText("A path such as parser/front, for display."),
-  dependencies: { type: "array", items: TEXT, description: "Ids of nodes that come before." },
-  work: WORK,
-  prechecks: { description: "As work: what must succeed before it." },
-  postchecks: { description: "As work: what must succeed after it." },
-  expectsNoChanges: FLAG,
-  timeout: {
-    description: "Of each phase, such as 30m, or seconds as a number. Agents have 60m, others 10m.",
-  },
-  retry: { type: "object", description: "{max, from: failed-phase or start}" },
+  group: about("A path such as parser/front, for display.", TEXT),
+  dependencies: about("Ids of nodes that come before.", TEXTS),
+  work: about(
+    'A command line; "@agent …"; or {type: "agent", instructions, model, allowedFolders, allowedUrls, maxTurns, tools}, {type: "shell", command, shell}, {type: "process", executable, args, env}, {type: "tool", tool, args}.',
+    anything,
+  ),
+  prechecks: about("As work: what must succeed before it.", anything),
+  postchecks: about("As work: what must succeed after it.", anything),
+  expectsNoChanges: flag,
+  timeout: about(
+    "Of each phase, such as 30m, or seconds as a number. Agents have 60m, others 10m.",
+    anything,
+  ),
+  retry: about("{max, from: failed-phase or start}", OBJECT),
   ...SANDBOX_FIELDS,
 };
-const NODE = { type: "object", properties: NODE_FIELDS };
-const NODES = { type: "array", items: NODE };
+const NODES = { nodes: required(list(object("a node", NODE_FIELDS, OPEN))) };
 
 const PLAN_FIELDS = {
-  name: TEXT,
-  repo: createText("From the session's folder, and inside it. Default: that folder."),
-  baseBranch: createText("Default: the repository's default branch."),
-  targetBranch: createText("Where the leaves land. Absent: nothing is merged."),
-  maxParallel: { type: "integer" },
-  cleanUpSuccessfulWork: FLAG,
-  startPaused: FLAG,
-  budget: { type: "object", description: "{aiCredits, tokens}" },
-  env: { type: "object" },
-  fetch: FLAG,
+  name: required(TEXT),
+  repo: about("From the session's folder, and inside it. Default: that folder.", TEXT),
+  baseBranch: about("Default: the repository's default branch.", TEXT),
+  targetBranch: about("Where the leaves land. Absent: nothing is merged.", TEXT),
+  maxParallel: integer(1),
+  cleanUpSuccessfulWork: flag,
+  startPaused: flag,
+  budget: about("{aiCredits, tokens}", OBJECT),
+  env: OBJECT,
+  fetch: flag,
   copy: TEXTS,
   link: TEXTS,
   setup: TEXT,
-  gitignore: FLAG,
+  gitignore: flag,
   ...SANDBOX_FIELDS,
 };
 
 const { maxParallel: _many, ...PLAN_OF_ONE } = PLAN_FIELDS;
 const { dependencies: _others, ...NODE_ALONE } = NODE_FIELDS;
-const JOB_FIELDS = { ...PLAN_OF_ONE, ...NODE_ALONE };
-
-/** @param {object} properties @param {string[]} [required] */
-const object = (properties, required = []) => ({
-  type: "object",
-  additionalProperties: false,
-  ...(required.length > 0 && { required }),
-  properties,
-});
-
-const PLAN = { planId: TEXT };
-const NODE_PARAMETERS = object({ ...PLAN, nodeId: TEXT }, ["planId", "nodeId"]);
-const PLAN_PARAMETERS = object(PLAN, ["planId"]);
-const PAGE = {
-  nodes: { type: "array", items: TEXT, description: "Only these." },
-  cursor: createText("Of the answer before."),
+const JOB_FIELDS = {
+  ...{ ...PLAN_OF_ONE, ...NODE_ALONE },
+  name: PLAN_FIELDS.name,
+  work: required(NODE_FIELDS.work),
 };
+
+/** @param {Record<string, import("../../config/schema.mjs").Schema<any>>} fields @returns {any} */
+const createParameters = (fields) => toJsonSchema(object("the arguments", fields));
+
+const PLAN = { planId: required(TEXT) };
+const NODE = { ...PLAN, nodeId: required(TEXT) };
+const GROUP = { ...PLAN, group: required(TEXT) };
+const PLAN_PARAMETERS = createParameters(PLAN);
+const NODE_PARAMETERS = createParameters(NODE);
+const CURSOR = { cursor: about("Of the answer before.", TEXT) };
 export const PHASE_NAMES = "merge-fi prechecks work commit postchecks merge-ri".split(" ");
+const PHASE = { phase: choice(PHASE_NAMES) };
 const FILTER = {
-  status: { enum: "pending ready scheduled running succeeded failed blocked canceled".split(" ") },
+  status: createChoice("pending ready scheduled running succeeded failed blocked canceled"),
   group: TEXT,
-  phase: { enum: PHASE_NAMES },
+  ...PHASE,
 };
-const PLAN_STATUSES = "pending running paused succeeded failed partial canceled".split(" ");
+const PLAN_STATUSES = createChoice("pending running paused succeeded failed partial canceled");
 
 /** By tool: what it does, and its parameters. */
 export const TOOLS = /** @type {Record<string, [string, object]>} */ ({
   create_copilot_plan: [
     "Makes a plan: a graph of nodes, each an agent or a command in a git worktree of its own, several at a time; what they commit flows to their dependents and, with targetBranch, into that branch. It runs in the background; tap tells you when it ends.",
-    object({ ...PLAN_FIELDS, nodes: NODES }, ["name", "nodes"]),
+    createParameters({ ...PLAN_FIELDS, ...NODES }),
   ],
-  create_copilot_job: ["Makes a plan of one node.", object(JOB_FIELDS, ["name", "work"])],
+  create_copilot_job: ["Makes a plan of one node.", createParameters(JOB_FIELDS)],
   get_copilot_plan_status: [
     "How a plan stands: counts, usage, and its nodes, those first that failed or run.",
-    object({ ...PLAN, ...PAGE }, ["planId"]),
+    createParameters({ ...PLAN, nodes: about("Only these.", TEXTS), ...CURSOR }),
   ],
   list_copilot_plans: [
     "All plans of this user, this repository's first, of these the last made first.",
-    object({ status: { enum: PLAN_STATUSES }, cursor: PAGE.cursor }),
+    createParameters({ status: PLAN_STATUSES, ...CURSOR }),
   ],
   wait_copilot_plan: [
     "Waits until a plan changes or ends, at most 60 s.",
-    object({ ...PLAN, until: { enum: ["change", "end"] }, timeout: { type: "number" } }, [
-      "planId",
-    ]),
+    createParameters({ ...PLAN, until: createChoice("change end"), timeout: decimal(0) }),
   ],
   pause_copilot_plan: ["Starts nothing new; what runs goes on.", PLAN_PARAMETERS],
   resume_copilot_plan: [
     "Goes on with a paused plan; with a larger budget where that was spent.",
-    object({ ...PLAN, budget: { type: "object" } }, ["planId"]),
+    createParameters({ ...PLAN, budget: OBJECT }),
   ],
   cancel_copilot_plan: ["Ends a plan. Worktrees stay.", PLAN_PARAMETERS],
   delete_copilot_plan: [
@@ -132,24 +131,21 @@ export const TOOLS = /** @type {Record<string, [string, object]>} */ ({
   retry_copilot_plan: ["Retries all nodes that failed or were canceled.", PLAN_PARAMETERS],
   create_copilot_node: [
     "Adds a node to a plan that has not ended.",
-    object({ ...PLAN, ...NODE_FIELDS }, ["planId", "id"]),
+    createParameters({ ...PLAN, ...NODE_FIELDS, id: required(NODE_FIELDS.id) }),
   ],
   add_copilot_nodes: [
     "Adds nodes to a plan that has not ended.",
-    object({ ...PLAN, nodes: NODES }, ["planId", "nodes"]),
+    createParameters({ ...PLAN, ...NODES }),
   ],
   list_copilot_nodes: [
     "Nodes of a plan by status, group or phase.",
-    object({ ...PLAN, ...FILTER, cursor: PAGE.cursor }, ["planId"]),
+    createParameters({ ...PLAN, ...FILTER, ...CURSOR }),
   ],
   get_copilot_node: ["A node: status, config, commits, worktree, usage.", NODE_PARAMETERS],
   get_copilot_node_details: ["A node with its evidence, metrics and summaries.", NODE_PARAMETERS],
   get_copilot_node_logs: [
     "The last output of a node's phase.",
-    object({ ...PLAN, nodeId: TEXT, phase: FILTER.phase, attempt: { type: "integer" } }, [
-      "planId",
-      "nodeId",
-    ]),
+    createParameters({ ...NODE, ...PHASE, attempt: integer(1) }),
   ],
   get_copilot_node_attempts: ["The attempts of a node, phase by phase.", NODE_PARAMETERS],
   get_copilot_node_failure_context: [
@@ -158,23 +154,11 @@ export const TOOLS = /** @type {Record<string, [string, object]>} */ ({
   ],
   retry_copilot_node: [
     "Retries a node from the phase that failed, or from the start; an agent goes on with its session and your instructions.",
-    object(
-      { ...PLAN, nodeId: TEXT, from: { enum: ["failed-phase", "start"] }, instructions: TEXT },
-      ["planId", "nodeId"],
-    ),
+    createParameters({ ...NODE, from: createChoice("failed-phase start"), instructions: TEXT }),
   ],
-  get_copilot_group_status: [
-    "A group of nodes: its status and counts.",
-    object({ ...PLAN, group: TEXT }, ["planId", "group"]),
-  ],
-  list_copilot_groups: [
-    "The groups of a plan.",
-    object({ ...PLAN, cursor: PAGE.cursor }, ["planId"]),
-  ],
-  cancel_copilot_group: [
-    "Cancels the nodes of a group.",
-    object({ ...PLAN, group: TEXT }, ["planId", "group"]),
-  ],
+  get_copilot_group_status: ["A group of nodes: its status and counts.", createParameters(GROUP)],
+  list_copilot_groups: ["The groups of a plan.", createParameters({ ...PLAN, ...CURSOR })],
+  cancel_copilot_group: ["Cancels the nodes of a group.", createParameters(GROUP)],
 });
 
 /** Their `work` says which models there are. */
