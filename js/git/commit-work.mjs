@@ -15,7 +15,7 @@ import { formatFiles, formatOutput, GitError, isGitError } from "./errors.mjs";
 import { checkCommit, checkMessage, EVIDENCE, isCommit } from "./git.mjs";
 import { changesBetween, isAncestor, MAX_DIFF_BYTES, readRaw, resolveTree } from "./merge.mjs";
 import { attemptRef, resolveRefs, setRefOnce } from "./refs.mjs";
-import { copyRegular, gitFolder, takeOver } from "./private-store.mjs";
+import { checkStore, copyRegular, gitFolder, takeOver } from "./private-store.mjs";
 import { readRegular } from "./repository.mjs";
 import {
   adoptPersonsChanges,
@@ -366,6 +366,7 @@ export async function commitWork(repository, worktree, options) {
   };
   if (there) return done(there, false);
   await checkWorktreeLink(repository, worktree);
+  await checkStore(worktree.admin);
   await detach(repository, worktree);
   await checkMerged(repository, worktree);
   const head = await requireHead(repository, worktree);

@@ -29,6 +29,10 @@ const OWN_FILE = /^tap(?:-|$)/;
 /** @param {string} admin git's folder of a worktree */
 const commonFolder = (admin) => path.dirname(path.dirname(admin));
 
+const ALTERNATES = path.join("objects", "info", "alternates");
+/** Inside, the repository's objects are at this path. @param {string} admin */
+const formatAlternates = (admin) => `${path.join(commonFolder(admin), "tap")}\n`;
+
 /** @param {string} admin */
 export const storeFolder = (admin) =>
   path.join(commonFolder(admin), "tap", "nodes", path.basename(admin));
@@ -81,9 +85,7 @@ export async function createStore(admin) {
   await fs.rm(made, { recursive: true, force: true });
   const folders = ["tmp", "objects/info", "objects/pack"];
   for (const name of folders) await fs.mkdir(path.join(made, name), { recursive: true });
-  // Inside, the repository's objects are at this path.
-  const alternates = path.join(made, "objects", "info", "alternates");
-  await fs.writeFile(alternates, `${path.join(commonFolder(admin), "tap")}\n`);
+  await fs.writeFile(path.join(made, ALTERNATES), formatAlternates(admin));
   await copyFolder(admin, path.join(made, "admin"));
   await fs.rename(made, store);
   await notePublished(admin);
@@ -189,6 +191,42 @@ export async function adoptChanges(admin, detach) {
 
 // ---- objects ---------------------------------------------------------------------------------------
 
+/** Files and folders of an object store. */
+const MAX_STORE_ENTRIES = 1_000_000;
+
+/**
+ * Git waits for the other end of a pipe, and reads a device or what a link leads to without an end.
+ * @param {string} admin
+ * @throws {GitError} BAD_OBJECTS: the store has something else than files and folders; TOO_LARGE
+ */
+export async function checkStore(admin) {
+  if (!hasStore(admin)) return;
+  const store = storeFolder(admin);
+  const folders = [path.join(store, "objects")];
+  const refuse = (/** @type {string} */ file) => {
+    const text = `"${file}" is no regular file, and git would wait for it. Retry the node from the start.`;
+    throw new GitError("BAD_OBJECTS", text);
+  };
+  if (!(await fs.lstat(folders[0]).catch(() => undefined))?.isDirectory()) refuse(folders[0]);
+  for (let folder, count = 0; (folder = folders.pop()) !== undefined;) {
+    const entries = await fs.readdir(folder, { withFileTypes: true });
+    if ((count += entries.length) > MAX_STORE_ENTRIES)
+      throw new GitError("TOO_LARGE", `"${store}" has more than ${MAX_STORE_ENTRIES} files.`);
+    for (const entry of entries) {
+      const file = path.join(folder, entry.name);
+      if (entry.isDirectory()) folders.push(file);
+      else if (!entry.isFile()) refuse(file);
+    }
+  }
+  // It may name a folder with such files.
+  const alternates = path.join(store, ALTERNATES);
+  const expected = formatAlternates(admin);
+  if ((await readRegular(alternates).catch(() => "")) === expected) return;
+  await fs.mkdir(path.dirname(alternates), { recursive: true });
+  await fs.writeFile(`${alternates}.tap-new`, expected);
+  await fs.rename(`${alternates}.tap-new`, alternates);
+}
+
 /** @param {unknown} error */
 function toImportError(error) {
   if (!isGitError(error, "GIT_FAILED", "DAMAGED", "TOO_LARGE")) return error;
@@ -204,10 +242,11 @@ function toImportError(error) {
  * @param {string[]} wanted their names
  * @param {{base?: string, signal?: AbortSignal}} [options] base: a commit that the repository has
  * @returns {Promise<void>}
- * @throws {GitError} BAD_OBJECTS: they are broken or incomplete; TOO_LARGE
+ * @throws {GitError} BAD_OBJECTS: they are broken or incomplete, or see checkStore; TOO_LARGE
  */
 export async function importObjects(repository, place, wanted, { base, signal } = {}) {
   if (!hasStore(place.admin) || wanted.length === 0) return;
+  await checkStore(place.admin);
   const file = path.join(storeFolder(place.admin), `pack-${crypto.randomUUID()}`);
   // The worktree itself is not needed, and may be gone.
   const cwd = await fs.realpath(await fs.mkdtemp(path.join(os.tmpdir(), "tap-import-")));

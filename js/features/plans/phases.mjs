@@ -313,7 +313,7 @@ async function executeInWorktree(run, work) {
   try {
     return await executeWork(run, work, worktree);
   } finally {
-    await git.takeOverWork(repository, worktree);
+    await git.takeOverWork(repository, worktree, { signal: run.signal });
     await git.emptyTemporaryFolder(worktree.admin);
   }
 }

@@ -10,7 +10,7 @@ import { test } from "node:test";
 import { snapshotContents } from "../../../js/git/archive.mjs";
 import { removeWorktree } from "../../../js/git/cleanup.mjs";
 import { commitWork, diffWorktree } from "../../../js/git/commit-work.mjs";
-import { gitFolder, hasStore, storeFolder } from "../../../js/git/private-store.mjs";
+import { gitFolder, hasStore, storeFolder, takeOverWork } from "../../../js/git/private-store.mjs";
 import { WorktreePool } from "../../../js/git/worktree-pool.mjs";
 import { wrapInSandbox } from "../../../js/process/sandbox.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
@@ -269,4 +269,44 @@ test("a link in the place of git's folder of submodules is not searched", async 
   inside("echo 2 > a.txt; ln -s / $(git rev-parse --absolute-git-dir)/modules");
   const { kept } = await snapshotContents(repository, worktree, { why: "test" });
   assert.ok(kept);
+});
+
+test("a pipe, a device or a link among its objects is refused before git reads it", async (t) => {
+  const loose = "$OBJECTS/$(git rev-parse HEAD | sed 's,^..,&/,')";
+  const places = [loose, "$OBJECTS/info/alternates", `$OBJECTS/pack/pack-${"1".repeat(40)}.idx`];
+  for (const place of places) {
+    for (const make of ["mkfifo", "ln -s /dev/zero", "ln -s $PWD/pipe"]) {
+      const { root, repository, worktree, inside } = await begin(t);
+      const forge = `OBJECTS=$(git rev-parse --git-common-dir)/objects; echo 2 > a.txt; git commit -qam x
+        mkfifo pipe; f=${place}; rm -f $f; ${make} $f`;
+      assert.equal(inside(forge).status, 0, `${make} ${place}`);
+      await takeOverWork(repository, worktree); // the node's commit says why
+      const failed = commitWork(repository, worktree, { message: "m" });
+      await assert.rejects(failed, { code: "BAD_OBJECTS" }, `${make} ${place}`);
+      assert.equal(git(root, "for-each-ref", "refs/tap"), "");
+    }
+  }
+  const { repository, worktree, inside } = await begin(t);
+  inside("cd $(git rev-parse --git-common-dir)/objects; rmdir pack; ln -s /etc pack");
+  await assert.rejects(commitWork(repository, worktree, { message: "m" }), { code: "BAD_OBJECTS" });
+});
+
+test("git of tap follows no alternates but the repository's", async (t) => {
+  const { root, repository, worktree, inside } = await begin(t);
+  const forge = `echo 2 > a.txt; git commit -qam own; c=$(git rev-parse HEAD | sed 's,^..,&/,')
+    mkdir -p other/\${c%/*}; mkfifo other/$c; OBJECTS=$(git rev-parse --git-common-dir)/objects
+    echo $PWD/other > $OBJECTS/info/alternates`;
+  assert.equal(inside(forge).status, 0);
+  await takeOverWork(repository, worktree);
+  assert.notEqual(git(worktree.path, "rev-parse", "HEAD"), worktree.commit);
+  assert.equal(git(root, "show", `${git(worktree.path, "rev-parse", "HEAD")}:a.txt`), "2");
+});
+
+test("a take-over ends with its signal, and comes with the next one", async (t) => {
+  const { repository, worktree, first, inside } = await begin(t);
+  assert.equal(inside("echo 2 > a.txt; git commit -qam own").status, 0);
+  await takeOverWork(repository, worktree, { signal: AbortSignal.abort() });
+  assert.equal(git(worktree.path, "rev-parse", "HEAD"), first);
+  await takeOverWork(repository, worktree);
+  assert.notEqual(git(worktree.path, "rev-parse", "HEAD"), first);
 });
