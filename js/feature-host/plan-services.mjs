@@ -64,31 +64,19 @@ function checkName(name) {
 const MAX_REFUSED_HOSTS = 20;
 
 /**
- * The way to the hosts that a program in a sandbox may reach. What is refused is in its log.
+ * The ways to the hosts that a program in a sandbox may reach. What is refused is in its log.
  * @param {string[] | "*"} hosts @param {fs.FileHandle} log
- * @returns {Promise<{socket: string, close: () => Promise<void>} | undefined>} undefined: it needs none
  */
-async function openProxy(hosts, log) {
+async function openHosts(hosts, log) {
   if (hosts === "*" || hosts.length === 0) return undefined;
-  const { HostProxy } = await import("../process/host-proxy.mjs");
+  const { openWays } = await import("../process/host-proxy.mjs");
   const refused = new Set();
   const onRefused = (/** @type {string} */ host) => {
     if (refused.has(host) || refused.size === MAX_REFUSED_HOSTS) return;
     refused.add(host);
     void log.write(`tap: refused: ${visible(host)}\n`).catch(() => {});
   };
-  const proxy = new HostProxy({ hosts, onRefused });
-  const folder = await fs.realpath(await fs.mkdtemp(path.join(os.tmpdir(), "tap-hosts-")));
-  const close = async () => {
-    proxy.close();
-    await fs.rm(folder, { recursive: true, force: true });
-  };
-  const socket = path.join(folder, "proxy");
-  await proxy.listen(socket).catch(async (error) => {
-    await close();
-    throw error;
-  });
-  return { socket, close };
+  return openWays(hosts, { onRefused });
 }
 
 export class PlanServices {
@@ -146,14 +134,14 @@ export class PlanServices {
     if (this.#closed) throw new Error("the feature has ended");
     makePrivateFolder(path.join(this.#folder, checkName(plan)));
     const log = await fs.open(this.#logFile(plan, name), "a", 0o600);
-    /** @type {Awaited<ReturnType<typeof openProxy>>} */
-    let proxy;
+    /** @type {Awaited<ReturnType<typeof openHosts>>} */
+    let opened;
     try {
       signal.throwIfAborted();
       const env = programEnvironment(program, this.#env);
       if (sandbox) findProgram(command, cwd, env.PATH); // as a start without a sandbox would fail
-      proxy = sandbox && (await openProxy(sandbox.hosts, log));
-      const inside = { sandbox, proxy: proxy?.socket };
+      opened = sandbox && (await openHosts(sandbox.hosts, log));
+      const inside = { sandbox, ways: opened?.ways };
       return await this.#waitForEnd(log, signal, (end) =>
         runProgram(command, args, {
           ...{ cwd, env, ms: timeoutMs, signal: end, isGuarded: true },
@@ -161,7 +149,7 @@ export class PlanServices {
         }),
       );
     } finally {
-      await proxy?.close();
+      await opened?.close();
       await log.close();
     }
   }

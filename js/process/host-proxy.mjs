@@ -2,8 +2,11 @@
 // it, inside (host-bridge.mjs). Nothing else leads out.
 
 import dns from "node:dns/promises";
+import fs from "node:fs/promises";
 import http from "node:http";
 import net from "node:net";
+import os from "node:os";
+import path from "node:path";
 import { matchesHost } from "../lib/values.mjs";
 
 const MAX_CONNECTIONS = 256;
@@ -140,9 +143,11 @@ export class HostProxy {
       if (url.protocol !== "http:") throw new Unreachable(400, "tap: expected http:");
       const target = await this.#connect(url.hostname, Number(url.port || 80));
       const { "proxy-connection": _, ...headers } = request.headers;
-      const path = url.pathname + url.search;
-      const options = { method: request.method, path, headers: { ...headers, host: url.host } };
-      const onward = http.request({ ...options, createConnection: () => target });
+      const onward = http.request({
+        ...{ method: request.method, path: url.pathname + url.search },
+        headers: { ...headers, host: url.host },
+        createConnection: () => target,
+      });
       onward.on("response", (answer) => {
         response.writeHead(answer.statusCode ?? 502, answer.headers);
         answer.pipe(response);
@@ -154,5 +159,68 @@ export class HostProxy {
       const { status = 502, message } = /** @type {Unreachable} */ (error);
       response.writeHead(status, { "content-type": "text/plain" }).end(`${message}\n`);
     }
+  }
+}
+
+/** To a port of this machine. @param {number} port @returns {{listen: (file: string) => Promise<void>, close: () => void}} */
+function createForwarder(port) {
+  /** @type {Set<net.Socket>} */
+  const sockets = new Set();
+  const server = net.createServer((inner) => {
+    const outer = net.connect({ host: "127.0.0.1", port });
+    for (const [one, other] of [
+      [inner, outer],
+      [outer, inner],
+    ]) {
+      sockets.add(one);
+      one.pipe(other);
+      one.on("error", () => other.destroy());
+      one.on("close", () => {
+        sockets.delete(one);
+        other.destroy();
+      });
+    }
+  });
+  server.maxConnections = MAX_CONNECTIONS;
+  const listen = (/** @type {string} */ file) =>
+    new Promise((resolve, reject) => {
+      server.once("error", reject);
+      server.listen(file, () => resolve(undefined));
+    });
+  const close = () => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  };
+  return { listen, close };
+}
+
+/**
+ * Opens the ways of a program out of its sandbox: to the hosts that it may reach, and to one port of this machine.
+ * @param {string[] | "*"} hosts
+ * @param {{onRefused: (host: string) => void, port?: number}} options
+ * @returns {Promise<{ways: import("./sandbox.mjs").Ways, close: () => Promise<void>} | undefined>} undefined: it needs none
+ */
+export async function openWays(hosts, { onRefused, port }) {
+  if (hosts === "*" || (hosts.length === 0 && port === undefined)) return undefined;
+  const servers = {
+    ...(hosts.length > 0 && { proxy: new HostProxy({ hosts, onRefused }) }),
+    ...(port !== undefined && { [port]: createForwarder(port) }),
+  };
+  const folder = await fs.realpath(await fs.mkdtemp(path.join(os.tmpdir(), "tap-hosts-")));
+  const close = async () => {
+    for (const server of Object.values(servers)) server.close();
+    await fs.rm(folder, { recursive: true, force: true });
+  };
+  /** @type {Record<string, string>} */
+  const ways = {};
+  try {
+    for (const [way, server] of Object.entries(servers)) {
+      ways[way] = path.join(folder, way);
+      await server.listen(ways[way]);
+    }
+    return { ways, close };
+  } catch (error) {
+    await close();
+    throw error;
   }
 }

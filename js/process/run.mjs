@@ -200,7 +200,7 @@ const MAX_OUTPUT_BYTES = 64 * 1024;
  * @property {(pid: number) => void} [onStart]
  * @property {boolean} [shell] the command is a line for a shell
  * @property {import("./sandbox.mjs").Policy} [sandbox] it runs inside
- * @property {string} [proxy] as of wrapInSandbox
+ * @property {import("./sandbox.mjs").Ways} [ways] out of the sandbox
  *
  * @typedef {object} ProgramEnd
  * @property {number | null} code
@@ -290,7 +290,7 @@ function waitForEnd(child, options) {
 export async function runProgram(command, args, options) {
   const { env = process.env, cwd, shell, sandbox, input, stdin, stdout, stderr } = options;
   const own = { command, args, env };
-  const program = sandbox ? wrapInSandbox(sandbox, own, options.proxy) : own;
+  const program = sandbox ? wrapInSandbox(sandbox, own, { ways: options.ways }) : own;
   const child = spawn(program.command, program.args, {
     ...{ cwd, env: program.env, shell, detached: ownGroup, windowsHide: true },
     stdio: [stdin ?? (input === undefined ? "ignore" : "pipe"), stdout ?? "pipe", stderr ?? "pipe"],

@@ -88,13 +88,14 @@ const isBelow = (file, folder) => file !== folder && isInside(file, folder);
 /** @param {string} file */
 const depth = (file) => file.split("/").filter(Boolean).length;
 
-/** What is empty inside, and private. @param {string} home */
-const listHidden = (home) => {
-  const homes = ["/home", "/root", home, process.env.COPILOT_HOME ?? ""];
+/** What is empty inside, and private. @param {string} home @param {string} copilot */
+const listHidden = (home, copilot) => {
+  const homes = ["/home", "/root", home, copilot];
   const all = [...homes, "/run", "/tmp", "/var/tmp", os.tmpdir()];
   return [...new Set(all.flatMap((one) => (one && resolveExisting(one)) || []))];
 };
 
+/** Of a program that works in no worktree: `cwd` is as readable as `readable` says. @typedef {Omit<Policy, "repository"> & {repository?: PolicyRepository}} ProgramPolicy */
 /** @typedef {{at: string, how: "--tmpfs" | "--bind" | "--ro-bind", from?: string}} Mount */
 
 /** @param {PolicyRepository} repository @returns {Mount[]} */
@@ -116,7 +117,7 @@ function listRepositoryMounts({ checkout, common, admin, own }) {
 
 /**
  * Of the system and the user's programs, in folders that are hidden.
- * @param {Policy} policy @param {string} home @param {string[]} search the folders of PATH
+ * @param {Pick<Policy, "hosts">} policy @param {string} home @param {string[]} search the folders of PATH
  */
 export const listSystemReadable = ({ hosts }, home, search) =>
   [
@@ -129,7 +130,7 @@ export const listSystemReadable = ({ hosts }, home, search) =>
 
 /**
  * The folders of the policy's caches. The first program that uses a cache finds it empty.
- * @param {Policy} policy @param {string} home @returns {string[]} without those that cannot be made
+ * @param {Pick<Policy, "caches">} policy @param {string} home @returns {string[]} without those that cannot be made
  */
 export const makeCacheFolders = ({ caches }, home) =>
   caches
@@ -143,7 +144,7 @@ export const makeCacheFolders = ({ caches }, home) =>
       }
     });
 
-/** @param {Policy} policy @param {string} home @param {string[]} search @returns {Mount[]} */
+/** @param {ProgramPolicy} policy @param {string} home @param {string[]} search @returns {Mount[]} */
 function listMounts(policy, home, search) {
   const { cwd, repository, writable, readable } = policy;
   const system = listSystemReadable(policy, home, search);
@@ -155,9 +156,13 @@ function listMounts(policy, home, search) {
     at: path.join(CONFIG_HOME, "git"),
     ...{ how: "--ro-bind", from: path.join(home, ".config/git") },
   };
-  return [
+  const basic = [
     ...bind([...system, ...readable], "--ro-bind"),
     ...[settings].filter(({ from }) => from && fs.existsSync(from)),
+  ];
+  if (!repository) return [...basic, ...bind([...folders, ...writable], "--bind")];
+  return [
+    ...basic,
     ...listRepositoryMounts(repository),
     { at: path.dirname(cwd), how: "--tmpfs" },
     ...bind([...folders, ...writable, cwd], "--bind"),
@@ -168,14 +173,16 @@ function listMounts(policy, home, search) {
 /**
  * What bwrap puts in place of the system, whatever came before: it is read-only; homes, /run and temporary folders are
  * empty; what the policy names is put into them.
- * @param {Policy} policy
- * @param {{home?: string, search?: string[], tmp?: string}} [options] home: of the user; search: the folders of PATH;
- *   tmp: what is /tmp inside
+ * @param {ProgramPolicy} policy
+ * @param {{home?: string, copilot?: string, search?: string[], tmp?: string}} [options] home: of the user; copilot:
+ *   COPILOT_HOME; search: the folders of PATH; tmp: what is /tmp inside
  * @returns {string[]}
  */
-export function formatWallArguments(policy, { home = os.homedir(), search = [], tmp } = {}) {
+export function formatWallArguments(policy, options = {}) {
+  const { home = os.homedir(), copilot = process.env.COPILOT_HOME ?? "" } = options;
+  const { search = [], tmp } = options;
   const realHome = resolveExisting(home) ?? home;
-  const hidden = listHidden(realHome);
+  const hidden = listHidden(realHome, copilot);
   const mounts = listMounts(policy, realHome, search);
   // What is bound below a private folder has parents there, which are read-only, too: nothing "succeeds" in them.
   const parents = hidden.flatMap((folder) =>
@@ -213,17 +220,17 @@ export function formatWallArguments(policy, { home = os.homedir(), search = [], 
 
 /**
  * Arguments of bwrap, up to the command.
- * @param {Policy} policy @param {{home?: string, search?: string[]}} [options] as of formatWallArguments
+ * @param {ProgramPolicy} policy @param {{home?: string, copilot?: string, search?: string[]}} [options] as of formatWallArguments
  */
 export function formatBwrapArguments(policy, options = {}) {
-  const tmp = policy.repository.own && path.join(policy.repository.own, "tmp");
+  const tmp = policy.repository?.own && path.join(policy.repository.own, "tmp");
   const begin = ["--unshare-all", "--die-with-parent"];
   return [...begin, ...formatWallArguments(policy, { ...options, tmp }), "--chdir", policy.cwd];
 }
 
 /**
  * Variables for settings, and for caches that are not granted: the home is read-only.
- * @param {Policy} policy @param {string} folder writable @returns {Record<string, string>}
+ * @param {Pick<Policy, "caches">} policy @param {string} folder writable @returns {Record<string, string>}
  */
 export const redirectCaches = ({ caches }, folder) => ({
   XDG_CACHE_HOME: folder,
@@ -252,25 +259,30 @@ export function findProgram(command, cwd, search = "") {
 const findBwrap = () => findOnPath("bwrap", process.env.PATH) ?? "/usr/bin/bwrap";
 
 /** @typedef {{command: string, args: string[], env: NodeJS.ProcessEnv}} Command */
+/** Sockets, each alone with others of its program in a folder. @typedef {{proxy?: string, [port: number]: string}} Ways */
 
 const HOST_BRIDGE = fileURLToPath(new URL("host-bridge.mjs", import.meta.url));
 
 /**
  * The same command inside. The environment stays out of the command line, which everybody can read.
- * @param {Policy} given @param {Command} command
- * @param {string} [proxy] a socket of host-proxy.mjs, alone in its folder
+ * @param {ProgramPolicy} given @param {Command} command
+ * @param {object} [how]
+ * @param {Ways} [how.ways] of host-proxy.mjs
+ * @param {NodeJS.ProcessEnv} [how.user] whose PATH, HOME and COPILOT_HOME are the user's; default: the command's
  * @returns {Command}
  */
-export function wrapInSandbox(given, { command, args, env }, proxy) {
-  const bridge = proxy ? [process.execPath, HOST_BRIDGE, proxy] : [];
-  const more = proxy ? [HOST_BRIDGE, path.dirname(proxy)] : [];
-  const policy = { ...given, readable: [...given.readable, ...more] };
-  const search = (env.PATH ?? "").split(path.delimiter);
+export function wrapInSandbox(given, { command, args, env }, { ways = {}, user = env } = {}) {
+  const sockets = Object.entries(ways).map(([way, socket]) => `${way}=${socket}`);
+  const bridge = sockets.length > 0 ? [process.execPath, HOST_BRIDGE, ...sockets, "--"] : [];
+  const more = bridge.length > 0 ? [HOST_BRIDGE, ...Object.values(ways).map(path.dirname)] : [];
+  const policy = { ...given, readable: [...new Set([...given.readable, ...more])] };
+  const search = (user.PATH ?? "").split(path.delimiter);
+  const home = user.HOME ?? os.homedir();
   const temporary = { TMPDIR: "/tmp", TMP: "/tmp", TEMP: "/tmp" };
   return {
     command: findBwrap(),
     args: [
-      ...formatBwrapArguments(policy, { search, home: env.HOME }),
+      ...formatBwrapArguments(policy, { search, home, copilot: user.COPILOT_HOME }),
       ...["--", ...bridge, command, ...args],
     ],
     env: { ...redirectCaches(policy, "/tmp/.cache"), ...env, ...temporary },

@@ -38,7 +38,7 @@ async function begin(t, options = {}) {
   t.after(() => proxy.close());
   const { port } = /** @type {net.AddressInfo} */ (server.address());
   const curl = async (/** @type {string[]} */ ...args) => {
-    const all = [BRIDGE, file, "curl", "-sS", "-w", "\n%{http_code}", ...args];
+    const all = [BRIDGE, `proxy=${file}`, "--", "curl", "-sS", "-w", "\n%{http_code}", ...args];
     const { stdout } = await run(process.execPath, all).catch((error) => error);
     return stdout.trim().split("\n");
   };
@@ -123,7 +123,7 @@ test("a program in a sandbox has this way out and no other", async (t) => {
   const { command, args, env } = wrapInSandbox(
     policy,
     { command: "sh", args: ["-c", script], env: process.env },
-    fs.realpathSync(file),
+    { ways: { proxy: fs.realpathSync(file) } },
   );
   const { stdout } = await run(command, args, { env, cwd });
   assert.match(stdout, /^\/ is here.*bad\.test.*none\n$/s);
@@ -133,7 +133,7 @@ test("a program in a sandbox has this way out and no other", async (t) => {
 test("the bridge ends as its command does", async (t) => {
   const { file } = await begin(t);
   const end = (/** @type {string[]} */ ...command) =>
-    run(process.execPath, [BRIDGE, file, ...command]).then(
+    run(process.execPath, [BRIDGE, `proxy=${file}`, "--", ...command]).then(
       () => 0,
       ({ code }) => code,
     );
