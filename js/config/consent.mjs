@@ -7,6 +7,7 @@ import { isOurFile, writePrivate } from "../lib/host-files.mjs";
 import { tapCommand } from "../lib/tap-command.mjs";
 import { inLine, quoteWord, shortenText, visible } from "../lib/visible.mjs";
 import { formatDuration } from "./emitter-values.mjs";
+import { sandboxLines } from "./sandbox.mjs";
 
 /** @typedef {import("./emitter-spec.mjs").EmitterSpec} EmitterSpec */
 /** @typedef {import("./load.mjs").ProviderConfig} ProviderConfig */
@@ -55,6 +56,7 @@ export function emitterLines(spec, most = Infinity) {
   const lines = [
     formatWork(spec),
     [formatSchedule(spec), ...listLimits(spec)].join(", "),
+    ...(spec.kind === "command" ? sandboxLines(spec.sandbox) : []),
     ...(spec.cwd === undefined ? [] : [`in ${quoteWord(spec.cwd)}`]),
     ...variables,
   ];
@@ -76,9 +78,11 @@ export { consentFile } from "./file.mjs";
  * @property {string} at when, ISO 8601
  */
 /**
- * @typedef {{kind: "external-process", name: string, digest: string, config: ProviderConfig}
- *   | {kind: "declarative", name: string, digest: string, config: DeclarativeConfig}
- *   | {kind: "emitter", name: string, digest: string, config: import("./emitter-spec.mjs").EmitterSpec}} Entry
+ * `wider`: the digest of the same entry without its sandbox, whose consent covers it, too
+ * @typedef {{kind: "external-process", name: string, digest: string, wider?: string, config: ProviderConfig}
+ *   | {kind: "declarative", name: string, digest: string, wider?: undefined, config: DeclarativeConfig}
+ *   | {kind: "emitter", name: string, digest: string, wider?: string,
+ *       config: import("./emitter-spec.mjs").EmitterSpec}} Entry
  */
 
 export const MAX_GRANTS = 500;
@@ -97,12 +101,19 @@ function sortMembers(value) {
   return Object.fromEntries(members.map(([name, member]) => [name, sortMembers(member)]));
 }
 
+/** @param {any} config as its digest has it @returns {{digest: string, wider?: string}} */
+function entryDigests({ sandbox, ...config }) {
+  const wider = entryDigest(config);
+  if (sandbox === undefined) return { digest: wider };
+  return { digest: entryDigest({ ...config, sandbox }), wider };
+}
+
 /** What a config names, each with the digest that consent is for. @param {import("./load.mjs").Config} config @returns {Entry[]} */
 export const listEntries = ({ providers, declarative, emitters }) => [
   ...providers.map((config) => ({
     kind: /** @type {const} */ ("external-process"),
     name: config.name,
-    digest: entryDigest(config),
+    ...entryDigests(config),
     config,
   })),
   ...declarative.map((config) => ({
@@ -115,7 +126,7 @@ export const listEntries = ({ providers, declarative, emitters }) => [
   ...emitters.map(({ name, given, spec }) => ({
     kind: /** @type {const} */ ("emitter"),
     name,
-    digest: entryDigest(sortMembers(given)),
+    ...entryDigests(sortMembers(given)),
     config: spec,
   })),
 ];
@@ -186,8 +197,13 @@ const isGrantFor =
   (/** @type {Grant} */ grant) =>
     grant.path === file && grant.kind === kind && grant.name === name && grant.digest === digest;
 
-/** @param {string} store @param {string} file the config, absolute @param {Pick<Entry, "kind" | "name" | "digest">} entry of it */
-export const isAllowed = (store, file, entry) => listGrants(store).some(isGrantFor(file, entry));
+/** @param {string} store @param {string} file the config, absolute @param {Pick<Entry, "kind" | "name" | "digest" | "wider">} entry of it */
+export function isAllowed(store, file, entry) {
+  const { digest, wider = digest } = entry;
+  const digests = [...new Set([digest, wider])];
+  const grants = listGrants(store);
+  return digests.some((one) => grants.some(isGrantFor(file, { ...entry, digest: one })));
+}
 
 /**
  * @param {string} store @param {string} file the config, absolute @param {readonly Entry[]} entries that were shown
@@ -227,6 +243,8 @@ export function revoke(store, file) {
 const NOTICE_COMMAND = 200;
 const NOTICE_VALUE = 60;
 const NOTICE_LINES = 4;
+/** What a sandbox opens has no room in that of a value. */
+const MIN_SANDBOX_LINE = 200;
 
 // ---- what the user is told -------------------------------------------------------------------------
 
@@ -238,12 +256,13 @@ export const commandLine = ({ command, args }) =>
  * The other fields, a line each: none of their values can look like the command, or move it out of sight.
  * @param {ProviderConfig} provider @param {number} [most] characters of a value; default: all
  */
-export function startLines({ env, cwd }, most = Infinity) {
+export function startLines({ env, cwd, sandbox }, most = Infinity) {
   const variables = Object.entries(env).map(
     ([name, value]) =>
       `with ${shortenText(visible(name), most)}=${shortenText(visible(quoteWord(value)), most)}`,
   );
   return [
+    ...sandboxLines(sandbox).map((line) => shortenText(line, Math.max(most, MIN_SANDBOX_LINE))),
     ...(cwd === undefined ? [] : [`in ${shortenText(visible(quoteWord(cwd)), most)}`]),
     ...variables,
   ];

@@ -5,6 +5,7 @@ import { isDeepStrictEqual } from "node:util";
 import { refusalReason } from "../lib/refused-variables.mjs";
 import { filterFields, PATTERNS, toFilter, toFilterEntry } from "./emitter-rules.mjs";
 import { cronProblem, formatDuration, isOutside, parseJsonPath } from "./emitter-values.mjs";
+import { entrySandbox } from "./sandbox.mjs";
 import {
   about,
   choice,
@@ -66,6 +67,7 @@ import {
  * @property {boolean} autoStart
  * @property {boolean} background it runs without a session, too
  * @property {"project" | "user"} file whose config it is or would be in
+ * @property {import("./sandbox.mjs").EntrySandbox} [sandbox] of a config's entry: in which its command runs
  *
  * @typedef {Readonly<CommonSpec & Work & Times>} EmitterSpec
  * @typedef {object} StreamSpec a stream without an emitter
@@ -213,7 +215,7 @@ const INJECTOR = {
   }),
 };
 
-const CONFIG_FIELDS = {
+const EMITTER_FIELDS = {
   name: required(name),
   command: about(
     "Shell command. Or argv, prompt or url.",
@@ -265,8 +267,11 @@ const CONFIG_FIELDS = {
   managedBy: usually("userOwned", words(["modelOwned", "userOwned"])),
 };
 
+/** `sandbox` is of a config: an emitter of the model runs as the model's own commands do. */
+const CONFIG_FIELDS = { ...EMITTER_FIELDS, sandbox: entrySandbox };
+
 const TOOL_FIELDS = {
-  ...CONFIG_FIELDS,
+  ...EMITTER_FIELDS,
   ...filterFields,
   scope: usually("temporary", CONFIG_FIELDS.scope),
   managedBy: usually("modelOwned", CONFIG_FIELDS.managedBy),
@@ -388,7 +393,7 @@ function checkTogether(spec, place, has, origin) {
   for (const [field, problem, applies] of CONFLICTS)
     if (applies({ ...spec, has, origin, isTimed })) place.at(field).problem(problem);
   if (spec.kind === "command") return;
-  for (const field of ["cwd", "env", "includeStderr"].filter(has))
+  for (const field of ["cwd", "env", "includeStderr", "sandbox"].filter(has))
     place.note(`"${field}" has no effect: it is for an emitter with a command.`);
 }
 

@@ -15,7 +15,7 @@ import {
 } from "./emitter-spec.mjs";
 import { CONFIG_NAME, configFile, findConfigName } from "./file.mjs";
 import { problemAt, readJsonc } from "./jsonc.mjs";
-import { sandbox } from "./sandbox.mjs";
+import { entrySandbox, sandbox } from "./sandbox.mjs";
 import {
   anything,
   choice,
@@ -144,6 +144,7 @@ const provider = object("a provider", {
       }),
     ),
   ),
+  sandbox: entrySandbox,
 });
 
 const rule = object("a rule", {

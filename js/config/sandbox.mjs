@@ -1,12 +1,11 @@
 // `sandbox` of the user's config: what happens where plans cannot be sandboxed, and what a plan is granted without a
-// question (docs/configuration.md, "The sandbox of plans").
+// question (docs/configuration.md, "The sandbox of plans"). And `sandbox` of an emitter's or a provider's entry.
 
-import fs from "node:fs";
 import net from "node:net";
 import os from "node:os";
 import path from "node:path";
-import { copilotHome, isInside } from "../lib/paths.mjs";
-import { visible } from "../lib/visible.mjs";
+import { quoteWord, visible } from "../lib/visible.mjs";
+import { explainRefusedFolder } from "../process/entry-sandbox.mjs";
 import { CACHES } from "../process/sandbox.mjs";
 import { choice, list, object, quoteText, refine, text, usually } from "./schema.mjs";
 
@@ -33,28 +32,6 @@ export const DEFAULT_SANDBOX = {
   allow: { folders: [], readFolders: [], hosts: [], caches: [] },
 };
 
-/** As it is named, and without links. @param {string} folder */
-function listNames(folder) {
-  try {
-    return [folder, fs.realpathSync(folder)];
-  } catch {
-    return [folder];
-  }
-}
-
-/**
- * Why a sandbox cannot have a folder, whoever asks for it; "": it can. A folder that is there is given without links.
- * @param {string} folder absolute @param {{home?: string, copilot?: string}} [places] copilot: COPILOT_HOME
- */
-export function explainRefusedFolder(folder, places = {}) {
-  const { home = os.homedir(), copilot = copilotHome() } = places;
-  if (path.dirname(folder) === folder) return "it is the whole file system";
-  if (listNames(home).some((one) => isInside(one, folder))) return "it has your whole home";
-  if (listNames(copilot).some((one) => isInside(one, folder) || isInside(folder, one)))
-    return `tap and the CLI keep their own files in ${copilot}`;
-  return folder.split(path.sep).includes(".git") ? "it belongs to git" : "";
-}
-
 /** @param {string} given @returns {boolean} a name, one with `*.` before it, or `*` */
 export function isHostPattern(given) {
   if (given === "*" || net.isIPv4(given)) return true;
@@ -63,16 +40,36 @@ export function isHostPattern(given) {
   return given.length <= MAX_HOST && isName;
 }
 
-const folder = refine(text({ most: MAX_FOLDER, what: "a folder" }), (given, place) => {
-  const isHome = given === "~" || given.startsWith("~/");
-  if (!isHome && !path.isAbsolute(given))
-    return place.expected("a folder, absolute or from ~/", given);
-  const absolute = path.resolve(isHome ? path.join(os.homedir(), given.slice(1)) : given);
-  const why = explainRefusedFolder(absolute);
-  return why === ""
-    ? absolute
-    : place.problem(`${quoteText(given)} cannot be allowed: ${visible(why)}`);
-});
+const isFromHome = (/** @type {string} */ given) => given === "~" || given.startsWith("~/");
+
+/** @param {string} given @returns {string} absolute */
+const resolveFolder = (given) =>
+  path.resolve(isFromHome(given) ? path.join(os.homedir(), given.slice(1)) : given);
+
+/** Why no program gets a folder that is named from the project's; "": it may. @param {string} given */
+function explainRefusedPath(given) {
+  const parts = path.normalize(given).split(path.sep).filter(Boolean);
+  if (parts.includes(".git")) return "it belongs to git";
+  return parts.every((part) => part === "." || part === "..") ? "it has the whole project" : "";
+}
+
+/**
+ * What the text alone shows: whether the folder is there, is seen where it is used.
+ * @param {{isInProject?: boolean}} [how] isInProject: it may be relative, and stays as it is written
+ */
+const createFolder = ({ isInProject = false } = {}) =>
+  refine(text({ most: MAX_FOLDER, what: "a folder" }), (given, place) => {
+    const isWhole = isFromHome(given) || path.isAbsolute(given);
+    const from = isInProject ? "from the project, absolute or from ~/" : "absolute or from ~/";
+    if (!isWhole && !isInProject) return place.expected(`a folder, ${from}`, given);
+    const absolute = resolveFolder(given);
+    const why = isWhole ? explainRefusedFolder(absolute) : explainRefusedPath(given);
+    if (why !== "")
+      return place.problem(`${quoteText(given)} cannot be allowed: ${visible(why)}`);
+    return isInProject ? given : absolute;
+  });
+
+const folder = createFolder();
 
 const host = refine(text({ blank: true }), (given, place) => {
   if (isHostPattern(given.toLowerCase())) return given.toLowerCase();
@@ -100,3 +97,45 @@ export const sandbox = object('"sandbox"', {
     }),
   ),
 });
+
+// `sandbox` of an entry, in which its program runs (docs/project-providers.md, "In a sandbox").
+
+/** @typedef {import("../process/entry-sandbox.mjs").EntrySandbox} EntrySandbox */
+
+const MAX_ENTRY_FOLDERS = 100;
+
+/** @param {string} what */
+const entryFolders = (what) =>
+  usually(
+    [],
+    refine(list(createFolder({ isInProject: true }), { most: MAX_ENTRY_FOLDERS, what }), (all) => [
+      ...new Set(all),
+    ]),
+  );
+
+/** Without it the program has no sandbox. @type {import("./schema.mjs").Schema<EntrySandbox>} */
+export const entrySandbox = object('"sandbox"', {
+  writable: entryFolders("folders"),
+  readFolders: entryFolders("folders"),
+  allowedUrls: grants(host, "hosts"),
+  caches: grants(choice(Object.keys(CACHES)), "caches"),
+});
+
+/**
+ * For the user's consent: all that a sandbox lets its program do besides reading the system and the project.
+ * @param {EntrySandbox} [entry] @returns {string[]} lines; none without a sandbox
+ */
+export function sandboxLines(entry) {
+  if (!entry) return [];
+  const { writable, readFolders, allowedUrls, caches } = entry;
+  const parts = [
+    { what: "writes", items: writable },
+    { what: "reads", items: readFolders },
+    { what: "reaches", items: allowedUrls },
+    { what: "shares the caches of", items: caches },
+  ];
+  const opened = parts
+    .filter(({ items }) => items.length > 0)
+    .map(({ what, items }) => `${what} ${items.map((item) => quoteWord(item)).join(" ")}`);
+  return [visible(["in a sandbox", ...opened].join("; "))];
+}

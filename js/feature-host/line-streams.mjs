@@ -6,9 +6,11 @@ import os from "node:os";
 import path from "node:path";
 import { isInside } from "../lib/paths.mjs";
 import { errorMessage } from "../lib/values.mjs";
+import { visible } from "../lib/visible.mjs";
 import { endGroup, guard } from "../process/group.mjs";
 import { programEnvironment } from "./programs.mjs";
 
+/** @typedef {import("../process/entry-sandbox.mjs").OpenSandbox} OpenSandbox */
 /** @typedef {import("../lib/addon.js").LineSource} LineSource */
 /** @typedef {import("../lib/addon.js").LineRule} LineRule */
 /** @typedef {import("../lib/addon.js").LineOutcome} LineOutcome */
@@ -29,6 +31,7 @@ export const MAX_STREAMS = 600;
  * @property {string} [path] PATH, where it is not this process's
  * @property {boolean} stderr whether it is read, too
  * @property {string} [traceparent] of the call for which it runs
+ * @property {import("../process/entry-sandbox.mjs").EntrySandbox} [sandbox] in which it runs
  *
  * @typedef {{code: number | undefined, signal: string | undefined}} ProgramEnd
  * @typedef {{isExpected: boolean, mustInject?: boolean}} EndJudgement
@@ -79,13 +82,22 @@ export async function resolveFolder(folder, cwd = ".") {
   return real;
 }
 
+/**
+ * What streams have of their host.
+ * @typedef {object} LineHost
+ * @property {NodeJS.ProcessEnv} env of this process
+ * @property {() => Promise<import("../process/entry-sandbox.mjs").Fallback | undefined>} readFallback of the user's config
+ */
+
 export class LineStream {
+  /** Of the last run, where it was to have a sandbox: whether it had one. @type {boolean | undefined} */
+  isSandboxed;
   #source;
   #options;
-  #env;
+  #host;
   #onClosed;
   #closed = false;
-  /** @type {{pid: number, ending?: Promise<void>} | undefined} */
+  /** @type {{pid: number, ending?: Promise<void>, opened?: OpenSandbox} | undefined} */
   #program;
   /** @type {{code: number, signal: number} | undefined} */
   #exit;
@@ -95,11 +107,11 @@ export class LineStream {
 
   /**
    * @param {typeof import("../lib/addon.js").LineSource} Source @param {LineStreamOptions} options
-   * @param {NodeJS.ProcessEnv} env of this process @param {() => void} onClosed
+   * @param {LineHost} host @param {() => void} onClosed
    */
-  constructor(Source, options, env, onClosed) {
+  constructor(Source, options, host, onClosed) {
     this.#options = options;
-    this.#env = env;
+    this.#host = host;
     this.#onClosed = onClosed;
     const { delivery, entries, expectEvery, onEffects, onRows } = options;
     this.#source = new Source({
@@ -132,20 +144,47 @@ export class LineStream {
    * @param {LineProgram} program @returns {Promise<number>} its pid
    * @throws {RangeError} where it may not run there; an Error with the system's reason where it cannot
    */
-  async start({ command, argv, folder, cwd, stderr, ...given }) {
+  async start({ command, argv, folder, cwd, stderr, sandbox, ...given }) {
     const place = await resolveFolder(folder, cwd);
-    if (this.#closed) throw new Error("the stream has ended");
-    const variables = Object.entries(programEnvironment(given, this.#env)).map(
-      ([name, value]) => `${name}=${value ?? ""}`,
-    );
-    const run = (/** @type {string} */ file, /** @type {string[]} */ args) =>
-      this.#source.start({ file, args, cwd: place, env: variables, stderr });
-    this.#exit = undefined;
-    this.#isRead = false;
-    const pid = argv ? run(argv[0], argv.slice(1)) : this.#startShell(run, command ?? "");
-    this.#program = { pid };
-    guard(pid);
-    return pid;
+    const opened = sandbox && (await this.#openSandbox(sandbox, { folder, cwd: place, ...given }));
+    try {
+      if (this.#closed) throw new Error("the stream has ended");
+      const variables = programEnvironment(given, this.#host.env);
+      const run = (/** @type {string} */ file, /** @type {string[]} */ args) => {
+        const asked = { command: file, args, env: variables };
+        const started = opened?.wrap(asked) ?? asked;
+        const env = Object.entries(started.env).map(([name, value]) => `${name}=${value ?? ""}`);
+        return this.#source.start({
+          ...{ file: started.command, args: started.args, cwd: place, env, stderr },
+        });
+      };
+      this.#exit = undefined;
+      this.#isRead = false;
+      const pid = argv ? run(argv[0], argv.slice(1)) : this.#startShell(run, command ?? "");
+      this.isSandboxed = opened?.isSandboxed;
+      this.#program = { pid, opened };
+      guard(pid);
+      return pid;
+    } catch (error) {
+      await opened?.close();
+      throw error;
+    }
+  }
+
+  /**
+   * @param {NonNullable<LineProgram["sandbox"]>} sandbox
+   * @param {{folder: string, cwd: string, path?: string}} where
+   */
+  async #openSandbox(sandbox, { folder, cwd, path: search }) {
+    const { env, readFallback } = this.#host;
+    const { openEntrySandbox } = await import("../process/entry-sandbox.mjs");
+    const onRefused = (/** @type {string} */ host) =>
+      this.note(`the sandbox does not let it reach ${visible(host)}`, "keep");
+    const fallback = await readFallback();
+    return openEntrySandbox(sandbox, {
+      ...{ folder, cwd, user: env, search },
+      ...{ fallback, onRefused },
+    });
   }
 
   /** @param {(file: string, args: string[]) => number} run @param {string} command */
@@ -153,7 +192,8 @@ export class LineStream {
     try {
       return run("bash", ["-c", command]);
     } catch (error) {
-      if (!/no such file/.test(errorMessage(error))) throw error;
+      const { code } = /** @type {NodeJS.ErrnoException} */ (error);
+      if (code !== "ENOENT" && !/no such file/.test(errorMessage(error))) throw error;
       return run("sh", ["-c", command]);
     }
   }
@@ -175,6 +215,7 @@ export class LineStream {
       });
       clearTimeout(timer);
     }
+    await this.#program?.opened?.close();
     this.#program = undefined;
     const { code = undefined, signal = 0 } = this.#exit ?? {};
     const name = signal === 0 ? undefined : (SIGNALS.get(signal) ?? `signal ${signal}`);
@@ -244,12 +285,12 @@ export class LineStream {
 export class LineStreams {
   /** @type {Set<LineStream>} */
   #open = new Set();
-  #env;
+  #host;
   #closed = false;
 
-  /** @param {NodeJS.ProcessEnv} env of this process */
-  constructor(env) {
-    this.#env = env;
+  /** @param {LineHost} host */
+  constructor(host) {
+    this.#host = host;
   }
 
   /** @param {LineStreamOptions} options @returns {Promise<LineStream>} */
@@ -258,7 +299,7 @@ export class LineStreams {
     if (this.#open.size >= MAX_STREAMS) throw new RangeError(`there are ${MAX_STREAMS} streams`);
     const { addon } = await import("../lib/addon.mjs"); // no feature host has it before it is needed
     /** @type {LineStream} */
-    const stream = new LineStream(addon.LineSource, options, this.#env, () =>
+    const stream = new LineStream(addon.LineSource, options, this.#host, () =>
       this.#open.delete(stream),
     );
     this.#open.add(stream);

@@ -63,6 +63,7 @@ export class Diagnostics {
  * @property {string[]} tasks
  * @property {{what: string, reason: string}[]} skipped
  * @property {Diagnostic[]} diagnostics the latest, the oldest first
+ * @property {"on" | "off"} [sandbox] of a program whose entry has one; "off": this machine has none
  */
 
 const MAX_ITEMS = 100;
@@ -111,6 +112,7 @@ export function createReport(parts) {
       at: formatName(at),
       text: reportText(text),
     })),
+    ...(parts.sandbox && { sandbox: parts.sandbox }),
   };
   if (JSON.stringify(report).length <= MAX_REPORT_BYTES) return report;
   const shorter = Object.entries(report).map(([name, value]) => [
@@ -139,16 +141,18 @@ export function readReport(value) {
     denied: pairs(value.denied),
     skipped: pairs(value.skipped),
     diagnostics: pairs(value.diagnostics),
+    sandbox: undefined, // features of a feature host have none
   });
 }
 
 /** One line: for tap_status and the doctor. @param {Report} report */
-export function formatReportLine({ id, enabled, tools, denied, skipped, diagnostics }) {
+export function formatReportLine({ id, enabled, tools, denied, skipped, diagnostics, sandbox }) {
   if (!enabled) return `${id}: disabled`;
   const parts = [
     tools.length > 0 ? `tools ${tools.join(", ")}` : "no tools",
     ...denied.map(({ capability }) => `not granted ${capability}`),
     ...skipped.map(({ what, reason }) => `${what} skipped (${reason})`),
+    ...(sandbox === undefined ? [] : [sandbox === "on" ? "sandboxed" : "not sandboxed"]),
     ...diagnostics.slice(-1).map(({ text }) => text),
   ];
   return shortenText(`${id}: ${parts.join("; ")}`, MAX_DIAGNOSTIC_TEXT);

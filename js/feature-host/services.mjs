@@ -128,7 +128,8 @@ const createLogServices = (plans) => ({
  */
 export function createImplementations(id, { home, telemetry, env }, requests, leave) {
   const files = openFeatureFolder(home, id);
-  const [programs, streams] = [new Programs(env), new LineStreams(env)];
+  const readFallback = async () => (await requests.request("plans.settings")).sandbox?.fallback;
+  const [programs, streams] = [new Programs(env), new LineStreams({ env, readFallback })];
   /** @type {import("./file-watch.mjs").FileWatches | undefined} */
   let watches;
   /** @type {Promise<import("./plan-services.mjs").PlanServices> | undefined} */

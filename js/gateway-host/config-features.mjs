@@ -58,7 +58,7 @@ export class ConfigFeatures {
   }
 
   /** @param {EntryState} entry @param {any[]} providers */
-  #createReport({ id, runtime, session, name, state, said }, providers) {
+  #createReport({ id, runtime, session, name, state, said, sandbox }, providers) {
     if (state === "disabled") return createReport({ id, enabled: false, runtime });
     const isOwn = (/** @type {any} */ one) => one.name === name && one.onlySession === session;
     const found =
@@ -67,7 +67,7 @@ export class ConfigFeatures {
         : [...this.#rules].find((one) => one.id === id && one.session === session)?.rules.report();
     const waiting = [{ what: "the entry", reason: "you have not allowed it: copilot-tap allow" }];
     return createReport({
-      ...{ diagnostics: said(), ...found, id, enabled: true, runtime },
+      ...{ diagnostics: said(), sandbox: sandbox(), ...found, id, enabled: true, runtime },
       skipped: [...(found?.skipped ?? []), ...(state === "waiting" ? waiting : [])],
     });
   }

@@ -17,10 +17,12 @@ import { isOn } from "../config/user-config.mjs";
 /** @typedef {import("../config/load.mjs").ProviderConfig} ProviderConfig */
 /** @typedef {import("../config/load.mjs").Owner} Owner */
 /** @typedef {import("../config/consent.mjs").Entry} Entry */
+/** @typedef {import("../process/supervisor.mjs").SandboxUse} SandboxUse */
 /** @typedef {import("./project-sessions.mjs").SessionGateway} Tokens */
 /**
  * An entry that runs.
- * @typedef {{owner: Owner, file: string, entry: Entry, said?: Diagnostics, stop: (how?: {revoked?: boolean}) => Promise<void>}} RunningEntry
+ * @typedef {{owner: Owner, file: string, entry: Entry, said?: Diagnostics, sandbox?: () => SandboxUse,
+ *   stop: (how?: {revoked?: boolean}) => Promise<void>}} RunningEntry
  *
  * @typedef {object} ProjectSession
  * @property {string} id
@@ -40,7 +42,7 @@ import { isOn } from "../config/user-config.mjs";
  *   env?: NodeJS.ProcessEnv}} ConfigHost
  *
  * @typedef {{id: string, runtime: string, session: string, name: string, state: "running" | "waiting" | "disabled",
- *   said: () => import("../feature-host/report.mjs").Diagnostic[]}} EntryState
+ *   said: () => import("../feature-host/report.mjs").Diagnostic[], sandbox: () => SandboxUse}} EntryState
  *   `waiting`: for the user's consent
  */
 
@@ -58,6 +60,8 @@ export class ProjectProviders {
   #states = new Map();
   /** The `features` of the user's config, as it last was without mistakes. @type {Record<string, boolean>} */
   #switches = {};
+  /** Likewise what happens where there is no sandbox. @type {import("../process/entry-sandbox.mjs").Fallback | undefined} */
+  #fallback;
 
   /**
    * @param {Tokens} gateway @param {import("../lib/paths.mjs").GatewayFiles} files
@@ -81,6 +85,7 @@ export class ProjectProviders {
     const config = loadProjectConfig(session.cwd);
     const own = loadUserConfig(userConfigFile(this.#files));
     if (!own || own.result.ok) this.#switches = own?.result.ok ? own.result.features : {};
+    if (own?.result.ok !== false) this.#fallback = own?.result.sandbox?.fallback;
     this.#stopRevoked(session, session.running, config);
     this.#stopRemoved(session, session.running, { project: config, user: own });
     if (config) this.#scanConfig(session, "project", config);
@@ -144,6 +149,7 @@ export class ProjectProviders {
     const states = some.map((entry) => ({
       ...{ id: `${owner}:${entry.name}`, runtime: entry.kind, session, name: entry.name, state },
       said: () => running?.get(entryKey(file, entry))?.said?.list() ?? [],
+      sandbox: () => running?.get(entryKey(file, entry))?.sandbox?.(),
     }));
     this.#states.get(session)?.push(...states);
   }
@@ -269,7 +275,8 @@ export class ProjectProviders {
     const said = new Diagnostics();
     const supervisor = this.#createSupervisor(session, workspace, [entry.config], said);
     const stop = (/** @type {{revoked?: boolean} | undefined} */ how) => supervisor.stop(how);
-    session.running?.set(key, { owner, file, entry, said, stop });
+    const sandbox = () => supervisor.status()[0].sandbox;
+    session.running?.set(key, { owner, file, entry, said, sandbox, stop });
     await this.#stopping.get(key);
     supervisor.start(); // nothing, if it has been stopped meanwhile
   }
@@ -308,6 +315,7 @@ export class ProjectProviders {
       logs,
       providers,
       env: this.#host.env,
+      fallback: this.#fallback,
       onToken: () => this.#issueToken(id),
       onEnded: (_name, token, revoked) => this.#gateway.forgetSpawnToken(token, revoked),
       onMessage: (level, text) => {

@@ -25,6 +25,7 @@ import { wrapInQuotes, shortenText, visible } from "../lib/visible.mjs";
  * @property {Record<string, string>} env
  * @property {string} [cwd] relative to the workspace and inside it
  * @property {{policy: RestartPolicy, maxRestarts?: number}} restart
+ * @property {import("./entry-sandbox.mjs").EntrySandbox} [sandbox] in which it runs
  */
 /** @typedef {"info" | "warning" | "error"} Level */
 /**
@@ -43,8 +44,10 @@ import { wrapInQuotes, shortenText, visible } from "../lib/visible.mjs";
  * @property {string} [title] for messages, in place of `provider "<name>"`
  * @property {string} [logFile] in place of the one of the provider's name
  * @property {NodeJS.ProcessEnv} [env] of the host
+ * @property {import("./entry-sandbox.mjs").Fallback} [fallback] for providers with a sandbox, where there is none
  * @property {Partial<System>} [system] replaced in tests
  */
+/** Whether it runs in its sandbox; undefined: it has none, or has not run. @typedef {"on" | "off" | undefined} SandboxUse */
 /** @typedef {"starting" | "running" | "waiting" | "ended" | "failed" | "stopped"} State */
 
 export const FIRST_DELAY_MS = 500;
@@ -98,6 +101,8 @@ class SupervisedProvider {
   /** @type {State} */
   state = "starting";
   restarts = 0;
+  /** @type {SandboxUse} */
+  sandbox;
   #config;
   #options;
   #system;
@@ -133,6 +138,32 @@ class SupervisedProvider {
 
   start() {
     if (this.#stopping) return;
+    if (!this.#config.sandbox) return this.#launch();
+    this.#settled = this.#openSandbox(this.#config.sandbox).then(
+      (opened) => this.#launch(opened),
+      (error) => this.#failToStart(error),
+    );
+  }
+
+  /** @param {import("./entry-sandbox.mjs").EntrySandbox} sandbox */
+  async #openSandbox(sandbox) {
+    const { workspace, port, env = process.env, fallback } = this.#options;
+    const { openEntrySandbox } = await import("./entry-sandbox.mjs");
+    const cwd = runFolder(workspace, this.#config.cwd);
+    const onRefused = (/** @type {string} */ host) =>
+      this.#log.note("tap", `refused: ${visible(host)}`);
+    const where = { folder: workspace, cwd, user: env, provider: { name: this.name, port } };
+    return openEntrySandbox(sandbox, { ...where, fallback, onRefused });
+  }
+
+  /** @param {unknown} error */
+  #failToStart(error) {
+    this.#giveUp(`cannot be started: ${visible(errorMessage(error))}`);
+  }
+
+  /** @param {import("./entry-sandbox.mjs").OpenSandbox} [opened] */
+  #launch(opened) {
+    if (this.#stopping) return opened?.close();
     let token;
     try {
       const cwd = runFolder(this.#options.workspace, this.#config.cwd);
@@ -140,15 +171,19 @@ class SupervisedProvider {
       const { command, args } = this.#config;
       const env = this.#environment(token);
       const input = this.#options.input?.(this.name, token);
-      this.#run = new ProcessRun({ command, args, cwd, env, input }, this.#system, this.#log);
+      const started = opened?.wrap({ command, args, env }) ?? { command, args, env };
+      this.#run = new ProcessRun({ ...started, cwd, input }, this.#system, this.#log);
     } catch (error) {
       if (token !== undefined) this.#options.onEnded?.(this.name, token);
-      return this.#giveUp(`cannot be started: ${visible(errorMessage(error))}`);
+      this.#failToStart(error);
+      return opened?.close();
     }
     this.state = "running";
+    this.sandbox = opened && (opened.isSandboxed ? "on" : "off");
     this.#tokens.push({ token });
-    this.#log.note("tap", `started, pid ${this.#run.pid ?? "none"}`);
-    this.#settled = this.#watch(this.#run, token, this.#system.clock.now());
+    const how = this.sandbox === "off" ? ", not sandboxed" : "";
+    this.#log.note("tap", `started, pid ${this.#run.pid ?? "none"}${how}`);
+    this.#settled = this.#watch(this.#run, token, this.#system.clock.now(), opened);
   }
 
   /** @param {string} token @returns {NodeJS.ProcessEnv} */
@@ -163,9 +198,13 @@ class SupervisedProvider {
     };
   }
 
-  /** @param {ProcessRun} run @param {string} token @param {number} since */
-  async #watch(run, token, since) {
+  /**
+   * @param {ProcessRun} run @param {string} token @param {number} since
+   * @param {import("./entry-sandbox.mjs").OpenSandbox} [opened]
+   */
+  async #watch(run, token, since, opened) {
     const end = await run.ended;
+    await opened?.close();
     this.#retireToken(token);
     this.#options.onEnded?.(this.name, token);
     this.#log.note("tap", describeEnd(end));
@@ -272,13 +311,11 @@ export class Supervisor {
     for (const provider of this.#providers) provider.start();
   }
 
-  /** @returns {{name: string, state: State, pid: number | undefined, restarts: number}[]} */
+  /** @returns {{name: string, state: State, pid: number | undefined, restarts: number, sandbox?: SandboxUse}[]} */
   status() {
-    return this.#providers.map(({ name, state, pid, restarts }) => ({
-      name,
-      state,
-      pid,
-      restarts,
+    return this.#providers.map(({ name, state, pid, restarts, sandbox }) => ({
+      ...{ name, state, pid, restarts },
+      ...(sandbox && { sandbox }),
     }));
   }
 

@@ -21,11 +21,23 @@ function contributions({ tools, hooks, commands, channels, tasks }) {
   );
 }
 
+/** Of a program whose entry has one. @param {Output} output @param {string} before @param {Pick<Report, "sandbox">} report */
+function showSandbox(output, before, { sandbox }) {
+  if (sandbox === undefined) return;
+  output.print(before, sandbox === "on" ? faint("sandboxed") : warning("not sandboxed"));
+}
+
+/** In a status. @param {Output} output @param {Pick<Report, "id" | "sandbox">[]} all */
+export function showSandboxes(output, all) {
+  for (const one of all) showSandbox(output, `${one.id}: `, one);
+}
+
 /** @param {Output} output @param {Report} report */
 export function showReport(output, report) {
   const { id, enabled, runtime, granted, denied, skipped, diagnostics } = report;
   output.print(strong(id), ` ${runtime}, `, enabled ? good("on") : warning("disabled"));
   for (const line of contributions(report)) output.print(`  ${line}`);
+  showSandbox(output, "  ", report);
   if (granted.length > 0) output.print(`  granted: ${granted.join(", ")}`);
   for (const { capability, reason } of denied) {
     output.print("  ", warning(`not granted: ${capability} (${reason})`));

@@ -95,6 +95,7 @@ async function run(given) {
     commandLine: commandLine(provider),
     env: provider.env,
     ...(provider.cwd !== undefined && { cwd: provider.cwd }),
+    ...(provider.sandbox && { sandbox: provider.sandbox }),
   }));
   const declarative = result.declarative.map((config) => ({ ...config, lines: ruleLines(config) }));
   const emitters = result.emitters.map(({ spec }) => ({ ...spec, lines: emitterLines(spec) }));

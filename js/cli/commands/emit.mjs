@@ -3,7 +3,7 @@
 import fs from "node:fs";
 import { bySessionUse } from "../../lib/inspection.mjs";
 import { inLine } from "../../lib/visible.mjs";
-import { faint, Output } from "../../views/output.mjs";
+import { faint, Output, warning } from "../../views/output.mjs";
 import { clock, localTime } from "../../views/wording.mjs";
 import { Failure, usage, pause, runInterruptible } from "../exit.mjs";
 import { withGateway } from "../gateway.mjs";
@@ -116,13 +116,14 @@ async function history(control, session, output, given) {
 }
 
 /** @param {Output} output @param {Record<string, any>} view perhaps in short: many are */
-function showEmitter(output, { name, state, does, runs, what, lines, next }) {
+function showEmitter(output, { name, state, does, runs, what, lines, next, sandbox }) {
   if (lines === undefined) return output.print(`${inLine(name)}  ${state}`);
   output.print(`${inLine(name)}  ${state}, ${does}, ${runs} ${runs === 1 ? "run" : "runs"}`);
   output.print(faint(`  ${what}`));
   const { kept, dropped, surfaced, injected } = lines;
   const counts = `${kept} kept, ${dropped} dropped, ${surfaced} shown, ${injected} for the model`;
   output.print(faint(`  lines: ${counts}`));
+  if (sandbox) output.print("  ", sandbox === "on" ? faint("sandboxed") : warning(sandbox));
   if (next) output.print(faint(`  next: ${clock(Date.parse(next[0]))}`));
 }
 

@@ -9,7 +9,7 @@ import { toFailure, pause, runInterruptible } from "../exit.mjs";
 import { exitFor, HOLDERS, withGateway } from "../gateway.mjs";
 import { getEnvironment, getGatewayFiles } from "../options.mjs";
 import { Output, strong, warning } from "../../views/output.mjs";
-import { showHost } from "../../views/features-view.mjs";
+import { showHost, showSandboxes } from "../../views/features-view.mjs";
 import { showStore } from "../../views/records-view.mjs";
 import { showInspection, showPlace } from "../../views/status-view.mjs";
 
@@ -34,8 +34,10 @@ async function readGateway(files) {
   try {
     const seen = await withGateway(files, async (control) => {
       const gateway = await control.inspect();
-      const { features: _, ...parts } = (await requestHostParts(control)) ?? {};
-      return { gateway, ...parts };
+      const { features = [], ...parts } = (await requestHostParts(control)) ?? {};
+      const programs = features.filter(({ sandbox }) => sandbox !== undefined);
+      const sandboxes = programs.map(({ id, sandbox }) => ({ id, sandbox }));
+      return { gateway, ...parts, ...(sandboxes.length > 0 && { sandboxes }) };
     });
     return { ...about, holder: /** @type {const} */ ("ours"), ...seen };
   } catch (error) {
@@ -49,6 +51,7 @@ async function readGateway(files) {
 function show(output, { port, holder, home, logs, allowed, sandbox, ...found }) {
   if ("gateway" in found) {
     showInspection(output, found.gateway);
+    if (found.sandboxes) showSandboxes(output, found.sandboxes);
     if (found.featureHost) showHost(output, found.featureHost, found.holds ?? []);
     if (found.records) showStore(output, found.records);
   } else if (holder === "ours") {

@@ -252,7 +252,7 @@ export class Emitter {
   }
 
   async #execute() {
-    const { command, argv, cwd, env, includeStderr: stderr } = this.spec;
+    const { command, argv, cwd, env, includeStderr: stderr, sandbox } = this.spec;
     const { traceparent } = this.feed;
     const variables = Object.keys(env).length > 0 && { env };
     const asked = { command: command ?? argv?.join(" ") ?? "", ...variables };
@@ -260,7 +260,8 @@ export class Emitter {
     if (this.#run?.stopped !== undefined) return this.#endRun({ status: "stopped" });
     const { folder } = this.owner;
     const path = this.#path;
-    await this.feed.start({ command, argv, folder, cwd, env, path, stderr, traceparent });
+    const where = { folder, cwd, env, path, sandbox };
+    await this.feed.start({ command, argv, ...where, stderr, traceparent });
     if (this.#run?.stopped !== undefined) void this.feed.stopProgram();
   }
 

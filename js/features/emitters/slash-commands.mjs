@@ -89,11 +89,12 @@ const HISTORY_LINES = 20;
 const lineText = ({ at, outcome, text }) => `  ${at.slice(11, 19)} ${outcome.padEnd(7)} ${text}`;
 
 /** @param {Record<string, any>} view of an emitter, perhaps in short */
-function emitterText({ name, state, does, runs, lines, next, what }) {
+function emitterText({ name, state, does, runs, lines, next, what, sandbox }) {
   if (lines === undefined) return `  ${inLine(name)}: ${state}`;
   const { kept, surfaced, injected } = lines;
   const then = next ? `, next ${next[0].slice(11, 19)}` : "";
-  const counts = `${kept} kept, ${surfaced} shown, ${injected} for the model`;
+  const how = sandbox ? `, ${sandbox === "on" ? "sandboxed" : sandbox}` : "";
+  const counts = `${kept} kept, ${surfaced} shown, ${injected} for the model${how}`;
   return `  ${inLine(name)}: ${state}, ${does}, ${runs} ${runs === 1 ? "run" : "runs"}${then}; ${counts}\n    ${shortenText(what, 100)}`;
 }
 

@@ -146,6 +146,11 @@ export class Feed {
     return this.#lines.isRunning;
   }
 
+  /** Of the last run, where it was to have a sandbox: whether it had one. */
+  get isSandboxed() {
+    return this.#lines.isSandboxed;
+  }
+
   /** Ends the program of the run. */
   stopProgram() {
     return this.#lines.stop();

@@ -102,6 +102,9 @@ function toEntry({ force: _force, scope: _scope, file: _file, ...entry }) {
   return entry;
 }
 
+/** The model changes what an entry runs, and not where. @param {any} entry of a config, if there is one */
+const pickSandbox = (entry) => (entry?.spec?.sandbox ? { sandbox: entry.spec.sandbox } : {});
+
 /** @param {Call} call @param {import("../../config/emitter-spec.mjs").EmitterSpec} spec */
 async function requireConsent({ consent, session }, spec) {
   const asked = formatConsentQuestion(spec);
@@ -152,13 +155,17 @@ export async function startEmitter(call, given) {
     "replace",
   );
   await requireConsent(call, spec);
-  const emitter = await convertRangeErrors(() => emitters.start(spec, session, { replaces }));
+  const kept = pickSandbox(entry);
+  const started = { ...spec, ...kept };
+  const emitter = await convertRangeErrors(() => emitters.start(started, session, { replaces }));
   // One of another scope is still there.
   if (replaces && former && emitters.all().includes(former)) {
     await emitters.remove(former, "replaced");
   }
   const told =
-    spec.scope === "persistent" ? [...notes, await saveNewEntry(call, emitter, args)] : notes;
+    spec.scope === "persistent"
+      ? [...notes, await saveNewEntry(call, emitter, { ...args, ...kept })]
+      : notes;
   return { ...emitterView(emitter), ...(told.length > 0 && { notes: told }) };
 }
 

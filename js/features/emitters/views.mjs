@@ -86,6 +86,7 @@ export function emitterView(emitter) {
     scope: spec.scope,
     managedBy: spec.managedBy,
     folder: owner.folder,
+    ...(spec.sandbox && { sandbox: feed.isSandboxed === false ? "not sandboxed" : "on" }),
     runs: emitter.runs,
     ...(emitter.lastRun && { lastRun: emitter.lastRun }),
     ...(next.length > 0 && { next }),

@@ -54,6 +54,24 @@ describe("consent", () => {
     assert.equal(allowedAt(store, ONE, ELSEWHERE), false);
   });
 
+  test("covers the same entry in a sandbox, and one in a sandbox covers no other", (t) => {
+    const sandbox = { writable: ["dist"] };
+    const kinds = /** @type {[string, object][]} */ ([
+      ["providers", { name: "ci", command: "one" }],
+      ["emitters", { name: "ci", command: "one" }],
+    ]);
+    for (const [list, plain] of kinds) {
+      const parse = (/** @type {object} */ more) => entries({ [list]: [{ ...plain, ...more }] })[0];
+      const all = [parse({}), parse({ sandbox }), parse({ sandbox: {} })];
+      const listAllowed = (/** @type {string} */ store) => all.map((one) => allowedAt(store, one));
+      const [first, second] = [newStore(t), newStore(t)];
+      allow(first, CONFIG, [all[0]]);
+      assert.deepEqual(listAllowed(first), [true, true, true], list);
+      allow(second, CONFIG, [all[1]]);
+      assert.deepEqual(listAllowed(second), [false, true, false], list);
+    }
+  });
+
   test("holds for an entry where another is added, or comments change", (t) => {
     const store = newStore(t);
     allow(store, CONFIG, [ONE]);
@@ -219,6 +237,19 @@ describe("the notice", () => {
   test("shows command, arguments, folder and variables apart from each other", posix, () => {
     assert.equal(commandLine(provider), "'npm run' 'a b' 'it'\\''s' '\\x1b[2J'");
     assert.deepEqual(startLines(provider, 100), ["in tools", "with MODE='x y'"]);
+  });
+
+  test("shows what a sandbox opens, before the variables", posix, () => {
+    const sandbox = { writable: ["a b"], readFolders: ["/srv"], allowedUrls: ["*"], caches: [] };
+    assert.deepEqual(startLines({ ...provider, sandbox }, 60), [
+      "in a sandbox; writes 'a b'; reads /srv; reaches '*'",
+      ...["in tools", "with MODE='x y'"],
+    ]);
+    const env = Object.fromEntries([...Array(20).keys()].map((at) => [`V${at}`, "x"]));
+    const text = consentNotice(CONFIG, [entryOf({ ...provider, env, sandbox })], {});
+    assert.match(text, /^ {4}in a sandbox; writes 'a b'/m);
+    const [emitter] = entries({ emitters: [{ name: "e", command: "x", env, sandbox }] });
+    assert.match(consentNotice(CONFIG, [emitter], {}), /^ {4}in a sandbox; writes 'a b'/m);
   });
 
   test("keeps the command in sight, whatever the values are", posix, () => {

@@ -340,6 +340,11 @@ test("a spec is written as the entry that it is read from again", () => {
         { match: "z", outcome: "surface", cooldown: "1500ms", count: 2 },
       ],
     },
+    {
+      name: "sandboxed",
+      command: "make",
+      sandbox: { writable: ["a"], readFolders: [], allowedUrls: ["x.test"], caches: [] },
+    },
   ];
   for (const one of given) {
     const spec = specOf(one);

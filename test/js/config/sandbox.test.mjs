@@ -5,10 +5,12 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { describe, test } from "node:test";
+import { readEmitter } from "../../../js/config/emitter-spec.mjs";
 import { parseConfig } from "../../../js/config/load.mjs";
-import { DEFAULT_SANDBOX, explainRefusedFolder } from "../../../js/config/sandbox.mjs";
+import { DEFAULT_SANDBOX } from "../../../js/config/sandbox.mjs";
 import { readUserConfig } from "../../../js/config/user-config.mjs";
 import { copilotHome, programFolder } from "../../../js/lib/paths.mjs";
+import { explainRefusedFolder } from "../../../js/process/entry-sandbox.mjs";
 import { CACHES } from "../../../js/process/sandbox.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 
@@ -171,4 +173,70 @@ test("what it names is shown, and not obeyed", () => {
     problems.map(({ text }) => text.includes("\u001b") || text.includes("\u202e")),
     [false, false],
   );
+});
+
+describe("of an entry", () => {
+  const LISTS = ["writable", "readFolders", "allowedUrls", "caches"];
+  /** @param {unknown} sandbox @returns {{list: string, entry: object}[]} an emitter and a provider */
+  const kinds = (sandbox) => [
+    { list: "emitters", entry: { name: "e", command: "make", sandbox } },
+    { list: "providers", entry: { name: "p", command: "node", sandbox } },
+  ];
+  /** @param {{list: string, entry: object}} kind @param {"user" | "project"} [owner] @returns {any} */
+  const parse = ({ list, entry }, owner = "user") =>
+    parseConfig(JSON.stringify({ [list]: [entry] }, null, 1), "config.json", owner);
+  /** @param {any} result */
+  const pick = ({ emitters: [emitter], providers: [provider] }) =>
+    (emitter?.spec ?? provider).sandbox;
+
+  test("is taken in the user's config and in a project's, and its lists are empty where it has none", () => {
+    const all = {
+      ...{ writable: ["dist", "~/out"], readFolders: ["/srv/data"] },
+      ...{ allowedUrls: ["*.Example.com", "*"], caches: ["npm"] },
+    };
+    for (const owner of /** @type {const} */ (["user", "project"])) {
+      const read = { ...all, allowedUrls: ["*.example.com", "*"] };
+      for (const kind of kinds(all)) assert.deepEqual(pick(parse(kind, owner)), read);
+      const none = Object.fromEntries(LISTS.map((name) => [name, []]));
+      for (const kind of kinds({})) assert.deepEqual(pick(parse(kind, owner)), none);
+    }
+    for (const { list, entry } of kinds({})) {
+      const { sandbox: _, ...without } = /** @type {any} */ (entry);
+      assert.equal(pick(parse({ list, entry: without })), undefined);
+    }
+  });
+
+  const copilot = copilotHome();
+  const folders = [
+    ...["", ".", "..", "../..", "a/..", "/", "~", home, path.dirname(home), copilot],
+    ...[`${copilot}/tap`, ".git", "sub/.git/hooks", "/srv/.git", 1, null, {}, "a\0b"],
+    "x".repeat(1001),
+  ];
+  const wrong = [
+    ...[null, true, "on", [], { mode: "on" }, { sandbox: "on" }, { allowedFolders: [] }],
+    ...LISTS.flatMap((name) => [{ [name]: "x" }, { [name]: {} }, { [name]: null }]),
+    ...folders.flatMap((folder) => [{ writable: [folder] }, { readFolders: [folder] }]),
+    ...["https://x.test", "x.test:443", "x.test/y", "", 5].map((host) => ({ allowedUrls: [host] })),
+    ...["", "NPM", "toString", 1].map((cache) => ({ caches: [cache] })),
+    { allowedUrls: Array.from({ length: 1001 }, (_, at) => `h${at}.test`) },
+    { writable: Array.from({ length: 101 }, (_, at) => `f${at}`) },
+  ];
+  test("is refused with its place where it is wrong", () => {
+    for (const sandbox of wrong) {
+      for (const kind of kinds(sandbox)) {
+        const { ok, problems } = parse(kind);
+        assert.equal(ok, false, JSON.stringify(kind).slice(0, 200));
+        assert.equal(problems.length, 1, problems.map(({ text }) => text).join("\n"));
+        assert.ok(problems[0].line > 2, problems[0].text);
+      }
+    }
+    const { problems } = parse(kinds({ writable: ["dist", "/"] })[1]);
+    assert.deepEqual([problems[0].line, problems[0].column], [9, 6]);
+  });
+
+  test("is not for emitters that a model starts", () => {
+    const given = { name: "e", command: "make", sandbox: {} };
+    const result = readEmitter(given, { origin: "tool" });
+    assert.deepEqual(result.ok === false && result.problems.map(({ field }) => field), ["sandbox"]);
+  });
 });

@@ -21,9 +21,10 @@ export function homeFolder(t, home = temporaryFolder(t)) {
 /**
  * @param {import("node:test").TestContext} t @param {object} [fields] of the session @param {string} [home]
  * @param {{elected: (t: any, env: Record<string, string>) => Promise<any>}} [of] what the hosts are of
+ * @param {Record<string, string>} [env] of the hosts
  */
-export async function setUp(t, fields = {}, home = homeFolder(t), of = LocalHost) {
-  const host = await of.elected(t, { COPILOT_HOME: home });
+export async function setUp(t, fields = {}, home = homeFolder(t), of = LocalHost, env = {}) {
+  const host = await of.elected(t, { COPILOT_HOME: home, ...env });
   const cwd = fs.realpathSync(temporaryFolder(t));
   const join = (/** @type {object} */ more = {}) => host.session(t, { cwd, cliPid: 4711, ...more });
   const session = await join(fields);
