@@ -195,8 +195,8 @@ describe("of an entry", () => {
       ...{ allowedUrls: ["*.Example.com", "*"], caches: ["npm"] },
     };
     for (const owner of /** @type {const} */ (["user", "project"])) {
-      const read = { ...all, allowedUrls: ["*.example.com", "*"] };
-      for (const kind of kinds(all)) assert.deepEqual(pick(parse(kind, owner)), read);
+      const wanted = { ...all, allowedUrls: ["*.example.com", "*"] };
+      for (const kind of kinds(all)) assert.deepEqual(pick(parse(kind, owner)), wanted);
       const none = Object.fromEntries(LISTS.map((name) => [name, []]));
       for (const kind of kinds({})) assert.deepEqual(pick(parse(kind, owner)), none);
     }
