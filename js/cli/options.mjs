@@ -13,6 +13,7 @@ import { gatewayFiles } from "../lib/paths.mjs";
  * @property {string} [default]
  * @property {boolean} [multiple] may be given several times; its value is an array then
  * @property {number} [values] so many words belong to it; its value is an array then
+ * @property {boolean} [mayBeEmpty] "" is a value, too
  * @property {boolean} [hidden] not in the help
  */
 /**

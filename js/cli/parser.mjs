@@ -81,6 +81,14 @@ const noValue = ({ rawName, value }) =>
   `${rawName} needs a value` +
   (value ? `; one that begins with - goes behind "=": ${rawName}=${formatWord(value)}` : "");
 
+/**
+ * What looks like an option is one, if it does not follow an equals sign. An empty value is a variable that is not set,
+ * and an empty --home would mean the user's own home.
+ * @param {Token & {kind: "option"}} token @param {Option} option
+ */
+const hasNoValue = ({ value = "", inlineValue }, { mayBeEmpty }) =>
+  value === "" ? !mayBeEmpty : !inlineValue && /^-./.test(value);
+
 /** @param {string} name as it is typed */
 const noValueHere = (name) => `${name} takes no value: write ${name}, or leave it out`;
 
@@ -110,9 +118,7 @@ function sortTokens(options, args) {
       if (value !== undefined) wrong.push(noValueHere(rawName));
       return [/** @type {const} */ (true)];
     }
-    // What looks like an option is one, if it does not follow an equals sign. An empty value is a variable that is not
-    // set, and an empty --home would mean the user's own home.
-    if (!value || (!inlineValue && /^-./.test(value))) {
+    if (value === undefined || hasNoValue(token, option)) {
       wrong.push(noValue(token));
       return [];
     }

@@ -135,6 +135,12 @@ void checkList(const Fields& fields, size_t field, size_t most, Problems& proble
 
 }  // namespace
 
+void checkHosts(const Fields& fields, size_t field, size_t most, Problems& problems) {
+  checkList(
+      fields, field, most, problems,
+      [](std::string_view host) { return findHostProblem(toLower(host)); }, toLower);
+}
+
 SandboxSpec readSandbox(const Fields& fields, size_t first, Problems& problems) {
   const size_t allowedFolders = first + 1;
   const size_t readFolders = first + 2;
@@ -150,9 +156,7 @@ SandboxSpec readSandbox(const Fields& fields, size_t first, Problems& problems) 
     checkList(fields, folders, kMaxListItems, problems, findFolderProblem,
               [](std::string_view folder) { return *simplify(folder); });
   }
-  checkList(
-      fields, allowedUrls, kMaxHosts, problems,
-      [](std::string_view host) { return findHostProblem(toLower(host)); }, toLower);
+  checkHosts(fields, allowedUrls, kMaxHosts, problems);
   checkList(fields, caches, kMaxListItems, problems, findCacheProblem,
             [](std::string_view name) { return std::string(name); });
   for (size_t i = 0; i < spec.size(); ++i) {

@@ -1,4 +1,4 @@
-// Reads the fields of a plan and of a node that say what their programs may reach.
+// Reads the fields of a plan, of a node and of an agent that say what their programs may reach.
 #pragma once
 
 #include "plan/fields.h"
@@ -7,6 +7,9 @@
 namespace tap::plan {
 
 inline constexpr size_t kMaxHosts = 1'000;
+
+// A list of at most `most` hosts.
+void checkHosts(const Fields& fields, size_t field, size_t most, Problems& problems);
 
 // Of an object whose fields from `first` on are those of kSandboxFields.
 [[nodiscard]] SandboxSpec readSandbox(const Fields& fields, size_t first, Problems& problems);

@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "base/json_writer.h"
+#include "plan/sandbox_reader.h"
 
 namespace tap::plan {
 namespace {
@@ -61,9 +62,10 @@ void checkAgent(json::Value value, const Path& path, Problems& problems) {
     (void)fields.text(agent::kInstructions, kMaxWorkBytes);
   }
   checkPlainText(fields, agent::kModel, fields.text(agent::kModel, kMaxNameBytes));
-  for (const size_t list : {agent::kAllowedFolders, agent::kAllowedUrls, agent::kTools}) {
+  for (const size_t list : {agent::kAllowedFolders, agent::kTools}) {
     fields.texts(list, kMaxListItems, ignore);
   }
+  checkHosts(fields, agent::kAllowedUrls, kMaxListItems, problems);
   (void)fields.whole(agent::kMaxTurns, 1, kMaxAgentTurns);
 }
 

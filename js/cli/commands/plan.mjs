@@ -304,6 +304,11 @@ async function run(given) {
 
 /** @param {string} describe */
 const flag = (describe) => /** @type {const} */ ({ describe, type: "boolean" });
+/** @param {string} describe */
+const createList = (describe) => ({
+  describe: `${describe}, with commas; "": none`,
+  mayBeEmpty: true,
+});
 
 /** @type {import("../options.mjs").Command} */
 export default {
@@ -335,13 +340,13 @@ export default {
     work: { describe: "edit: what the node does, as in a plan; null: nothing" },
     prechecks: { describe: "edit: what runs before the work; null: nothing" },
     postchecks: { describe: "edit: what runs after the work; null: nothing" },
-    dependencies: { describe: "edit: the ids of nodes, with commas; null: none" },
+    dependencies: createList("edit: the ids of nodes"),
     timeout: { describe: "edit: of each phase, in seconds or as 30m; null: the usual one" },
     sandbox: { describe: "edit: on or off; null: what the plan says, as of the next four" },
-    "allowed-folders": { describe: "edit: folders that are writable, with commas" },
-    "read-folders": { describe: "edit: folders that are readable, with commas" },
-    "allowed-urls": { describe: "edit: hosts that may be reached, with commas; *: all" },
-    caches: { describe: "edit: caches that may be changed, such as npm, with commas" },
+    "allowed-folders": createList("edit: writable folders"),
+    "read-folders": createList("edit: readable folders"),
+    "allowed-urls": createList("edit: reachable hosts, or *"),
+    caches: createList("edit: writable caches, such as npm"),
     replaces: { describe: "add: the node whose place the new one takes" },
     budget: { describe: "resume: how many AI credits the whole plan may use" },
     tokens: { describe: "resume: how many tokens the whole plan may use" },

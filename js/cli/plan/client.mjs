@@ -191,7 +191,8 @@ function parseWork(text) {
 }
 
 /** @param {string} text */
-const parseIds = (text) => (text === "null" ? [] : text.split(",").map((id) => id.trim()));
+const parseIds = (text) =>
+  text === "null" || text.trim() === "" ? [] : text.split(",").map((id) => id.trim());
 
 /** @param {string} text */
 const parseTimeout = (text) =>

@@ -38,16 +38,11 @@ export function mergeFields(head, node) {
   };
 }
 
-/** An agent's entry may be a URL. @param {string} text @returns {string} the host */
-export function toHost(text) {
-  const host = URL.canParse(text) && text.includes("://") ? new URL(text).hostname : text;
-  return host.toLowerCase();
-}
-
 /** What an agent gets besides, in its own job only. @param {any} work of the phase that runs @returns {{folders: string[], hosts: string[]}} */
 export function readAgentFields(work) {
   const { allowedFolders, allowedUrls } = work?.type === "agent" ? work : {};
-  return { folders: toTexts(allowedFolders), hosts: toTexts(allowedUrls).map(toHost) };
+  const hosts = toTexts(allowedUrls).map((host) => host.toLowerCase());
+  return { folders: toTexts(allowedFolders), hosts };
 }
 
 /**

@@ -66,6 +66,8 @@ test("an edit and added nodes that open the sandbox of agents need the same yes"
   assert.equal(off.code, 0, "a command");
   const turned = await edit("c", "--work", "@agent z");
   assert.equal(turned.error.code, "NOT_ALLOWED", "an agent where a command was");
+  const empty = await edit("c", "--caches", "", "--allowed-urls=");
+  assert.deepEqual([empty.value.config.caches, empty.value.policy.hosts], [[], []]);
   const taken = await edit("c", "--sandbox", "null", "--caches", "null", "--allowed-urls", "null");
   const { sandbox, caches, allowedUrls } = taken.value.config;
   assert.deepEqual([sandbox, caches, allowedUrls], [undefined, undefined, undefined]);

@@ -18,7 +18,6 @@ import {
   describePolicy,
   findFolderMistake,
   mergeFields,
-  toHost,
 } from "../../../js/features/plans/sandbox-policy.mjs";
 import { TOOLS } from "../../../js/features/plans/tool-schemas.mjs";
 import { listAttempts, viewNode } from "../../../js/features/plans/views.mjs";
@@ -46,12 +45,6 @@ test("a node's field stands for the plan's as a whole, an empty list too", () =>
   assert.deepEqual(mergeFields(undefined, odd), {
     ...{ sandbox: "on", allowedFolders: [], readFolders: ["a"], allowedUrls: [], caches: [] },
   });
-});
-
-test("an agent's URL stands for its host", () => {
-  assert.equal(toHost("https://Docs.Example.com:8443/a?b"), "docs.example.com");
-  assert.equal(toHost("https://*.example.com"), "*.example.com");
-  for (const text of ["example.com", "*", "*.a.b", "a:80", "://"]) assert.equal(toHost(text), text);
 });
 
 test("no program gets what is reserved, nor what lies around it", () => {

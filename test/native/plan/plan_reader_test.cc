@@ -243,6 +243,9 @@ TEST(ReadPlan, RefusesEachBadFieldOfTheSandbox) {
   for (const auto& [members, problem] : cases) {
     EXPECT_EQ(problemOfNode(members), "nodes[0]." + problem);
     EXPECT_EQ(listProblems(planText({nodeText("a")}, members + ",")), problem);
+    if (!members.starts_with(R"("allowedUrls")")) continue;
+    EXPECT_EQ(problemOfNode(R"("postchecks":{"type":"agent","instructions":"x",)" + members + "}"),
+              "nodes[0].postchecks." + problem);
   }
   const auto long_host = [](size_t labels) {
     std::string text;
