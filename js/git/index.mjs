@@ -19,7 +19,7 @@ export { compareFingerprints, findOperation, fingerprintCheckout } from "./check
 export { checkSpace, checkRepositoryReady, requireUnprotected } from "./preflight.mjs";
 export { checkMerged, checkWorktreeLink, commitWork } from "./commit-work.mjs";
 export { expireDeletions, markDeleted } from "./archive.mjs";
-export { diffBetween, linesBetween } from "./merge.mjs";
+export { diffBetween, isAncestor, linesBetween } from "./merge.mjs";
 export { cleanOrphan, searchOrphans, worktreeUse } from "./cleanup.mjs";
 export { checkResult, removePendingLeaves } from "./integration.mjs";
 export { processesUsing } from "./processes.mjs";

@@ -112,13 +112,12 @@ Refused Engine::checkReplacement(const Plan& plan, std::string_view id, NodeInde
                                  Problems& problems) const {
   if (auto refused = refuseReplaced(plan, old)) return refused;
   const Node& state = plan.node(old);
-  if (state.isRelanding()) {
-    return wrongState("the work of " + state.spec.id + " is done and waits to land");
-  }
   if (!plan.isEditable(old) || isBusy(id, old)) {
+    const bool waits = state.landing == LandingState::Waiting;
     return wrongState("only a node of which nothing runs or has succeeded can be replaced; " +
                       state.spec.id + " is " +
-                      (plan.isEditable(old) ? "being stopped" : std::string(text(state.status))));
+                      (plan.isEditable(old) ? "being stopped" : std::string(text(state.status))) +
+                      (waits ? " and waits to land: land the plan first" : ""));
   }
   const auto by = static_cast<NodeIndex>(plan.size());
   if (!graph.replace(old, by, graph.dependencies(by).empty(), problems)) {

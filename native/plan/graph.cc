@@ -199,13 +199,13 @@ bool Graph::setDependencies(NodeIndex node, const std::vector<std::string>& ids,
 bool Graph::replace(NodeIndex node, NodeIndex by, bool inherits, Problems& problems) {
   const auto before = dependents_[node];
   const std::vector<bool> needed = reach(by, dependencies_);
-  for (const NodeIndex next : before) {
-    if (needed[next] && next != by)
-      problems.add(nodePath(0, "dependencies"), describeCycle(findWay(by, next)));
-  }
   if (std::ranges::find(dependencies_[by], node) != dependencies_[by].end()) {
     problems.add(nodePath(0, "dependencies"),
                  "\"" + std::string(idAt(node)) + "\" is what this node replaces");
+    return false;  // a cycle would follow from that
+  }
+  for (const NodeIndex next : before) {
+    if (needed[next]) problems.add(nodePath(0, "dependencies"), describeCycle(findWay(by, next)));
   }
   if (problems.any()) return false;
   for (const NodeIndex next : before) {

@@ -1,6 +1,7 @@
 // The state of one plan: what its journal's entries give. It decides nothing (see engine.h).
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <deque>
@@ -180,6 +181,11 @@ class Plan {
   // Another node has taken its place: it never runs again, and nothing waits for it.
   [[nodiscard]] bool isReplaced(NodeIndex index) const {
     return graph_.replacement(index).has_value();
+  }
+  // It has taken the place of another node.
+  [[nodiscard]] bool replacesAny(NodeIndex index) const {
+    return std::ranges::any_of(graph_.replacements(),
+                               [index](const auto& one) { return one.second == index; });
   }
   // Nothing of it runs or has succeeded.
   [[nodiscard]] bool isEditable(NodeIndex index) const;

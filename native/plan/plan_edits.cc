@@ -146,8 +146,7 @@ void Plan::voidFrom(NodeIndex index, Phase phase, int64_t at) {
 std::optional<std::string> Plan::replaced(const Entry& entry, NodeIndex index) {
   Node& node = nodes_[index];
   const auto by = find(textMember(entry.detail, "by"));
-  if (!isEditable(index) || node.isRelanding() || !by || *by + 1 != size() ||
-      !nodes_[*by].attempts.empty()) {
+  if (!isEditable(index) || !by || *by + 1 != size() || !nodes_[*by].attempts.empty()) {
     return "a replacement that cannot be";
   }
   Problems problems;
@@ -159,6 +158,7 @@ std::optional<std::string> Plan::replaced(const Entry& entry, NodeIndex index) {
     end(index, PhaseStatus::Canceled, entry);
     (void)move(index, NodeStatus::Canceled);
   }
+  if (node.landing == LandingState::Again) setLanding(index, LandingState::None);
   followDependencies(*by);
   for (const NodeIndex next : graph_.dependents(*by)) followDependencies(next);
   return std::nullopt;

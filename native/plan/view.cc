@@ -184,6 +184,7 @@ void writeEffect(json::Writer& writer, const Engine& engine, const RunPhase& eff
   writer.field("first", effect.isFirst).field("lands", plan.lands(effect.node));
   writer.field("timeoutMs", node.spec.phaseTimeout(effect.phase).count());
   writer.field("from", text(attempt.from));
+  if (plan.replacesAny(effect.node)) writer.field("replaces", true);
   writer.key("commits").beginArray();
   for (const NodeIndex other : plan.graph().dependencies(effect.node)) {
     writer.beginObject().field("node", plan.node(other).spec.id);

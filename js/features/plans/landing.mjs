@@ -25,7 +25,7 @@ export const elsewhereText = (planId, target) =>
 
 /** Of checks that fail when they run again. @param {string} planId @param {string} target @param {string} message */
 export const formatRecheckFailure = (planId, target, message) =>
-  `${message}, on the merge with "${target}". It has not landed. Mend that on "${target}", then: ${landCommand(planId)}. Or do the work again: copilot-tap plan retry ${planId} --from-start`;
+  `${message}, on the merge with "${target}". It has not landed. Correct that on "${target}", then: ${landCommand(planId)}. Or do the work again: copilot-tap plan retry ${planId} --from-start. Or let another node do it: copilot-tap plan add ${planId} FILE --replaces NODE`;
 
 /** @param {string} planId */
 export const landCommand = (planId) => `copilot-tap plan land ${planId}`;
@@ -122,7 +122,7 @@ function explainNothingPending(plans, planId) {
     missing.map((one) => one.id),
     MAX_NAMED,
   );
-  return `${text}.${before} Not landed: ${others}. Node ${inLine(id)} is ${status}: copilot-tap plan retry ${planId}/${inLine(id)}`;
+  return `${text}.${before} Not landed: ${others}. Node ${inLine(id)} is ${status}: copilot-tap plan show ${planId}/${inLine(id)}`;
 }
 
 /** The nodes whose work lands, by whether it has; and a node that a retry would run again. @param {PlanManager} plans @param {string} planId */

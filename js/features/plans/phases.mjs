@@ -248,6 +248,26 @@ async function mergeLanded(run, commits, message) {
   return undefined;
 }
 
+/**
+ * A node in the place of another one begins with the first of the commits: its work merges the others.
+ * @param {NodeRun} run @param {{node: string, commit: string}[]} found
+ */
+async function beginWithConflict(run, [first, ...toMerge]) {
+  await run.recordStep({ toMerge });
+  const merges = toMerge.map(({ commit }) => `git merge ${commit.slice(0, 10)}`).join(", ");
+  run.log(`tap: begins with the commit of ${inLine(first.node)}; its work has to merge: ${merges}`);
+  return first.commit;
+}
+
+/** @param {NodeRun} run @param {string} commit of its work @throws {PhaseFailed} UNMERGED: a commit is missing in it */
+async function requireMerged(run, commit) {
+  for (const { node, commit: other } of run.fact("toMerge") ?? []) {
+    if (await run.git.isAncestor(run.repository, other, commit)) continue;
+    const text = `The work has not merged the commit of ${inLine(node)}: let it run git merge ${other.slice(0, 10)}. Then retry the node from the start.`;
+    throw new PhaseFailed("UNMERGED", text);
+  }
+}
+
 /** The commit with which the node begins. @param {NodeRun} run */
 async function mergeDependencies(run) {
   const { git, repository, effect, plan, signal } = run;
@@ -265,6 +285,7 @@ async function mergeDependencies(run) {
   const both = found.filter((/** @type {{commit: string}} */ { commit }) => sides.includes(commit));
   const nodes = both.map((/** @type {{node: string}} */ one) => one.node);
   const files = merged.conflicts;
+  if (effect.replaces && node.work) return beginWithConflict(run, found);
   throw new PhaseFailed(
     "MERGE_CONFLICT",
     `The commits of ${nodes.join(" and ")} conflict in ${files.join(", ")}. ${formatConflictAdvice(run, [...new Set(all)])}`,
@@ -451,6 +472,7 @@ async function commitWorktree(run, isTaken) {
       run.log(`commits that it has left were not looked for: ${errorMessage(error)}`);
       return undefined;
     });
+  await requireMerged(run, made.commit);
   if (made.changes.length === 0 && !node.expectsNoChanges && !evidence) {
     throw new PhaseFailed("NO_EVIDENCE", noEvidenceText(node.id, problem, left));
   }

@@ -118,6 +118,31 @@ test("a plan that has ended takes a node in the place of another one, and succee
   assert.equal(imported.value.status, "succeeded");
 });
 
+test("a node in the place of one whose dependencies conflict begins with the first, and merges", async (t) => {
+  const { git, file, json, plan, ended, failed } = await setUpEdits(t);
+  const planId = await failed({
+    nodes: [
+      { id: "left", work: "echo left > same.txt" },
+      { id: "right", work: "echo right > same.txt" },
+      { id: "both", dependencies: ["left", "right"], work: "true" },
+    ],
+  });
+  const { value } = await json("show", planId);
+  const { error } = value.nodes.find((/** @type {any} */ { id }) => id === "both");
+  const merges = error.match(/git merge [0-9a-f]{10}/g).join("; ");
+  const replace = (/** @type {string} */ old, /** @type {object} */ node) =>
+    plan("add", planId, file(node, "node.json"), "--replaces", old);
+  assert.equal((await replace("both", { id: "lazy", work: "echo lazy > same.txt" })).code, 0);
+  await ended(planId);
+  const lazy = await json("show", `${planId}/lazy`);
+  assert.equal(lazy.value.attempts[0].error.code, "UNMERGED");
+  const work = `${merges}; echo both > same.txt; git add same.txt; git commit -qm both`;
+  assert.equal((await replace("lazy", { id: "again", work })).code, 0);
+  const { status } = await ended(planId);
+  assert.equal(status, "succeeded");
+  assert.equal(git("show", "out:same.txt"), "both");
+});
+
 test("an edit of dependencies, and one of checks, keep what was done", async (t) => {
   const { git, json, plan, ended, failed } = await setUpEdits(t);
   const planId = await failed({

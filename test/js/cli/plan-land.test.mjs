@@ -52,7 +52,7 @@ test("a plan whose node could not land says what has landed and what has not, an
   const { code, value } = await tapJson(["plan", "land", id], at);
   assert.notEqual(code, 0);
   assert.equal(value.error?.code ?? value.code, "WRONG_STATE", JSON.stringify(value));
-  assert.match(JSON.stringify(value), new RegExp(`two.*plan retry ${id}/two`));
+  assert.match(JSON.stringify(value), new RegExp(`two.*plan show ${id}/two`));
   assert.equal(git("rev-parse", "feature/x"), tip);
   fs.rmSync(lock);
   assert.equal((await plan("retry", `${id}/two`)).code, 0);
@@ -62,6 +62,21 @@ test("a plan whose node could not land says what has landed and what has not, an
 });
 
 describe("a result that waits", { concurrency: 2 }, () => {
+  test("another node can take its place once its checks fail", async (t) => {
+    const checked = { postchecks: "test ! -f bad" };
+    const { id, plan, git, at, file, commitAlso } = await makeWaiting(t, checked);
+    commitAlso("bad");
+    const node = file({ id: "other", work: "echo other > one.txt" }, "other.json");
+    const add = () => tapJson(["plan", "add", id, node, "--replaces", "one"], at);
+    assert.equal((await add()).value.error.code, "WRONG_STATE", "it waits, and may land");
+    assert.equal((await plan("land", id)).code, 1);
+    assert.equal((await add()).code, 0);
+    await waitFor(
+      async () => (await tapJson(["plan", "show", id], at)).value.status === "succeeded",
+    );
+    assert.equal(git("show", "feature/x:one.txt"), "other");
+  });
+
   test("its checks run on what the target has got meanwhile, and it lands once they pass", async (t) => {
     const postchecks = "ls; test ! -f bad";
     const { id, plan, git, repo, at, commitAlso } = await makeWaiting(t, { postchecks });
@@ -75,8 +90,7 @@ describe("a result that waits", { concurrency: 2 }, () => {
         /^its checks have not seen what would land: they run again \(one\)$/m,
       );
       assert.match(failed.out, /one printed last:\n {2}bad\n {2}brought\n/);
-      const next = `It has not landed\\. Mend that on "feature/x", then: copilot-tap plan land ${id}\\.`;
-      assert.match(failed.out, new RegExp(`ended with exit code 1, on the merge .*${next}`));
+      assert.match(failed.out, new RegExp(`copilot-tap plan land ${id}\\..* --replaces `));
       assert.match(failed.out, /^not landed: one$/m);
       const shown = (await tapJson(["plan", "show", id], at)).value;
       assert.deepEqual([shown.status, shown.leftToLand, again], ["failed", ["one"], again]);

@@ -199,12 +199,38 @@ TEST(PlanEdit, OfAResultThatWaitsBeginsItsWorkAgain) {
   rig.failDuring("a", Phase::Postchecks);
   EXPECT_EQ(rig.plan().leftToLand().size(), 1U);
   EXPECT_EQ(rig.retry("a", RetryFrom::Commit).substr(0, 11), "WRONG_STATE");
-  EXPECT_EQ(rig.replaceCode("a", nodeText("n")), "WRONG_STATE");
   EXPECT_EQ(rig.editCode("a", R"({"work":"other"})"), "");
   EXPECT_TRUE(rig.plan().leftToLand().empty());
   rig.crash();
   EXPECT_EQ(rig.retry("a"), "");
   EXPECT_EQ(rig.phaseOf("a"), Phase::MergeFi);
+}
+
+TEST(PlanReplace, OfAResultThatDoesNotLandTakesItsPlace) {
+  for (const bool hasFailed : {true, false}) {
+    Edits rig;
+    ASSERT_EQ(rig.create(landingPlan({nodeText("a", {}, kCheckedWork)})), "");
+    while (rig.phaseOf("a") != Phase::MergeRi) rig.finish(*rig.of("a"));
+    rig.finish(*rig.of("a"), Outcome::Succeeded, R"({"unlanded":{"message":"x"},"result":"r"})");
+    EXPECT_EQ(rig.replaceCode("a", nodeText("n")), "WRONG_STATE") << "it waits, and may land";
+    EXPECT_EQ(codeOf(rig.input(R"({"input":"land","planId":"p","result":"s"})")), "");
+    if (hasFailed) {
+      rig.failDuring("a", Phase::Postchecks);
+      EXPECT_EQ(rig.plan().leftToLand().size(), 1U);
+    } else {
+      ASSERT_EQ(rig.pause(), "");
+      rig.crash();
+    }
+    EXPECT_EQ(rig.replaceCode("a", nodeText("n")), "");
+    EXPECT_TRUE(rig.plan().leftToLand().empty());
+    if (!hasFailed) {
+      EXPECT_EQ(rig.resume(), "");
+    }
+    rig.crash();
+    rig.succeed("n");
+    EXPECT_EQ(rig.status(), "succeeded");
+    EXPECT_FALSE(rig.plan().hasOddLanding());
+  }
 }
 
 TEST(PlanEdit, OfDependenciesDecidesWhatMayBegin) {
@@ -362,6 +388,12 @@ TEST(PlanReplace, HasItsMistakesNamed) {
   EXPECT_EQ(rig.replaceCode("x", nodeText("n")), "UNKNOWN_NODE");
   EXPECT_EQ(rig.replaceCode("a", nodeText("n", {"a"})), "INVALID_PLAN");
   EXPECT_EQ(rig.replaceCode("a", nodeText("n", {"b"})), "INVALID_PLAN");
+  const std::string both = nodeText("n", {"a", "b"});
+  const std::string refused =
+      rig.input(R"({"input":"check-nodes","planId":"p","reopens":true,"replaces":"a","nodes":[)" +
+                both + "]}");
+  EXPECT_EQ(refused.find(R"("path")"), refused.rfind(R"("path")")) << "one mistake: " << refused;
+  EXPECT_NE(refused.find(R"("path":"nodes[0].dependencies")"), std::string::npos);
   EXPECT_EQ(rig.replaceCode("a", nodeText("ok")), "INVALID_PLAN");
   EXPECT_EQ(rig.addCode({nodeText("n"), nodeText("m")}, R"(,"reopens":true,"replaces":"a")"),
             "BAD_INPUT");
