@@ -150,7 +150,7 @@ export function toSandboxConfig({ policy, home, search }) {
   };
 }
 
-/** What the agent is told of its place. @param {Wall} wall @returns {string} */
+/** The part of the system message that describes the sandbox. @param {Wall} wall @returns {string} */
 export function formatWallNotice({ policy, own, temporary }) {
   const { cwd, repository, hosts } = policy;
   const list = (/** @type {string[]} */ all) => all.map(visible).join(", ") || "none";

@@ -55,7 +55,7 @@ const CHECKOUT_MS = 1_800_000;
  * @property {string} nonce of the plan: newNonce()
  * @property {string} commit
  * @property {boolean} [isPrivate] programs in it have an object store of their own, in a sandbox
- * @property {boolean} [isForChecks] one beside the node's own, for its checks: what is left in it is nobody's work
+ * @property {boolean} [isForChecks] one beside the node's own, for its checks: no node commits what is left in it
  * @property {AbortSignal} [signal]
  *
  * @typedef {object} Worktree

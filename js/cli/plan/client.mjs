@@ -137,7 +137,7 @@ const isAgent = (work) =>
 
 /**
  * What agents of a plan need where no session has told it.
- * @param {any} plan that nobody has checked yet @returns {Promise<{cli?: {cli: string, sdk: string}}>}
+ * @param {any} plan not checked yet @returns {Promise<{cli?: {cli: string, sdk: string}}>}
  */
 export async function cliFor(plan) {
   const nodes = Array.isArray(plan.nodes) ? plan.nodes : [];

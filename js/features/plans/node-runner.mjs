@@ -210,7 +210,7 @@ export class NodeRun {
   }
 
   /**
-   * A checkout of exactly one commit, beside the worktree: what is left in it is nobody's work.
+   * A checkout of exactly one commit, beside the worktree: no node commits what is left in it.
    * @template T @param {string} commit @param {(checkout: import("../../git/worktrees.mjs").Worktree) => Promise<T>} use
    */
   async withCheckout(commit, use) {
@@ -238,7 +238,7 @@ export class NodeRun {
     return this.#isSandboxed;
   }
 
-  /** @throws {PhaseFailed} NO_SANDBOX, SANDBOX_BROKEN: this machine has none, and nobody has said that it may do without */
+  /** @throws {PhaseFailed} NO_SANDBOX, SANDBOX_BROKEN: this machine has none, and the plan may not run without one */
   async #prepareSandbox() {
     const { head, facts } = this.plan;
     this.#isSandboxed = false;

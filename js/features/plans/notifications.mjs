@@ -268,7 +268,7 @@ function listAllowances(works) {
   return [formatLine(`agents may call ${[...new Set(tools)].join(", ")}`)];
 }
 
-/** @param {any} budget that nobody has checked yet @returns {string} */
+/** @param {any} budget not checked yet @returns {string} */
 function budgetText(budget) {
   const kinds = [
     [budget?.aiCredits, "AI credits"],

@@ -22,12 +22,12 @@ const MAX_FOLDERS = 1000;
 /** The dialog shows 2000 characters, and what is opened is never what it leaves out. */
 const MAX_SHOWN = 1900;
 
-/** @param {unknown} work that nobody has checked yet */
+/** @param {unknown} work not checked yet */
 export const isAgent = (work) =>
   /** @type {any} */ (work)?.type === "agent" ||
   (typeof work === "string" && /^@agent(\s|$)/.test(work));
 
-/** @param {unknown} nodes that nobody has checked yet */
+/** @param {unknown} nodes not checked yet */
 export const hasAgents = (nodes) =>
   Array.isArray(nodes) && nodes.some((node) => PHASES.some((phase) => isAgent(node?.[phase])));
 
@@ -55,7 +55,7 @@ function listOfAgent(work, path) {
 }
 
 /**
- * What a plan opens, as it is written; nobody has checked it yet.
+ * What a plan opens, as it is written. It does not have to be checked yet.
  * @param {{nodes?: unknown, [field: string]: any}} given a plan, or nodes for one
  * @param {object} [ofPlan] the plan that they are for @returns {Opening[]}
  */
@@ -104,9 +104,9 @@ export function findFolderMistakes(openings, folders, findMistake) {
 
 /** @param {Opening} opening its folder without links @param {SandboxAllow} allow */
 function isCovered({ kind, value }, { folders, readFolders, hosts, caches }) {
-  const isIn = (/** @type {string} */ folder) => isInside(value, folder);
-  if (kind === "write") return folders.some(isIn);
-  if (kind === "read") return folders.some(isIn) || readFolders.some(isIn);
+  const coversFolder = (/** @type {string} */ folder) => isInside(value, folder);
+  if (kind === "write") return folders.some(coversFolder);
+  if (kind === "read") return folders.some(coversFolder) || readFolders.some(coversFolder);
   if (kind === "reach") return hosts.some((one) => matchesHost(one, value));
   return kind === "cache" && caches.includes(value);
 }
@@ -151,7 +151,7 @@ export async function getSandboxAllow({ settings, worktree }) {
   return { folders: writable, readFolders: readable, hosts, caches };
 }
 
-// What the user is asked, and what is said where nobody can be asked.
+// The question for the user, and the error where he cannot be asked.
 
 /** @param {Opening[]} openings @returns {string[]} lines that leave nothing out */
 export function formatOpenings(openings) {
@@ -190,7 +190,7 @@ function formatAdvice({ kind, value }) {
 }
 
 /**
- * @param {Opening[]} openings that the user has not allowed @param {string} why nobody has said yes to them
+ * @param {Opening[]} openings that the user has not allowed @param {string} why he could not be asked
  * @param {object} [detail]
  */
 export function createNotAllowed(openings, why, detail = {}) {

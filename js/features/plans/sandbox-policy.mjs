@@ -21,13 +21,13 @@ const KERNEL_FOLDERS = ["/proc", "/sys", "/dev"];
 /** For a policy without folders. @type {ReservedPlaces} */
 const NO_PLACES = { checkouts: [], git: [], worktrees: "/", home: "/", cliHome: "/" };
 
-/** @param {unknown} value that nobody has checked yet @returns {string[]} */
+/** @param {unknown} value not checked yet @returns {string[]} */
 const toTexts = (value) =>
   Array.isArray(value) ? value.filter((one) => typeof one === "string") : [];
 
 /**
- * A node's field stands for the plan's as a whole.
- * @param {any} head of the plan @param {any} [node] @returns {SandboxFields} of what nobody has checked, too
+ * A node's field stands for the plan's as a whole. Neither has to be checked yet.
+ * @param {any} head of the plan @param {any} [node] @returns {SandboxFields}
  */
 export function mergeFields(head, node) {
   const read = (/** @type {string} */ name) => node?.[name] ?? head?.[name];
@@ -51,17 +51,17 @@ export function readAgentFields(work) {
  */
 function findReserved(real, { checkouts, git, worktrees, home, cliHome }, worktree) {
   const isAround = (/** @type {string} */ place) => isInside(place, real);
-  const isIn = (/** @type {string} */ place) => isInside(real, place);
+  const containsFolder = (/** @type {string} */ place) => isInside(real, place);
   if (real.toLowerCase().split(/[\\/]/).includes(".git")) return "git's own files";
-  if (git.some(isIn)) return "git's own files";
-  if (worktree !== undefined && isIn(worktree)) return "";
+  if (git.some(containsFolder)) return "git's own files";
+  if (worktree !== undefined && containsFolder(worktree)) return "";
   if (checkouts.some(isAround)) return "your own checkout";
   if (git.some(isAround)) return "git's own files";
   if (isAround(home)) return "your home";
   // There are tap's config and what was allowed: who may write them may run anything.
-  if (isAround(cliHome) || isIn(cliHome)) return "files of the Copilot CLI";
-  if (isAround(worktrees) || isIn(worktrees)) return "worktrees of plans";
-  return KERNEL_FOLDERS.some(isIn) ? "files of the kernel" : "";
+  if (isAround(cliHome) || containsFolder(cliHome)) return "files of the Copilot CLI";
+  if (isAround(worktrees) || containsFolder(worktrees)) return "worktrees of plans";
+  return KERNEL_FOLDERS.some(containsFolder) ? "files of the kernel" : "";
 }
 
 /**

@@ -41,7 +41,7 @@ const PHASES = /** @type {const} */ (["prechecks", "work", "postchecks"]);
 /** @param {string} text */
 const truncateName = (text) => visible(text).slice(0, MAX_NAME);
 
-/** @param {unknown} nodes that nobody has checked yet @returns {{path: string, work: any}[]} */
+/** @param {unknown} nodes not checked yet @returns {{path: string, work: any}[]} */
 export function listWorks(nodes) {
   if (!Array.isArray(nodes)) return [];
   return nodes.flatMap((node, at) =>
@@ -252,7 +252,7 @@ const findRedirections = (command) =>
     ? [...command.matchAll(REDIRECTION_PATTERN)].map(([, file]) => file).join(" ")
     : "";
 
-/** Where the files stand that a node changes. @param {any} work that nobody has checked yet @returns {string} */
+/** Where the files stand that a node changes. @param {any} work not checked yet @returns {string} */
 function collectText(work) {
   if (typeof work === "string") return /^@agent\s/.test(work) ? work : findRedirections(work);
   if (work?.type !== "agent") return findRedirections(work?.command);
@@ -352,7 +352,7 @@ export function findSamePathNotes(nodes) {
  * @property {(path: string) => string} [toPath] where a field is in what was given
  */
 
-/** The command line of a work specification that nobody has checked yet; "": it has none. @param {any} work */
+/** The command line of a work specification; "": it has none. @param {any} work not checked yet */
 function toCommandLine(work) {
   if (typeof work === "string") return /^@agent(\s|$)/.test(work) ? "" : work;
   if (typeof work?.command === "string") return work.command;

@@ -37,7 +37,7 @@ async function setUpEdits(t) {
 }
 
 /** @param {any} plan */
-const statusesOf = ({ nodes }) =>
+const listStatuses = ({ nodes }) =>
   Object.fromEntries(nodes.map((/** @type {any} */ { id, status }) => [id, status]));
 
 test("a node that failed is edited and retried: it lands, and what depends on it follows", async (t) => {
@@ -91,7 +91,7 @@ test("a plan that has ended takes a node in the place of another one, and succee
   assert.equal(over.status, "succeeded");
   assert.deepEqual(over.counts, { succeeded: 3 });
   assert.equal(over.replaced, 1);
-  assert.deepEqual(statusesOf(over), {
+  assert.deepEqual(listStatuses(over), {
     ...{ first: "succeeded", bad: "failed" },
     ...{ last: "succeeded", good: "succeeded" },
   });
@@ -163,7 +163,7 @@ test("an edit of dependencies, and one of checks, keep what was done", async (t)
   assert.equal((await ended(planId)).status, "failed");
   assert.equal((await plan("retry", `${planId}/b`)).code, 0);
   const over = await ended(planId);
-  assert.deepEqual(statusesOf(over), { bad: "failed", a: "succeeded", b: "succeeded" });
+  assert.deepEqual(listStatuses(over), { bad: "failed", a: "succeeded", b: "succeeded" });
   const { value: after } = await json("show", `${planId}/b`);
   assert.equal(after.completedCommit, before.completedCommit, "the work has not run again");
   assert.ok(after.tested.tree);

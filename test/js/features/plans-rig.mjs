@@ -83,7 +83,7 @@ export async function typeCommand({ control, repo }, what) {
 /** @typedef {{host: Host | LocalHost, session: import("../../support/harness.mjs").TestSession, control: import("../../../js/link/control.mjs").Control}} Now */
 
 /** @param {() => Now} now what there is at the moment @param {string} repo */
-function askingOf(now, repo) {
+function createRequests(now, repo) {
   /** What the tool answers, or how it failed. */
   const ask = async (/** @type {string} */ name, /** @type {object} */ args = {}) => {
     const { result } = await waitFor(
@@ -146,7 +146,7 @@ export async function plansRig(t, given = {}) {
     now = { host, session, control };
   };
   await start();
-  const { ask, create, ended } = askingOf(() => now, repo);
+  const { ask, create, ended } = createRequests(() => now, repo);
   const hostPid = () =>
     waitFor(async () => (await now.control.request("features.report", {})).host.pid);
   const rest = { repo, git, home, join, start, ask, create, ended, hostPid };

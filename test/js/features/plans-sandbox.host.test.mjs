@@ -22,7 +22,7 @@ async function setUp(t, given = {}) {
 }
 
 /** @param {any} answer @returns {string} the code of a refusal */
-const codeOf = ({ text = "" }) => /INVALID_ARGUMENTS: ([A-Z_]+): /.exec(text)?.[1] ?? text;
+const readCode = ({ text = "" }) => /INVALID_ARGUMENTS: ([A-Z_]+): /.exec(text)?.[1] ?? text;
 
 test("the user is asked for what a plan opens, exactly; his no is one", async (t) => {
   const { repo, session, asked, make, ask } = await setUp(t);
@@ -54,15 +54,15 @@ test("the user is asked for what a plan opens, exactly; his no is one", async (t
   await add("d");
   assert.match(asked()[1].params.text, /\n {2}reach a\.example\.com/);
   session.consent = { answer: "no" };
-  assert.equal(codeOf(await add("e", { sandbox: "off" })), "DENIED");
+  assert.equal(readCode(await add("e", { sandbox: "off" })), "DENIED");
   assert.match(asked()[2].params.text, /\n {2}no sandbox: e\n/);
-  assert.equal(codeOf(await make({ sandbox: "off" })), "DENIED");
+  assert.equal(readCode(await make({ sandbox: "off" })), "DENIED");
   const job = { name: "j", work: "true", expectsNoChanges: true, caches: ["go"] };
-  assert.equal(codeOf(await ask("create_copilot_job", job)), "DENIED");
+  assert.equal(readCode(await ask("create_copilot_job", job)), "DENIED");
   assert.match(asked()[4].params.text, /\n {2}change your cache of go, /);
 });
 
-test("where nobody can be asked, a plan that opens its sandbox is refused with the field", async (t) => {
+test("without a dialog, a plan that opens its sandbox is refused with the field", async (t) => {
   const { make, ask, session } = await setUp(t);
   assert.equal(session.consent?.asked, false);
   assert.ok((await make({})).planId, "the permission of the call is enough for others");
@@ -75,7 +75,7 @@ test("where nobody can be asked, a plan that opens its sandbox is refused with t
     [{ nodes: [{ ...NODE, work: agent }] }, "nodes[0].work.allowedUrls[0]"],
   ])) {
     const { text } = await make(given);
-    assert.equal(codeOf({ text }), "NOT_ALLOWED", text);
+    assert.equal(readCode({ text }), "NOT_ALLOWED", text);
     assert.ok(
       text.split("\n").some((/** @type {string} */ line) => line.startsWith(`${field}: `)),
       text,
@@ -83,11 +83,11 @@ test("where nobody can be asked, a plan that opens its sandbox is refused with t
   }
   const { planId } = await make({});
   const added = await ask("create_copilot_node", { planId, ...NODE, id: "b", caches: ["go"] });
-  assert.equal(codeOf(added), "NOT_ALLOWED");
+  assert.equal(readCode(added), "NOT_ALLOWED");
   session.consent = { answer: "yes" };
   const hosts = Array.from({ length: 200 }, (_, at) => `host-${at}.example.com`);
   const long = await make({ allowedUrls: hosts });
-  assert.equal(codeOf(long), "NOT_ALLOWED", "a question that is too long");
+  assert.equal(readCode(long), "NOT_ALLOWED", "a question that is too long");
 });
 
 test("all mistakes of the folders are told, of the plan, its nodes and its agents", async (t) => {
@@ -111,8 +111,8 @@ test("all mistakes of the folders are told, of the plan, its nodes and its agent
     text,
   );
   assert.equal(lines.length, 1 + places.length, text);
-  assert.equal(codeOf(await make({ allowedUrls: ["http://x"] })), "INVALID_PLAN");
-  assert.equal(codeOf(await make({ readFolders: ["gone"] })), "NO_FOLDER");
+  assert.equal(readCode(await make({ allowedUrls: ["http://x"] })), "INVALID_PLAN");
+  assert.equal(readCode(await make({ readFolders: ["gone"] })), "NO_FOLDER");
 });
 
 test("what the user's config allows is granted, and only the rest is asked for", async () => {
@@ -169,9 +169,9 @@ test("where the machine has no sandbox, the user says once whether a plan may do
   const outside = path.join(path.dirname(repo), `${path.basename(repo)}-outside`);
   t.after(() => fs.rmSync(outside, { force: true }));
   const plan = { startPaused: false, nodes: [{ ...NODE, work: `touch ${outside}` }] };
-  assert.equal(codeOf(await make(plan)), "NO_SANDBOX", "nobody can be asked");
+  assert.equal(readCode(await make(plan)), "NO_SANDBOX", "there is no dialog");
   session.consent = { answer: "no" };
-  assert.equal(codeOf(await make(plan)), "DENIED");
+  assert.equal(readCode(await make(plan)), "DENIED");
   assert.match(asked().at(-1)?.params.text, /\n {2}no sandbox\n/);
   session.consent = { answer: "yes" };
   const { planId } = await make(plan);

@@ -69,7 +69,7 @@ test("no program gets what is reserved, nor what lies around it", () => {
   assert.equal(findFolderMistake(gone, PLACES)?.code, "NO_FOLDER");
 });
 
-test("what is opened is listed with its place, for what nobody has checked, too", () => {
+test("what is opened is listed with its place, also before a check", () => {
   const agent = { type: "agent", instructions: "x", allowedFolders: ["f"], allowedUrls: ["A.b"] };
   const given = {
     ...{ sandbox: "off", allowedUrls: ["*"], caches: ["npm"] },

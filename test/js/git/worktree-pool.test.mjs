@@ -55,7 +55,7 @@ test("what somebody changes in a worktree that waits in the pool is kept before 
   assert.equal(git(root, "show", "refs/tap/kept/p/two:new.txt"), "by hand");
 });
 
-test("what checks leave is nobody's work, and is in no next worktree", async (t) => {
+test("what checks leave is committed by no node, and is in no next worktree", async (t) => {
   const { root, worktrees, wanted } = await makeRepository(t, {
     files: { ".gitignore": "*.log\n", "a.txt": "a\n" },
   });

@@ -25,7 +25,7 @@ const native = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..
  */
 
 /** Without comments and literals. @param {string} text */
-const codeOf = (text) =>
+const stripComments = (text) =>
   text.replace(
     /\/\/[^\n]*|\/\*[^]*?\*\/|R"(\w*)\([^]*?\)\1"|"(?:[^"\\\n]|\\.)*"|(?<!\w)'(?:[^'\\\n]|\\.)+'/g,
     (found) => (found.startsWith("/") ? " " : '""'),
@@ -166,8 +166,8 @@ function graphOf(files) {
     const source = files[`${name}.cc`] ?? "";
     units.set(name, {
       name,
-      header: codeOf(header),
-      source: codeOf(source),
+      header: stripComments(header),
+      source: stripComments(source),
       includes: [...includesOf(header), ...includesOf(source)],
       headerIncludes: includesOf(header),
     });

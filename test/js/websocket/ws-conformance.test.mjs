@@ -24,7 +24,7 @@ async function send(client, { sends, pieces }) {
 }
 
 /** The code of a close frame; 0 where it has none. @param {Buffer} payload */
-const codeOf = (payload) => (payload.length === 0 ? 0 : payload.readUInt16BE(0));
+const readCloseCode = (payload) => (payload.length === 0 ? 0 : payload.readUInt16BE(0));
 
 /** @param {RawClient} client @param {Case} one */
 function checkFrames(client, { expects, lastPong }) {
@@ -44,7 +44,7 @@ function checkFrames(client, { expects, lastPong }) {
   for (const [i, { payload }] of wanted.entries()) assert.ok(payload.equals(got[i].payload));
   assert.equal(client.frames.filter(isClose).length, 1, "one close frame");
   assert.ok(isClose(client.frames.at(-1)), "nothing after the close frame");
-  return codeOf(client.frames.at(-1).payload);
+  return readCloseCode(client.frames.at(-1).payload);
 }
 
 /** @param {import("node:test").TestContext} t @param {number} port @param {Case} one */
