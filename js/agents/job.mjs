@@ -2,7 +2,6 @@
 
 import path from "node:path";
 import { quoteWord, visible, visibleLines } from "../lib/visible.mjs";
-import { parseHost } from "./hosts.mjs";
 
 /**
  * A tool that the job's agent may call besides the CLI's own.
@@ -148,24 +147,20 @@ export function sessionName({ name = "job" }) {
 const BY_HAND = "# Your own policy applies to this, and no sandbox of tap.";
 
 /**
- * Lines for a shell, by which the user can do a job by hand. They hold no secret: a provider's key is his to set.
- * @param {Job} job @param {{cli?: string, home?: string, model?: string, baseUrl?: string}} [place] `home`: where it is not the user's
+ * Lines for a shell, by which the user goes on with the session of a job. They hold no secret: a provider's key is his
+ * to set.
+ * @param {Pick<Job, "sessionId" | "cwd">} job
+ * @param {{cli?: string, home?: string, model?: string, baseUrl?: string}} [place] `home`: where it is not the user's
  */
-export function formatCommandLine(job, { cli = "copilot", home, model = job.model, baseUrl } = {}) {
-  const { sessionId, resume, allowedFolders = [], allowedUrls = [] } = job;
+export function formatCommandLine(
+  { sessionId, cwd },
+  { cli = "copilot", home, model, baseUrl } = {},
+) {
   const variables = [
     ...(home === undefined ? [] : [`COPILOT_HOME=${quoteWord(home)}`]),
     ...(baseUrl === undefined ? [] : [`COPILOT_PROVIDER_BASE_URL=${quoteWord(baseUrl)}`]),
   ];
-  const words = [
-    ...[cli, ...(resume ? [`--resume=${sessionId}`] : ["--session-id", sessionId])],
-    ...(resume ? [] : ["--name", sessionName(job)]),
-    ...(model === undefined ? [] : ["--model", model]),
-    ...["--allow-tool", "write", "--allow-tool", "shell", "--deny-tool", "shell(git push)"],
-    ...allowedFolders.flatMap((folder) => ["--add-dir", folder]),
-    ...allowedUrls.flatMap((url) => ["--allow-url", parseHost(url) ?? url]),
-    ...["--no-ask-user", "--disallow-temp-dir", "--disable-builtin-mcps", "-p", buildPrompt(job)],
-  ].map((word) => quoteWord(word));
-  const line = [...variables, ...words].join(" ");
-  return visibleLines(`${BY_HAND}\ncd ${quoteWord(job.cwd)} && ${line}`);
+  const words = [cli, `--resume=${sessionId}`, ...(model === undefined ? [] : ["--model", model])];
+  const line = [...variables, ...words.map((word) => quoteWord(word))].join(" ");
+  return visibleLines(`${BY_HAND}\ncd ${quoteWord(cwd)} && ${line}`);
 }

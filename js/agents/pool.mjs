@@ -189,8 +189,8 @@ export class AgentPool {
     );
   }
 
-  /** By which the user can do a job by hand. @param {Job} job @param {string} [cli] */
-  commandLine(job, cli) {
+  /** By which the user goes on with a job's session. @param {Pick<Job, "sessionId" | "cwd" | "model">} job @param {string} [cli] */
+  formatCommandLine(job, cli) {
     const { provider, model } = this.#config;
     return formatCommandLine(job, {
       cli,

@@ -180,6 +180,11 @@ const settingsText = ({ expectsNoChanges, timeout, retry }) =>
 const waitText = ({ waitsFor = "", notBefore }) =>
   notBefore === undefined ? waitsFor : `until ${clock(notBefore)}`;
 
+/** Of a node whose agent did not succeed. @param {Output} output @param {{byHand?: string}} node */
+function showCommand(output, { byHand }) {
+  if (byHand) output.printText(`to open the agent's session:\n${byHand}`);
+}
+
 /** @param {Output} output @param {any} node */
 export function showNode(output, node) {
   const { id, name, config, evidence, processes = [] } = node;
@@ -206,6 +211,7 @@ export function showNode(output, node) {
   if (processes.length > 0) output.print("processes");
   showProcesses(output, processes);
   for (const attempt of node.attempts) showAttempt(output, attempt);
+  showCommand(output, node);
 }
 
 /** @param {string} line */

@@ -76,6 +76,19 @@ async function show(plans, planId) {
   return { ...plan, nodes: shown };
 }
 
+/**
+ * How the user goes on with an agent's session, in its worktree.
+ * @param {PlanManager} plans @param {string} planId @param {any} node @returns {Promise<string | undefined>} undefined:
+ *   there is none, or tap may still need it
+ */
+async function formatByHand(plans, planId, { status, attempts, work }) {
+  const { sessionId, worktree } = Object.assign({}, ...(attempts.at(-1)?.steps ?? []));
+  if (!sessionId || !worktree?.path || !["failed", "canceled"].includes(status)) return undefined;
+  const plan = await plans.openPlan(planId);
+  if (!(await plan.git.exists(worktree.path))) return undefined;
+  return plan.formatCommandLine({ sessionId, cwd: worktree.path, model: work?.model });
+}
+
 /** With what was in worktrees of it that are gone or were made again. @param {PlanManager} plans @param {string} planId @param {string} nodeId */
 async function showNode(plans, planId, nodeId) {
   const seen = plans.view({ view: "node", planId, nodeId });
@@ -85,9 +98,10 @@ async function showNode(plans, planId, nodeId) {
     .catch(() => []);
   const { ref, commit, at } = all.find(({ node }) => node === seen.id) ?? {};
   const kept = ref && { of: `${planId}/${seen.id}`, ref, commit, at };
+  const byHand = await formatByHand(plans, planId, seen).catch(() => undefined);
   return {
     ...(await viewNode(plans, planId, nodeId)),
-    ...{ kept, edited: seen.edited, attempts: listAttempts(plans, planId, seen) },
+    ...{ kept, byHand, edited: seen.edited, attempts: listAttempts(plans, planId, seen) },
   };
 }
 

@@ -76,6 +76,11 @@ export class PlanContext {
     await workers.deleteSessions(this.facts.cli, ids).catch(() => {});
   }
 
+  /** How the user goes on with an agent's session. @param {{sessionId: string, cwd: string, model?: string}} job @returns {Promise<string>} lines for a shell */
+  async formatCommandLine(job) {
+    return (await this.workers()).formatCommandLine(job, this.facts.cli?.cli);
+  }
+
   /** The user's own checkout, to be compared. */
   readCheckout() {
     return this.git.fingerprintCheckout(this.repository).catch(() => new Map());

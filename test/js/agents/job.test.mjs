@@ -65,26 +65,13 @@ describe("a job", () => {
   });
 
   test("has a line for a user, with nothing in it that a shell would read otherwise", () => {
-    const line = formatCommandLine(
-      {
-        ...JOB,
-        cwd: "/my tree",
-        instructions: "it's $(rm x)",
-        model: "m",
-        allowedUrls: ["https://a.b/c"],
-      },
-      { cli: "/bin/copilot", home: "/h", baseUrl: "http://l/v1" },
-    );
-    assert.match(
-      line,
-      /^#.*\ncd '\/my tree' && COPILOT_HOME=\/h COPILOT_PROVIDER_BASE_URL=http:\/\/l\/v1 \/bin\/copilot /,
-    );
-    assert.match(
-      line,
-      /--session-id 0b5b9f5e-.* --model m .*--deny-tool 'shell\(git push\)' --allow-url a\.b /,
-    );
-    assert.ok(line.endsWith(String.raw`-p 'it'\''s $(rm x)'`), line);
-    assert.match(formatCommandLine({ ...JOB, resume: true }), /--resume=0b5b9f5e-/);
+    const { sessionId } = JOB;
+    const place = { cli: "/bin/copilot", home: "/h", baseUrl: "http://l/v1", model: "m" };
+    const [note, line] = formatCommandLine({ sessionId, cwd: "/my $(tree)" }, place).split("\n");
+    assert.ok(note.startsWith("#"));
+    const variables = "COPILOT_HOME=/h COPILOT_PROVIDER_BASE_URL=http://l/v1";
+    const command = `/bin/copilot --resume=${sessionId} --model m`;
+    assert.equal(line, `cd '/my $(tree)' && ${variables} ${command}`);
   });
 });
 

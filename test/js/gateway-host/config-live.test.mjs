@@ -87,10 +87,10 @@ test("how the next agents of plans reach a model", async (t) => {
   const workers = new AgentPool({ home: temporaryFolder(t), config: { model: "a" } });
   t.after(() => workers.close());
   const job = /** @type {any} */ ({ prompt: "do", cwd: "/", sessionId: "s" });
-  assert.match(workers.commandLine(job), /--model[= ]a\b/);
+  assert.match(workers.formatCommandLine(job), /--model[= ]a\b/);
   workers.configure({ model: "b" });
-  assert.match(workers.commandLine(job), /--model[= ]b\b/);
+  assert.match(workers.formatCommandLine(job), /--model[= ]b\b/);
   const bad = { provider: { type: "none", baseUrl: "http://localhost" } };
   assert.throws(() => workers.configure(bad), TypeError);
-  assert.match(workers.commandLine(job), /--model[= ]b\b/);
+  assert.match(workers.formatCommandLine(job), /--model[= ]b\b/);
 });
