@@ -24,14 +24,16 @@ const createChoice = (words) => choice(words.split(" "));
 
 /** Of a plan and of a node. */
 const SANDBOX_FIELDS = {
-  sandbox: about(
-    "The user is asked for off, and for what the next four allow. A node's field stands for the plan's.",
-    createChoice("on off"),
-  ),
-  allowedFolders: about("Writable besides the worktree: from the checkout, or absolute.", TEXTS),
-  readFolders: about("Readable besides the system.", TEXTS),
-  allowedUrls: about("Hosts, *.example.com, or * for all. Default: no network.", TEXTS),
+  sandbox: about("off, and what the next four allow, needs the user's yes.", createChoice("on off")),
+  allowedFolders: about("Writable, from the checkout or absolute.", TEXTS),
+  readFolders: TEXTS,
+  allowedUrls: about("Hosts, *.example.com or *. Default: no network.", TEXTS),
   caches: list(createChoice("npm pnpm yarn pip uv cargo go maven gradle ccache")),
+};
+/** Where those of the plan are described, too. */
+const NODE_SANDBOX_FIELDS = {
+  sandbox: about("Each of these five replaces the plan's.", SANDBOX_FIELDS.sandbox),
+  ...{ allowedFolders: TEXTS, readFolders: TEXTS, allowedUrls: TEXTS, caches: TEXTS },
 };
 
 const NODE_FIELDS = {
@@ -51,9 +53,17 @@ const NODE_FIELDS = {
     anything,
   ),
   retry: about("{max, from: failed-phase or start}", OBJECT),
-  ...SANDBOX_FIELDS,
+  ...NODE_SANDBOX_FIELDS,
 };
 const NODES = { nodes: required(list(object("a node", NODE_FIELDS, OPEN))) };
+/** A model that adds nodes has the descriptions of create_copilot_plan, too. @type {Record<string, import("../../config/schema.mjs").Schema<any>>} */
+const ADDED_FIELDS = Object.fromEntries(
+  Object.entries(NODE_FIELDS).map(([name, { json, ...field }]) => {
+    const { description: _, ...type } = /** @type {any} */ (json);
+    return [name, { ...field, json: type }];
+  }),
+);
+const ADDED_NODES = { nodes: required(list(object("a node", ADDED_FIELDS, OPEN))) };
 
 const PLAN_FIELDS = {
   name: required(TEXT),
@@ -76,7 +86,7 @@ const PLAN_FIELDS = {
 const { maxParallel: _many, ...PLAN_OF_ONE } = PLAN_FIELDS;
 const { dependencies: _others, ...NODE_ALONE } = NODE_FIELDS;
 const JOB_FIELDS = {
-  ...{ ...PLAN_OF_ONE, ...NODE_ALONE },
+  ...{ ...PLAN_OF_ONE, ...NODE_ALONE, ...SANDBOX_FIELDS },
   name: PLAN_FIELDS.name,
   work: required(NODE_FIELDS.work),
 };
@@ -130,12 +140,12 @@ export const TOOLS = /** @type {Record<string, [string, object]>} */ ({
   ],
   retry_copilot_plan: ["Retries all nodes that failed or were canceled.", PLAN_PARAMETERS],
   create_copilot_node: [
-    "Adds a node to a plan that has not ended.",
-    createParameters({ ...PLAN, ...NODE_FIELDS, id: required(NODE_FIELDS.id) }),
+    "Adds a node to a plan that has not ended, with the fields that nodes of create_copilot_plan have.",
+    createParameters({ ...PLAN, ...ADDED_FIELDS, id: required(ADDED_FIELDS.id) }),
   ],
   add_copilot_nodes: [
-    "Adds nodes to a plan that has not ended.",
-    createParameters({ ...PLAN, ...NODES }),
+    "Adds nodes, such as create_copilot_plan has, to a plan that has not ended.",
+    createParameters({ ...PLAN, ...ADDED_NODES }),
   ],
   list_copilot_nodes: [
     "Nodes of a plan by status, group or phase.",

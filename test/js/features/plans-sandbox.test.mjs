@@ -212,7 +212,7 @@ test("a node is shown with what its last attempt has recorded", async () => {
 
 test("caches have the same names in the sandbox and for the model", () => {
   const [, schema] = TOOLS.create_copilot_plan;
-  const { caches, nodes } = /** @type {any} */ (schema).properties;
+  const { caches } = /** @type {any} */ (schema).properties;
   assert.deepEqual(caches.items.enum, Object.keys(CACHES));
   assert.deepEqual(nodes.items.properties.caches, caches);
 });
