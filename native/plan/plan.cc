@@ -13,6 +13,8 @@ std::optional<Plan> Plan::make(std::string_view text, std::string_view facts, in
   Plan plan;
   plan.spec_ = readPlan(text, problems);
   plan.facts_ = facts;
+  const auto isUnsandboxed = member(facts, "unsandboxed", json::Kind::Boolean);
+  plan.isUnsandboxed_ = isUnsandboxed && json::decodeBoolean(*isUnsandboxed);
   plan.createdAt_ = at;
   if (plan.spec_.startPaused) plan.pause_ = "startPaused";
   // Also with problems: those of the dependencies are to be told with the others.

@@ -120,6 +120,8 @@ class Plan {
 
   [[nodiscard]] const PlanSpec& spec() const { return spec_; }
   [[nodiscard]] const std::string& facts() const { return facts_; }
+  // The machine had no sandbox when the plan was made, and the user runs it all the same.
+  [[nodiscard]] bool isUnsandboxed() const { return isUnsandboxed_; }
   [[nodiscard]] const Budget& budget() const { return spec_.budget; }
   [[nodiscard]] const Graph& graph() const { return graph_; }
   [[nodiscard]] size_t size() const { return nodes_.size(); }
@@ -257,6 +259,7 @@ class Plan {
   std::set<std::pair<int64_t, NodeIndex>> delayed_;
   std::string pause_;
   std::optional<PlanStatus> ended_;
+  bool isUnsandboxed_ = false;
   bool hasOddLanding_ = false;
   bool isCanceled_ = false;
   std::string unlanded_;

@@ -12,6 +12,8 @@
 namespace tap::plan {
 namespace {
 
+constexpr std::string_view kSandboxOff = R"("off")";
+
 // The detail of the phase that the last attempt failed in.
 [[nodiscard]] std::string_view failureDetail(const Node& node) {
   if (node.attempts.empty()) return {};
@@ -39,6 +41,28 @@ void writeError(json::Writer& writer, const Plan& plan, NodeIndex index) {
                             : "failed in " + std::string(text(node.phase)));
 }
 
+// The last value of a fact.
+[[nodiscard]] std::optional<json::Value> findFact(const Attempt& attempt, std::string_view name) {
+  std::optional<json::Value> found;
+  for (const std::string& step : attempt.steps) {
+    if (const auto value = json::find({json::Kind::Object, step}, name)) found = value;
+  }
+  return found;
+}
+
+// What its last attempt has recorded counts; before that, what the plan says, and what was known
+// of the machine when the plan was made.
+[[nodiscard]] bool isUnsandboxed(const Plan& plan, NodeIndex index) {
+  const Node& node = plan.node(index);
+  const auto policy =
+      node.attempts.empty() ? std::nullopt : findFact(node.attempts.back(), "policy");
+  if (const auto word = policy ? json::find(*policy, "sandbox") : std::nullopt) {
+    return word->raw == kSandboxOff;
+  }
+  const std::string& own = node.spec.sandbox.front();
+  return (own.empty() ? plan.spec().sandbox.front() : own) == kSandboxOff || plan.isUnsandboxed();
+}
+
 void writeBrief(json::Writer& writer, const Plan& plan, NodeIndex index) {
   const Node& node = plan.node(index);
   writer.field("id", node.spec.id).field("name", node.spec.name);
@@ -47,6 +71,7 @@ void writeBrief(json::Writer& writer, const Plan& plan, NodeIndex index) {
   if (!node.attempts.empty()) {
     writer.field("phase", text(node.phase)).field("attempt", node.attempts.size());
   }
+  if (isUnsandboxed(plan, index)) writer.field("sandboxed", false);
   if (node.landing == LandingState::Queued) writer.field("waitsFor", "another node that lands");
   if (node.notBefore > 0) writer.field("notBefore", node.notBefore);
   if (const auto by = plan.graph().replacement(index)) {

@@ -6,7 +6,8 @@ import { formatCount } from "../../views/wording.mjs";
 
 /** @typedef {import("../../views/output.mjs").Part} Part */
 /** @typedef {{id: string, name: string, group?: string, status: string, phase?: string, attempt?: number,
- *   error?: string, line?: string, dependencies?: string[], replacedBy?: string}} Node */
+ *   error?: string, line?: string, dependencies?: string[], replacedBy?: string, sandboxed?: false,
+ *   refusals?: number}} Node */
 /** @typedef {Record<string, any> & {planId: string, name: string, status: string, nodes: Node[]}} Plan */
 
 /** @type {Record<string, {sign: string, paint: (text: unknown) => Part}>} */
@@ -37,8 +38,9 @@ export const formatSign = (status) => getStyle(status).paint(getStyle(status).si
 export const formatStatus = (status) => getStyle(status).paint(status);
 
 /** @param {Node} node */
-export function formatState({ status, phase, attempt = 0, replacedBy }) {
+export function formatState({ status, phase, attempt = 0, replacedBy, sandboxed }) {
   const more = [
+    ...(sandboxed === false ? ["not sandboxed"] : []), // first: a narrow column cuts the end
     ...(replacedBy === undefined ? [] : [`replaced by ${inLine(replacedBy)}`]),
     ...(phase && (status === "running" || status === "failed") ? [phase] : []),
     ...(attempt > 1 ? [`attempt ${attempt}`] : []),

@@ -101,8 +101,9 @@ const quoteLabel = (text) =>
 export function formatMermaid(nodes) {
   const places = new Map(nodes.map(({ id }, at) => [id, `n${at}`]));
   const lines = ["flowchart TD"];
-  for (const { id, status } of nodes) {
-    lines.push(`  ${places.get(id)}[${quoteLabel(id)}]:::${status}`);
+  for (const { id, status, sandboxed } of nodes) {
+    const label = sandboxed === false ? `${id} (not sandboxed)` : id;
+    lines.push(`  ${places.get(id)}[${quoteLabel(label)}]:::${status}`);
   }
   for (const { id, dependencies = [] } of nodes) {
     for (const before of dependencies) lines.push(`  ${places.get(before)} --> ${places.get(id)}`);

@@ -70,7 +70,9 @@ async function show(plans, planId) {
   const { nodes } = plans.view({ view: "graph", planId });
   const shown = nodes.map((/** @type {any} */ node) => {
     const { id, name, group, status, phase, attempt, error, dependencies, replacedBy } = node;
-    return { id, name, group, status, phase, attempt, error, dependencies, replacedBy };
+    const { sandboxed, refusals } = node;
+    const all = { id, name, group, status, phase, attempt, error, dependencies, replacedBy };
+    return { ...all, sandboxed, refusals };
   });
   await addLines(plans, planId, shown);
   return { ...plan, nodes: shown };
@@ -266,7 +268,11 @@ function formatPlan(plans, planId) {
   const lines = nodes.slice(0, 30).map((/** @type {any} */ node) => {
     const last = plans.lastLine(planId, node.id);
     const why = node.error ? `: ${node.error}` : last ? `: ${last}` : "";
-    return `  ${inLine(node.id)}: ${node.status}${node.phase && node.status === "running" ? ` (${node.phase})` : ""}${why}`;
+    const more = [
+      ...(node.sandboxed === false ? ["not sandboxed"] : []),
+      ...(node.phase && node.status === "running" ? [node.phase] : []),
+    ].join(", ");
+    return `  ${inLine(node.id)}: ${node.status}${more && ` (${more})`}${why}`;
   });
   const more = nodes.length - 30 + (omitted ?? 0);
   return [

@@ -71,16 +71,17 @@ export function getPlanStatus(plans, planId, { nodes, cursor } = {}) {
 }
 
 /** @param {Record<string, any>} node */
-const toBrief = ({ id, name, group, status, phase, attempt, error }) => ({
-  ...{ id, name, ...(group && { group }), status, phase, attempt, ...(error && { error }) },
-});
+const toBrief = (node) =>
+  pick(node, [
+    ...["id", "name", "group", "status", "phase", "attempt", "sandboxed", "refusals", "error"],
+  ]);
 
 /** @param {PlanManager} plans @param {{planId: string, notes: string[]}} made */
 function createPlanAnswer(plans, { planId, notes }) {
   const { status } = plans.view({ view: "plan", planId });
   const { nodes, rest } = plans.view({ view: "nodes", planId, inOrder: true, most: 500 });
   const answer = { planId, status, ...(notes.length > 0 && { notes }) };
-  const all = nodes.map((/** @type {any} */ node) => ({ id: node.id, status: node.status }));
+  const all = nodes.map((/** @type {any} */ node) => pick(node, ["id", "status", "sandboxed"]));
   const next =
     status === "paused"
       ? "It is paused and starts nothing: resume_copilot_plan begins it."

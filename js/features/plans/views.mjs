@@ -112,6 +112,7 @@ export async function viewNode(plans, planId, nodeId) {
   const steps = Object.assign({}, ...(last?.steps ?? []));
   const { summary } = findDetail(node, "work");
   const { attempts, commit, changes, usage, busy, edited: _, ofPlan, ...all } = node;
+  const policy = describePolicy(ofPlan, node, steps.policy);
   const config = pick(all, CONFIG);
   const rest = Object.fromEntries(Object.entries(all).filter(([key]) => !CONFIG.includes(key)));
   // A repository that has gone is no reason to say nothing.
@@ -123,7 +124,7 @@ export async function viewNode(plans, planId, nodeId) {
   return {
     ...rest,
     config,
-    policy: describePolicy(ofPlan, node, steps.policy),
+    policy: { ...policy, ...(node.sandboxed === false && { sandbox: "off" }) },
     baseCommit: steps.worktree?.commit,
     completedCommit: commit,
     worktreePath: steps.worktree?.path,

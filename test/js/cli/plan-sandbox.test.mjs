@@ -35,6 +35,11 @@ test("the file is the yes to what its commands get, and --yes that to what its a
   const off = await plan("show", `${value.planId}/a`);
   assert.match(off.out, /^sandbox +not sandboxed$/m);
   assert.doesNotMatch(off.out, /may reach/);
+  const all = await plan("show", value.planId);
+  assert.match(all.out, /^1 ─ . a {2}\w+ \(not sandboxed\)$/m);
+  assert.equal((await json("show", value.planId)).value.nodes[0].sandboxed, false);
+  const graph = await plan("export", value.planId, "--format", "mermaid");
+  assert.match(graph.out, /"a \(not sandboxed\)"/);
   const node = { ...AGENT, sandbox: "on", caches: [] };
   const on = await run({ ...opened, nodes: [node] }, "--yes");
   const shown = await plan("show", `${on.value.planId}/a`);

@@ -85,6 +85,13 @@ describe("plan watch", () => {
     );
   });
 
+  test("says of a node without a sandbox that it has none, also where its state is cut", () => {
+    const plan = planOf(3);
+    plan.nodes[0].sandboxed = false;
+    assert.match(framed(plan, SMALL)[4], /^✖ bad +failed \(not sandboxed, .*…/);
+    assert.match(framed(plan, LARGE)[4], /^✖ bad +failed \(not sandboxed, postche/);
+  });
+
   test("goes down to the last node, and says where it is", () => {
     const plan = planOf(40);
     assert.equal(framed(plan, SMALL)[23], "1–18 of 43 nodes, ↑↓ more; q quit; the plan goes on");

@@ -174,9 +174,14 @@ test("where the machine has no sandbox, the user says once whether a plan may do
   assert.equal(readCode(await make(plan)), "DENIED");
   assert.match(asked().at(-1)?.params.text, /\n {2}no sandbox\n/);
   session.consent = { answer: "yes" };
-  const { planId } = await make(plan);
+  const { planId, nodes } = await make(plan);
+  assert.equal(nodes[0].sandboxed, false);
   assert.equal((await ended(planId)).status, "succeeded", host.log);
   assert.equal(fs.existsSync(outside), true);
+  const views = [await ask("list_copilot_nodes", { planId })];
+  for (const which of [{ planId }, { planId, nodes: ["a"] }])
+    views.push(await ask("get_copilot_plan_status", which));
+  for (const seen of views) assert.equal(seen.nodes[0].sandboxed, false);
   assert.equal((await ask("get_copilot_node", { planId, nodeId: "a" })).policy.sandbox, "off");
 });
 
@@ -188,6 +193,10 @@ test("the user's config may refuse all plans then, or let them do without", asyn
   assert.equal(refuses.asked().length, 0);
   const none = await setUp(t, { env, config: { sandbox: { fallback: "none" } } });
   const { planId } = await none.make({ startPaused: false });
-  assert.equal((await none.ended(planId)).status, "succeeded");
+  const { status, nodes } = await none.ended(planId);
+  assert.deepEqual([status, nodes[0].sandboxed], ["succeeded", false]);
+  const typed = { name: "tap-plan", arguments: `show ${planId}`, cwd: none.repo };
+  const { text } = await none.control.request("features.command", typed);
+  assert.match(text, /a: succeeded \(not sandboxed\)/);
   assert.ok(none.asked().every(({ params }) => !/no sandbox/.test(params.text)));
 });

@@ -14,6 +14,14 @@ bool has(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
 }
 
+// A fact of what runs.
+void record(PlanRig& rig, std::string_view node, std::string_view fact) {
+  const std::string attempt = std::to_string(rig.node(node).attempts.size());
+  EXPECT_EQ(rig.input(R"({"input":"step","planId":"p","nodeId":")" + std::string(node) +
+                      R"(","attempt":)" + attempt + R"(,"detail":)" + std::string(fact) + "}"),
+            "");
+}
+
 TEST(PlanView, NodesThatFailedOrRunComeFirst) {
   PlanRig rig;
   ASSERT_EQ(rig.create(planText({nodeText("a"), nodeText("b", {"a"}), nodeText("c"), nodeText("d")},
@@ -36,6 +44,29 @@ TEST(PlanView, ANodeHasWhatItMayReachAndWhatItsPlanSays) {
   const std::string seen = nodeJson(rig.plan(), 0, false);
   EXPECT_TRUE(has(seen, R"("sandbox":"off")"));
   EXPECT_TRUE(has(seen, R"("ofPlan":{"allowedUrls":["example.com"]})"));
+}
+
+TEST(PlanView, ANodeThatRunsWithoutASandboxIsShownAsSuch) {
+  PlanRig rig;
+  const std::string on = nodeText("b", {}, R"("work":"x","sandbox":"on")");
+  ASSERT_EQ(rig.create(planText({nodeText("a"), on}, R"("sandbox":"off",)")), "");
+  const auto isUnsandboxed = [&rig](NodeIndex node) {
+    const bool isInNode = has(nodeJson(rig.plan(), node, false), R"("sandboxed":false)");
+    const std::string list = nodesJson(rig.plan(), {.inOrder = true, .from = node, .most = 1});
+    EXPECT_EQ(has(list, R"("sandboxed":false)"), isInNode);
+    return isInNode;
+  };
+  EXPECT_TRUE(isUnsandboxed(0));
+  EXPECT_FALSE(isUnsandboxed(1));
+  record(rig, "a", R"({"policy":{"sandbox":"on"}})");
+  record(rig, "b", R"({"policy":{"sandbox":"off"}})");
+  EXPECT_FALSE(isUnsandboxed(0)) << "what was recorded counts";
+  EXPECT_TRUE(isUnsandboxed(1));
+
+  Problems problems;
+  const auto plan = Plan::make(planText({on}), R"({"unsandboxed":true})", 0, problems);
+  ASSERT_TRUE(plan);
+  EXPECT_TRUE(has(nodeJson(*plan, 0, false), R"("sandboxed":false)")) << "nor has its machine one";
 }
 
 TEST(PlanView, NodesInOrderKeepTheirPlacesWhateverBecomesOfThem) {
