@@ -59,6 +59,11 @@ export class JobRun {
     this.#checkSettled();
   }
 
+  /** A permission. @param {import("./job.mjs").Refusal} refusal @param {string} why */
+  refusePermission(refusal, why) {
+    for (const one of this.progress.refusePermission(refusal, why)) this.#show(one);
+  }
+
   /** @param {WorkerEvent} event */
   #show(event) {
     try {

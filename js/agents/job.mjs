@@ -33,8 +33,13 @@ import { quoteWord, visible, visibleLines } from "../lib/visible.mjs";
 /** @typedef {{aiCredits: number, premiumRequests: number, apiMs: number, models: Record<string, Tokens>}} Totals of a session */
 /** @typedef {Totals & {sessionMs: number}} Usage of one run */
 /**
- * What a person sees of a running job. Text is bounded, one line, with its control characters shown.
- * @typedef {{kind: "line" | "message" | "refused", text: string} | {kind: "tool", tool: string, text: string}} WorkerEvent
+ * What a job tried and may not do, by what it is: a file, a command, a host, a tool, a run outside the sandbox, or
+ * `sandbox`: what the CLI does not say. `call`: the id of the tool's call. Both texts are as those of WorkerEvent.
+ * @typedef {{kind: "read" | "write" | "command" | "host" | "tool" | "bypass" | "sandbox", target: string, call?: string}} Refusal
+ */
+/**
+ * What a person sees of a running job. Text is bounded, one line, without secrets, with its control characters shown.
+ * @typedef {{kind: "line" | "message", text: string} | {kind: "tool", tool: string, text: string} | {kind: "refused", text: string, refusal: Refusal}} WorkerEvent
  */
 /** @typedef {"succeeded" | "failed" | "aborted" | "interrupted" | "rateLimited"} Status */
 /** @typedef {keyof typeof CODES} Code */

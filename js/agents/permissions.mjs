@@ -83,6 +83,21 @@ const KINDS = {
     tools.includes(toolName) ? "" : `tap: ${quoteName(toolName)} was not lent to this job.`,
 };
 
+/** @typedef {import("./job.mjs").Refusal} Refusal */
+/** By the CLI's kind of a request. @type {Record<string, Refusal["kind"]>} */
+const REFUSAL_KINDS = { read: "read", write: "write", shell: "command", url: "host" };
+
+/** What a refused request was about. @param {any} request of the CLI @returns {Refusal} hostile texts */
+export function describeRequest({ kind, requestSandboxBypass, toolCallId, ...request }) {
+  const { url, path: file, fileName, fullCommandText, toolName = kind } = request;
+  const host = url === undefined ? undefined : (parseHost(String(url)) ?? url);
+  return {
+    kind: requestSandboxBypass ? "bypass" : (REFUSAL_KINDS[kind] ?? "tool"),
+    target: String(fullCommandText ?? fileName ?? file ?? host ?? toolName),
+    ...(toolCallId && { call: String(toolCallId) }),
+  };
+}
+
 /**
  * @param {any} request of the CLI @param {Bounds} bounds @param {ToolKind} [tool]
  * @returns {string} why not, for the model; "": it may

@@ -8,6 +8,7 @@ import { noTotals, requestTotals, sum } from "./usage.mjs";
 
 /** @typedef {import("./job.mjs").Outcome} Outcome */
 /** @typedef {import("./job.mjs").WorkerEvent} WorkerEvent */
+/** @typedef {import("./job.mjs").Refusal} Refusal */
 
 const MAX_LINE = 300;
 const MAX_SUMMARY = 8 * 1024;
@@ -20,6 +21,11 @@ const MAX_RETRY_S = 3600;
 const DEFAULT_RETRY_S = 60;
 const MAX_CALLS = 256;
 const REFUSAL_CODES = new Set(["denied", "rejected"]);
+/** By the CLI's class of a denial. @type {Record<string, Refusal["kind"]>} */
+const DENIED_KINDS = {
+  ...{ filesystem_read: "read", filesystem_write: "write" },
+  ...{ network_host: "host", network_outbound: "host", network_local: "host" },
+};
 
 /** @param {unknown} text @returns {string} one line */
 const oneLine = (text) => shortenText(redactLine(String(text ?? "").trim()), MAX_LINE);
@@ -72,6 +78,8 @@ export class Progress {
   #pendingLine = "";
   /** What the tools that run now were called with, by the call. @type {Map<string, string>} */
   #calls = new Map();
+  /** Calls whose refusal was reported before they end. @type {Set<string>} */
+  #refusedCalls = new Set();
   /** Since the first refusal for the rate in a row. @type {number | undefined} */
   #limitedAt;
 
@@ -125,22 +133,42 @@ export class Progress {
       return [{ kind: "tool", tool, text }];
     }
     if (type !== "tool.execution_complete") return [];
-    this.#calls.delete(data.toolCallId);
-    const refused = REFUSAL_CODES.has(data.error?.code);
-    return refused ? this.#refuse(data.error.message) : this.#flushLine(now);
+    return this.#end(data, now);
   }
 
-  /** @param {string} text @returns {WorkerEvent[]} */
-  #refuse(text) {
+  /** @param {any} data of a tool's end @param {number} now @returns {WorkerEvent[]} */
+  #end({ toolCallId: call, error }, now) {
+    const target = this.#calls.get(call) ?? "";
+    this.#calls.delete(call);
+    const isReported = this.#refusedCalls.delete(call);
+    if (isReported || !REFUSAL_CODES.has(error?.code)) return this.#flushLine(now);
+    return this.#refuse({ kind: "tool", target, call }, error.message);
+  }
+
+  /** @param {Refusal} refusal hostile texts @param {unknown} text why @returns {WorkerEvent[]} */
+  #refuse({ kind, target, call }, text) {
     this.refusals += 1;
-    return [{ kind: "refused", text: oneLine(text) }];
+    const refusal = { kind, target: oneLine(target), ...(call && { call: oneLine(call) }) };
+    return [{ kind: "refused", text: oneLine(text), refusal }];
+  }
+
+  /** A permission. Its call ends as refused, too. @param {Refusal} refusal @param {string} why @returns {WorkerEvent[]} */
+  refusePermission(refusal, why) {
+    const { call } = refusal;
+    if (call && this.#refusedCalls.size < MAX_CALLS) this.#refusedCalls.add(call);
+    return this.#refuse(refusal, why);
   }
 
   /** By the sandbox, with the call that it stopped. @param {any} data @returns {WorkerEvent[]} */
-  #decision({ kind, outcome, denialClass, toolCallId }) {
+  #decision({ kind, outcome, denialClass, deniedResource, toolCallId: call }) {
     if (kind !== "access_denied" && outcome !== "failed") return [];
+    const called = this.#calls.get(call) ?? "";
     const what = String(denialClass ?? kind).replaceAll("_", " ");
-    return this.#refuse(`the sandbox: ${what}: ${this.#calls.get(toolCallId) ?? ""}`);
+    const refusal = {
+      kind: DENIED_KINDS[denialClass] ?? "sandbox",
+      target: deniedResource ?? called,
+    };
+    return this.#refuse({ ...refusal, call }, `the sandbox: ${what}: ${called}`);
   }
 
   /** @param {string} type @param {any} data @param {number} now */

@@ -8,7 +8,7 @@ import { FileGate } from "./file-gate.mjs";
 import { classifyFailure, buildPrompt, sessionName, toOutcome } from "./job.mjs";
 import { endJobShells } from "./orphans.mjs";
 import { checkSessionRules, createUnstartedResult, JobRun } from "./job-run.mjs";
-import { findRefusal } from "./permissions.mjs";
+import { describeRequest, findRefusal } from "./permissions.mjs";
 import {
   closeWall,
   formatWallNotice,
@@ -96,8 +96,8 @@ function createWalledBoundary(job, wall, more) {
 /** @param {Job} job @param {Server} server */
 const outputFolder = (job, server) => path.join(server.folder, job.sessionId);
 
-/** @param {Job} job @param {Server} server @param {Place} place @param {Boundary} boundary */
-function createSessionConfig(job, server, { config }, boundary) {
+/** @param {JobRun} run @param {Job} job @param {Server} server @param {Place} place @param {Boundary} boundary */
+function createSessionConfig(run, job, server, { config }, boundary) {
   const { model: fallback, ...provider } = config.provider ?? {};
   const model = job.model ?? config.model ?? fallback;
   return {
@@ -112,7 +112,9 @@ function createSessionConfig(job, server, { config }, boundary) {
     remoteSession: "off",
     onPermissionRequest: async (/** @type {unknown} */ request) => {
       const why = await boundary.decide(request);
-      return why === "" ? { kind: "approve-once" } : { kind: "reject", feedback: why };
+      if (why === "") return { kind: "approve-once" };
+      run.refusePermission(describeRequest(request ?? {}), why);
+      return { kind: "reject", feedback: why };
     },
     hooks: {
       onPreToolUse: async (/** @type {any} */ { toolName, toolArgs }) => {
@@ -218,7 +220,7 @@ async function runSession(job, server, place, wall, onEvent) {
   let session;
   let before = noTotals();
   try {
-    const config = createSessionConfig(job, server, place, boundary);
+    const config = createSessionConfig(run, job, server, place, boundary);
     const made = job.resume
       ? server.client.resumeSession(job.sessionId, config)
       : server.client.createSession({

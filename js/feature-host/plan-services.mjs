@@ -30,6 +30,7 @@ const NAME = /^[a-zA-Z0-9_-]{1,80}$/;
  * @property {number} timeoutMs
  * @property {AbortSignal} signal ends it
  * @property {import("../process/sandbox.mjs").Policy} [sandbox] in which it runs; absent: none
+ * @property {(host: string) => void} [onRefused] a host that it may not reach, each once
  *
  * @typedef {{code: number | null, signal: string | null, why: "" | "timeout" | "log" | "stopped"}} LoggedEnd
  */
@@ -65,9 +66,9 @@ const MAX_REFUSED_HOSTS = 20;
 
 /**
  * The ways to the hosts that a program in a sandbox may reach. What is refused is in its log.
- * @param {string[] | "*"} hosts @param {fs.FileHandle} log
+ * @param {string[] | "*"} hosts @param {fs.FileHandle} log @param {(host: string) => void} [onRefusedHost]
  */
-async function openHosts(hosts, log) {
+async function openHosts(hosts, log, onRefusedHost = () => {}) {
   if (hosts === "*" || hosts.length === 0) return undefined;
   const { openWays } = await import("../process/host-proxy.mjs");
   const refused = new Set();
@@ -75,6 +76,7 @@ async function openHosts(hosts, log) {
     if (refused.has(host) || refused.size === MAX_REFUSED_HOSTS) return;
     refused.add(host);
     void log.write(`tap: refused: ${visible(host)}\n`).catch(() => {});
+    onRefusedHost(host);
   };
   return openWays(hosts, { onRefused });
 }
@@ -140,7 +142,7 @@ export class PlanServices {
       signal.throwIfAborted();
       const env = programEnvironment(program, this.#env);
       if (sandbox) findProgram(command, cwd, env.PATH); // as a start without a sandbox would fail
-      opened = sandbox && (await openHosts(sandbox.hosts, log));
+      opened = sandbox && (await openHosts(sandbox.hosts, log, program.onRefused));
       const inside = { sandbox, ways: opened?.ways };
       return await this.#waitForEnd(log, signal, (end) =>
         runProgram(command, args, {

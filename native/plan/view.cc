@@ -63,6 +63,25 @@ void writeError(json::Writer& writer, const Plan& plan, NodeIndex index) {
   return (own.empty() ? plan.spec().sandbox.front() : own) == kSandboxOff || plan.isUnsandboxed();
 }
 
+[[nodiscard]] int64_t wholeMember(json::Value object, std::string_view name) {
+  constexpr int64_t kMost = 1'000'000;
+  const auto value = json::find(object, name);
+  const bool isNumber = value && value->kind == json::Kind::Number;
+  const auto number = isNumber ? json::decodeInteger(*value) : std::optional<int64_t>();
+  return std::clamp(number.value_or(0), int64_t{0}, kMost);
+}
+
+// In all attempts. A retry that goes on has the facts of the attempt before.
+[[nodiscard]] int64_t countRefusals(const Node& node) {
+  int64_t count = 0;
+  for (size_t i = 0; i < node.attempts.size(); ++i) {
+    const auto refusals = findFact(node.attempts[i], "refusals");
+    if (!refusals || wholeMember(*refusals, "attempt") != static_cast<int64_t>(i + 1)) continue;
+    count += wholeMember(*refusals, "count");
+  }
+  return count;
+}
+
 void writeBrief(json::Writer& writer, const Plan& plan, NodeIndex index) {
   const Node& node = plan.node(index);
   writer.field("id", node.spec.id).field("name", node.spec.name);
@@ -72,6 +91,7 @@ void writeBrief(json::Writer& writer, const Plan& plan, NodeIndex index) {
     writer.field("phase", text(node.phase)).field("attempt", node.attempts.size());
   }
   if (isUnsandboxed(plan, index)) writer.field("sandboxed", false);
+  if (const int64_t count = countRefusals(node); count > 0) writer.field("refusals", count);
   if (node.landing == LandingState::Queued) writer.field("waitsFor", "another node that lands");
   if (node.notBefore > 0) writer.field("notBefore", node.notBefore);
   if (const auto by = plan.graph().replacement(index)) {

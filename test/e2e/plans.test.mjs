@@ -15,12 +15,15 @@ import { checkoutOf } from "../js/features/plans-rig.mjs";
 
 const bash = (/** @type {string} */ command) => callTool("bash", { command, description: "work" });
 
-/** What each agent does, by a word in its task: a command, and a last word. */
-const AGENTS = /** @type {Record<string, string>} */ ({
+/** What each agent does, by a word in its task: a command or a call, and a last word. */
+const AGENTS = /** @type {Record<string, string | object>} */ ({
   "write the root": "echo root > root.txt",
   "write the left": "cat root.txt > left.txt",
   "write the right": "cat root.txt > right.txt",
   "write both": "cat left.txt right.txt > both.txt",
+  "push it": "git push origin HEAD",
+  "write elsewhere": callTool("create", { path: "/usr/elsewhere", file_text: "x" }),
+  "fetch it": callTool("web_fetch", { url: "https://example.com/?token=x" }),
 });
 const MEND = "echo mended > mended.txt";
 
@@ -46,7 +49,9 @@ const script = (plan) => (/** @type {any} */ request) => {
   const last = request.body.messages.at(-1);
   if (word !== undefined) {
     if (last.role === "tool") return say(`${word}: done`);
-    return bash(text.includes("failed a check") ? MEND : AGENTS[word]);
+    if (text.includes("failed a check")) return bash(MEND);
+    const does = AGENTS[word];
+    return typeof does === "string" ? bash(does) : does;
   }
   if (toolResults(request).some(({ name }) => name === "create_copilot_plan"))
     return say("it runs");
@@ -61,6 +66,19 @@ const wasTold = (/** @type {any} */ rig, /** @type {RegExp} */ pattern) =>
   rig.model.requests.some((/** @type {any} */ request) =>
     userTexts(request).some((text) => pattern.test(text)),
   );
+
+/** A terminal without a session. @param {import("node:test").TestContext} t */
+async function startAtTerminal(t) {
+  const rig = await startTap(t, script(PLAN));
+  const { repo, git } = prepareForPlans(rig);
+  const bin = path.join(REPO_ROOT, "node_modules", ".bin");
+  const { COPILOT_AGENT_SESSION_ID: _, ...own } = process.env;
+  const env = {
+    ...{ ...own, COPILOT_HOME: rig.cli.home, TAP_GATEWAY_PORT: String(rig.port) },
+    ...{ PATH: `${bin}${path.delimiter}${process.env.PATH}`, NO_COLOR: "1" },
+  };
+  return { rig, repo, git, env, file: path.join(rig.cli.home, "plan.json") };
+}
 
 describe("plans", { concurrency: 1 }, () => {
   test("the model makes a plan of four agents, one is retried, all lands, and a later session hears of it", async (t) => {
@@ -84,17 +102,9 @@ describe("plans", { concurrency: 1 }, () => {
   });
 
   test("copilot-tap plan run finds the CLI on PATH where no session has ever told of it", async (t) => {
-    const rig = await startTap(t, script(PLAN));
-    const { repo, git } = prepareForPlans(rig);
-    const file = path.join(rig.cli.home, "plan.json");
+    const { rig, repo, git, env, file } = await startAtTerminal(t);
     const nodes = [{ id: "root", work: "@agent write the root" }];
     fs.writeFileSync(file, JSON.stringify({ name: "one", targetBranch: "feature/one", nodes }));
-    const bin = path.join(REPO_ROOT, "node_modules", ".bin");
-    const { COPILOT_AGENT_SESSION_ID: _, ...own } = process.env;
-    const env = {
-      ...{ ...own, COPILOT_HOME: rig.cli.home, TAP_GATEWAY_PORT: String(rig.port) },
-      ...{ PATH: `${bin}${path.delimiter}${process.env.PATH}`, NO_COLOR: "1" },
-    };
     const { code, out, err } = await tap(["plan", "run", file], { env, workspace: repo });
     assert.deepEqual([code, err], [0, ""], out);
     assert.equal(git("show", "feature/one:root.txt"), "root");
@@ -127,5 +137,32 @@ describe("plans", { concurrency: 1 }, () => {
     await waitFor(() => wasTold(rig, /write the left\s+Heed this, too:\s+the root is missing/), {
       what: () => rig.report(),
     });
+  });
+
+  test("what an agent was refused is counted, and its session can be opened by hand", async (t) => {
+    const { repo, env, file } = await startAtTerminal(t);
+    const nodes = [
+      { id: "push", work: "@agent push it" },
+      { id: "write", work: "@agent write elsewhere" },
+      { id: "fetch", work: "@agent fetch it" },
+    ];
+    fs.writeFileSync(file, JSON.stringify({ name: "refused", nodes }));
+    const { out } = await tap(["plan", "run", file], { env, workspace: repo });
+    const [id] = /p[a-z0-9]{8}/.exec(out) ?? [];
+    for (const [nodeId, kind, target] of [
+      ["push", "command", /^git push origin HEAD$/],
+      ["write", "write", /\/usr\/elsewhere$/],
+      ["fetch", "host", /^example\.com$/],
+    ]) {
+      const args = ["plan", "show", `${id}/${nodeId}`, "--json"];
+      const shown = await tap(args, { env, workspace: repo });
+      const { status, refusals, lastRefusals, sessionId, byHand } = JSON.parse(shown.out);
+      assert.deepEqual([status, refusals, lastRefusals.length], ["failed", 1, 1], shown.out);
+      const [{ at, target: named, call, ...rest }] = lastRefusals;
+      assert.deepEqual(rest, { attempt: 1, phase: "work", kind });
+      assert.match(named, target);
+      assert.ok(call.length > 0 && at > 0);
+      assert.ok(byHand.includes(`--resume=${sessionId}`), byHand);
+    }
   });
 });

@@ -50,6 +50,17 @@ function showChanges(output, label, { files, insertions, deletions }) {
     field(output, label, `${formatCount(files, "file")}, +${insertions} -${deletions}`);
 }
 
+const MAX_REFUSED_NODES = 10;
+
+/** @param {Plan} plan @returns {string} how often something was refused, by node */
+function refusalsText({ planId, nodes }) {
+  const all = nodes.flatMap(({ id, refusals }) => (refusals ? [`${inLine(id)} ${refusals}`] : []));
+  if (all.length === 0) return "";
+  const more = all.length > MAX_REFUSED_NODES ? `, and ${all.length - MAX_REFUSED_NODES} more` : "";
+  const some = all.slice(0, MAX_REFUSED_NODES).join(", ");
+  return `${some}${more}; copilot-tap plan show ${planId}/<node> lists the last ones`;
+}
+
 /** @param {Output} output @param {Plan} plan */
 export function showPlan(output, plan) {
   const { planId, name, status, counts, nodes, repo, baseBranch, targetBranch, usage } = plan;
@@ -60,6 +71,7 @@ export function showPlan(output, plan) {
   field(output, "branches", `${baseBranch}${targetBranch ? ` → ${targetBranch}` : ""}`);
   field(output, "time", tookText(plan, Date.now()));
   field(output, "usage", usageText(usage));
+  field(output, "refused", refusalsText(plan));
   const both = { landed: plan.landed, "not landed": plan.notLanded };
   for (const [label, changes] of Object.entries(both))
     if (changes) showChanges(output, label, changes);
@@ -168,6 +180,19 @@ function listPolicy({ sandbox, writable = [], readable = [], hosts = [], caches 
   ];
 }
 
+const MAX_SHOWN_REFUSALS = 5;
+
+/** @param {Output} output @param {any} node */
+function showRefusals(output, { refusals, lastRefusals = [] }) {
+  if (!refusals) return;
+  const some = lastRefusals.slice(-MAX_SHOWN_REFUSALS);
+  output.print(`refused ${refusals}`, faint(refusals > some.length ? ", the last ones:" : ""));
+  for (const { attempt, phase, at, kind, target, call } of some) {
+    const where = faint(`${clock(at)} attempt ${attempt}, ${phase}: `);
+    output.print("  ", where, `${kind} ${target}`, faint(call ? `  (call ${call})` : ""));
+  }
+}
+
 /** @param {any} config of a node */
 const settingsText = ({ expectsNoChanges, timeout, retry }) =>
   [
@@ -206,6 +231,7 @@ export function showNode(output, node) {
   for (const finding of evidence?.findings ?? []) {
     output.print("  ", typeof finding === "string" ? finding : JSON.stringify(finding));
   }
+  showRefusals(output, node);
   showEdits(output, node.edited);
   if (node.workSummary.text) output.printText(node.workSummary.text, "  ");
   if (processes.length > 0) output.print("processes");

@@ -2,6 +2,7 @@
 
 import { errorMessage } from "../../lib/values.mjs";
 import { redactLine, redactLines } from "../../lib/redact.mjs";
+import { shortenText } from "../../lib/visible.mjs";
 import { provideTools } from "./node-tools.mjs";
 import { RetryLater, formatLastLines, toStartError, PhaseFailed } from "./errors.mjs";
 import { formatPhaseResult, eventText } from "./views.mjs";
@@ -28,6 +29,9 @@ const SHELLS = /** @type {Record<string, string[]>} */ ({
 });
 const MAX_CONTEXT = 16_000;
 const MAX_DIFF = 6000;
+/** Of an attempt, as many as are recorded as they come; of more the end of the phase records the last ones. */
+const MAX_REFUSALS = 20;
+const MAX_TARGET = 200;
 /** Why a service that is a request to the gateway is unavailable. */
 const GATEWAY_GONE = new Set(["DISCONNECTED", "NO_GATEWAY", "TIMEOUT"]);
 const RETRY_MS = 1000;
@@ -39,6 +43,7 @@ export class NodeRun {
   #steps;
   #hasBegun = false;
   #isSandboxed = false;
+  #hasUnrecordedRefusals = false;
   #logWrites = Promise.resolve();
   /** Of the phase, for programs. */
   traceparent = "";
@@ -114,6 +119,7 @@ export class NodeRun {
 
   /** @param {string} outcome @param {object} detail @param {number} [until] */
   async #end(outcome, detail, until = 0) {
+    if (this.#hasUnrecordedRefusals) await this.recordStep({ refusals: this.fact("refusals") });
     if (this.signal.aborted) return;
     const { phase } = this.effect;
     await this.submit({
@@ -156,6 +162,24 @@ export class NodeRun {
   async recordStep(detail, { sync = false } = {}) {
     Object.assign(this.#steps, detail);
     await this.submit({ input: "step", ...this.#attemptId(), detail, sync });
+  }
+
+  /**
+   * What a program or an agent tried and may not do: the attempt has the number, and the last ones.
+   * @param {import("../../agents/job.mjs").Refusal} refusal
+   */
+  recordRefusal({ kind, target, call }) {
+    const { attempt, effect } = this;
+    const before = this.fact("refusals");
+    const isOwn = before?.attempt === attempt && Array.isArray(before.last);
+    const { count, last } = isOwn ? before : { count: 0, last: [] };
+    const shown = shortenText(redactLine(target), MAX_TARGET);
+    const one = { at: Date.now(), phase: effect.phase, kind, target: shown, ...(call && { call }) };
+    const refusals = { attempt, count: count + 1, last: [...last, one].slice(-MAX_REFUSALS) };
+    Object.assign(this.#steps, { refusals });
+    this.#hasUnrecordedRefusals = count >= MAX_REFUSALS;
+    // A full disk says so where something depends on it.
+    if (!this.#hasUnrecordedRefusals) this.recordStep({ refusals }).catch(() => {});
   }
 
   /** What a step has told last. @param {string} name @returns {any} */
@@ -312,6 +336,8 @@ export class NodeRun {
         ...{ command, args, cwd, env: this.environment(work.env) },
         sandbox: await this.createPolicy(worktree),
         ...{ ...log, timeoutMs, signal: this.signal, traceparent: this.traceparent },
+        onRefused: (/** @type {string} */ host) =>
+          this.recordRefusal({ kind: "host", target: host }),
       })
       .catch((error) => {
         throw toStartError(command, error);
@@ -397,8 +423,9 @@ export class NodeRun {
             (error) => errorMessage(error),
           ),
       },
-      (/** @type {{kind: string, text: string, tool?: string}} */ event) => {
+      (/** @type {import("../../agents/job.mjs").WorkerEvent} */ event) => {
         this.log(eventText(event));
+        if (event.kind === "refused") this.recordRefusal(event.refusal);
         this.onLine(this.node.id, event.text);
       },
     );

@@ -24,7 +24,10 @@ const createChoice = (words) => choice(words.split(" "));
 
 /** Of a plan and of a node. */
 const SANDBOX_FIELDS = {
-  sandbox: about("off, and what the next four allow, needs the user's yes.", createChoice("on off")),
+  sandbox: about(
+    "off, and what the next four allow, needs the user's yes.",
+    createChoice("on off"),
+  ),
   allowedFolders: about("Writable, from the checkout or absolute.", TEXTS),
   readFolders: TEXTS,
   allowedUrls: about("Hosts, *.example.com or *. Default: no network.", TEXTS),

@@ -6,6 +6,7 @@ import { visible } from "../../lib/visible.mjs";
 import {
   truncateResult,
   listAttempts,
+  listRefusals,
   diffSoFar,
   formatRetryAdvice,
   viewNode,
@@ -34,6 +35,8 @@ const MAX_WAIT_S = 60;
 const MAX_DIFF = 12_000;
 const MAX_LOG = 16_000;
 const MAX_OVERLAP_BYTES = 8000;
+/** Beside the reason of a failure. */
+const MAX_REFUSALS = 5;
 
 /** @param {object} answer */
 const toJson = (answer) => JSON.stringify(answer);
@@ -110,6 +113,7 @@ async function getFailureContext(plans, planId, nodeId) {
   }
   const { error, exitCode = null, lastLines = "", files, ...detail } = failed.detail ?? {};
   const overlaps = listOverlaps(node);
+  const lastRefusals = listRefusals(node).slice(-MAX_REFUSALS);
   const nodes = detail.nodes ?? (files && findConflictingNodes(overlaps, nodeId, files));
   const facts = Object.assign({}, ...last.steps);
   const diff = await plans
@@ -120,6 +124,7 @@ async function getFailureContext(plans, planId, nodeId) {
     ...{ nodeId, phase: failed.phase, error, exitCode, lastLines, files, nodes },
     ...{ diff: redactLines(diff?.text ?? ""), dependencies: node.dependencies },
     ...(overlaps.length > 0 && { overlaps }),
+    ...(lastRefusals.length > 0 && { lastRefusals }),
     worktreePath: facts.worktree?.path,
     next: formatRetryAdvice({ phase: failed.phase, code: error?.code }),
   };

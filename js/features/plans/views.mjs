@@ -105,6 +105,35 @@ async function findProcesses(plans, planId, folder) {
   return found.filter(({ name }) => name !== "bwrap"); // that is tap's own part of it
 }
 
+const MAX_REFUSALS = 20;
+const MAX_REFUSAL_TEXT = 300;
+
+/** @param {unknown} value */
+const toText = (value) => visible(String(value)).slice(0, MAX_REFUSAL_TEXT);
+
+/** An import may say anything. @param {number} attempt @param {any} recorded */
+function toRefusal(attempt, recorded) {
+  const { at, phase, kind, target, call } = recorded ?? {};
+  return {
+    ...{ attempt, phase: toText(phase), at: Number(at) || 0 },
+    ...{ kind: toText(kind), target: toText(target), ...(call && { call: toText(call) }) },
+  };
+}
+
+/**
+ * What its programs and agents tried and might not do, the last of all attempts.
+ * @param {Record<string, any>} node with attempts
+ */
+export const listRefusals = ({ attempts }) =>
+  attempts
+    .flatMap((/** @type {any} */ { attempt, steps }) => {
+      const { refusals } = Object.assign({}, ...steps);
+      // A retry that goes on has the facts of the attempt before.
+      const isOwn = refusals?.attempt === attempt && Array.isArray(refusals.last);
+      return isOwn ? refusals.last.map((/** @type {any} */ one) => toRefusal(attempt, one)) : [];
+    })
+    .slice(-MAX_REFUSALS);
+
 /** @param {PlanManager} plans @param {string} planId @param {string} nodeId */
 export async function viewNode(plans, planId, nodeId) {
   const node = plans.view({ view: "node", planId, nodeId });
@@ -113,6 +142,7 @@ export async function viewNode(plans, planId, nodeId) {
   const { summary } = findDetail(node, "work");
   const { attempts, commit, changes, usage, busy, edited: _, ofPlan, ...all } = node;
   const policy = describePolicy(ofPlan, node, steps.policy);
+  const lastRefusals = listRefusals(node);
   const config = pick(all, CONFIG);
   const rest = Object.fromEntries(Object.entries(all).filter(([key]) => !CONFIG.includes(key)));
   // A repository that has gone is no reason to say nothing.
@@ -125,6 +155,7 @@ export async function viewNode(plans, planId, nodeId) {
     ...rest,
     config,
     policy: { ...policy, ...(node.sandboxed === false && { sandbox: "off" }) },
+    ...(lastRefusals.length > 0 && { lastRefusals }),
     baseCommit: steps.worktree?.commit,
     completedCommit: commit,
     worktreePath: steps.worktree?.path,

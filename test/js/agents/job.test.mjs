@@ -11,6 +11,7 @@ import {
   toOutcome,
 } from "../../../js/agents/job.mjs";
 import { parseModels } from "../../../js/lib/models.mjs";
+import { describeRequest } from "../../../js/agents/permissions.mjs";
 import { Progress } from "../../../js/agents/progress.mjs";
 import { difference, noTotals, sum, parseTotals } from "../../../js/agents/usage.mjs";
 
@@ -173,12 +174,28 @@ describe("progress", () => {
     const denied = { kind: "access_denied", outcome: "denied", denialClass: "filesystem_write" };
     const [event] = decision(denied);
     assert.equal(event.kind, "refused");
-    assert.match(event.text, /filesystem write: create: \/x$/);
+    assert.deepEqual(event.refusal, { kind: "write", target: "create: /x", call: "1" });
+    const host = { ...denied, denialClass: "network_host", deniedResource: "a.test" };
+    assert.deepEqual(decision(host)[0].refusal, { kind: "host", target: "a.test", call: "1" });
     assert.equal(decision({ kind: "spawn_completed", outcome: "failed" }).length, 1);
     assert.deepEqual(decision({ kind: "spawn_completed", outcome: "succeeded" }), []);
     const rejected = { toolCallId: "1", error: { code: "rejected", message: "no" } };
-    progress.handleEvent({ type: "tool.execution_complete", data: rejected }, 1);
-    assert.equal(progress.refusals, 3);
+    const end = () => progress.handleEvent({ type: "tool.execution_complete", data: rejected }, 1);
+    assert.deepEqual(end()[0].refusal, { kind: "tool", target: "create: /x", call: "1" });
+    assert.equal(progress.refusals, 4);
+  });
+
+  test("a permission that is refused counts once, without the secrets of its request", () => {
+    const progress = begun();
+    const secret = `ghp_${"a".repeat(36)}`;
+    const request = { kind: "shell", fullCommandText: `git push ${secret}`, toolCallId: "1" };
+    const [event] = progress.refusePermission(describeRequest(request), "no");
+    assert.equal(event.kind === "refused" && event.refusal.kind, "command");
+    assert.ok(!JSON.stringify(event).includes(secret));
+    const rejected = { toolCallId: "1", error: { code: "rejected", message: "no" } };
+    const end = { type: "tool.execution_complete", data: rejected };
+    assert.deepEqual(progress.handleEvent(end, 1), []);
+    assert.equal(progress.refusals, 1);
   });
 
   test("output is shown line by line, not more often than five times a second", () => {

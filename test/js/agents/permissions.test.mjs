@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
-import { findRefusal, looksLikePush } from "../../../js/agents/permissions.mjs";
+import { describeRequest, findRefusal, looksLikePush } from "../../../js/agents/permissions.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 
 /** @param {import("node:test").TestContext} t */
@@ -131,4 +131,20 @@ test("a push is seen where git is called for it", () => {
     assert.equal(looksLikePush(text), true, text);
   for (const text of ["git stash push", "git commit -m 'git push'", "echo push", "git log push"])
     assert.equal(looksLikePush(text), false, text);
+});
+
+test("a refused request is described by what it was about", () => {
+  const cases = /** @type {[object, string, string][]} */ ([
+    [{ kind: "read", path: "/a" }, "read", "/a"],
+    [{ kind: "write", fileName: "b" }, "write", "b"],
+    [{ kind: "shell", fullCommandText: "git push" }, "command", "git push"],
+    [{ kind: "url", url: "https://u:p@a.test/b?c" }, "host", "a.test"],
+    [{ kind: "custom-tool", toolName: "t" }, "tool", "t"],
+    [{ kind: "memory", fact: "x" }, "tool", "memory"],
+    [{ kind: "write", fileName: "b", requestSandboxBypass: true }, "bypass", "b"],
+    [{}, "tool", "undefined"],
+  ]);
+  for (const [request, kind, target] of cases) {
+    assert.deepEqual(describeRequest({ ...request, toolCallId: "1" }), { kind, target, call: "1" });
+  }
 });

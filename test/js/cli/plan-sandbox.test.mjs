@@ -99,6 +99,36 @@ test("an edit and added nodes that open the sandbox of agents need the same yes"
   assert.equal((await json("add", planId, more, "--yes")).code, 0);
 });
 
+test("hosts that were refused are counted by node, and the last ones are listed", async (t) => {
+  const { file, json, plan, git } = await setUpPlans(t);
+  git("branch", "out");
+  const ask = "curl -s http://two.test/; curl -s http://one.test/";
+  const node = { id: "a", work: `${ask}; echo a > new.txt`, postchecks: ask };
+  const written = { name: "x", targetBranch: "out", allowedUrls: ["c.org"], nodes: [node] };
+  const ran = await plan("run", file(written));
+  assert.equal(ran.code, 0, ran.out);
+  const [, id] = /\b(p[a-z0-9]{8})\b/.exec(ran.out) ?? assert.fail(ran.out);
+  assert.equal((await json("show", id)).value.nodes[0].refusals, 4);
+  assert.match((await plan("show", id)).out, /^refused +a 4;/m);
+  const { lastRefusals, refusals } = (await json("show", `${id}/a`)).value;
+  assert.equal(refusals, 4);
+  const named = lastRefusals.map((/** @type {any} */ { at, ...one }) => {
+    assert.ok(at > Date.now() - 600_000);
+    return one;
+  });
+  const of = { attempt: 1, kind: "host" };
+  assert.deepEqual(named, [
+    { ...of, phase: "work", target: "two.test" },
+    { ...of, phase: "work", target: "one.test" },
+    { ...of, phase: "postchecks", target: "two.test" },
+    { ...of, phase: "postchecks", target: "one.test" },
+  ]);
+  assert.match(
+    (await plan("show", `${id}/a`)).out,
+    /^refused 4\n( {2}.*host (one|two)\.test\n){4}/m,
+  );
+});
+
 test("a terminal asks once, and no is no", terminals, async (t) => {
   const { at, file, plan } = await setUpPlans(t);
   const written = { name: "x", startPaused: true, nodes: [{ ...AGENT, allowedUrls: ["a.org"] }] };

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { NodeRun } from "../../../js/features/plans/node-runner.mjs";
 import {
   createNotAllowed,
   findAdded,
@@ -20,7 +21,7 @@ import {
   mergeFields,
 } from "../../../js/features/plans/sandbox-policy.mjs";
 import { TOOLS } from "../../../js/features/plans/tool-schemas.mjs";
-import { listAttempts, viewNode } from "../../../js/features/plans/views.mjs";
+import { listAttempts, listRefusals, viewNode } from "../../../js/features/plans/views.mjs";
 import { CACHES } from "../../../js/process/sandbox.mjs";
 
 const PLACES = {
@@ -210,9 +211,42 @@ test("a node is shown with what its last attempt has recorded", async () => {
   assert.deepEqual([before.policy.sandbox, before.policy.hosts], ["on", ["a.b"]]);
 });
 
+test("an attempt records its first refusals as they come, and keeps the last ones", () => {
+  const before = { attempt: 1, count: 9, last: [] };
+  /** @type {any[]} */
+  const inputs = [];
+  const run = new NodeRun(
+    /** @type {any} */ ({
+      plan: { id: "p" },
+      effect: {
+        node: { id: "a" },
+        phase: "work",
+        current: { attempt: 2, steps: [{ refusals: before }] },
+      },
+      tell: async (/** @type {any} */ input) => inputs.push(input),
+    }),
+  );
+  const secret = `ghp_${"a".repeat(36)}`;
+  for (let at = 1; at <= 25; at += 1)
+    run.recordRefusal({ kind: "command", target: `${at} ${secret} ${"x".repeat(500)}` });
+  assert.equal(inputs.length, 20);
+  assert.deepEqual(inputs.at(-1).detail, {
+    refusals: { ...inputs.at(-1).detail.refusals, attempt: 2, count: 20 },
+  });
+  const { count, last } = run.fact("refusals");
+  assert.deepEqual([count, last.length], [25, 20]);
+  assert.match(last[0].target, /^6 <removed> x+… \(\d+ more\)$/);
+  const seen = listRefusals({
+    attempts: [
+      { attempt: 1, steps: [{ refusals: { attempt: 1, last: [null, { target: {} }] } }] },
+      { attempt: 2, steps: [{ refusals: run.fact("refusals") }] },
+    ],
+  });
+  assert.deepEqual([seen.length, seen[0].attempt, seen[0].kind], [20, 2, "command"]);
+});
+
 test("caches have the same names in the sandbox and for the model", () => {
   const [, schema] = TOOLS.create_copilot_plan;
   const { caches } = /** @type {any} */ (schema).properties;
   assert.deepEqual(caches.items.enum, Object.keys(CACHES));
-  assert.deepEqual(nodes.items.properties.caches, caches);
 });

@@ -69,6 +69,25 @@ TEST(PlanView, ANodeThatRunsWithoutASandboxIsShownAsSuch) {
   EXPECT_TRUE(has(nodeJson(*plan, 0, false), R"("sandboxed":false)")) << "nor has its machine one";
 }
 
+TEST(PlanView, RefusalsOfAllAttemptsAreCountedOnce) {
+  PlanRig rig;
+  ASSERT_EQ(rig.create(planText({nodeText("a")})), "");
+  record(rig, "a", R"({"refusals":{"attempt":1,"count":2,"last":[]}})");
+  record(rig, "a", R"({"refusals":{"attempt":1,"count":3,"last":[]}})");
+  rig.failDuring("a", Phase::Work);
+  EXPECT_TRUE(has(nodeJson(rig.plan(), 0, false), R"("refusals":3)"));
+  ASSERT_EQ(rig.retry("a"), "");
+  EXPECT_EQ(rig.node("a").attempts.size(), 2U);
+  EXPECT_TRUE(has(nodeJson(rig.plan(), 0, false), R"("refusals":3)")) << "the retry has no more";
+  record(rig, "a", R"({"refusals":{"attempt":2,"count":1,"last":[]}})");
+  rig.crash();
+  EXPECT_TRUE(has(nodesJson(rig.plan(), {}), R"("refusals":4)"));
+  for (const char* odd : {"7", R"({"count":"x","attempt":2})", R"({"count":-1,"attempt":2})"}) {
+    record(rig, "a", R"({"refusals":)" + std::string(odd) + "}");
+    EXPECT_TRUE(has(nodesJson(rig.plan(), {}), R"("refusals":3)")) << odd;
+  }
+}
+
 TEST(PlanView, NodesInOrderKeepTheirPlacesWhateverBecomesOfThem) {
   PlanRig rig;
   ASSERT_EQ(rig.create(planText({nodeText("a"), nodeText("b"), nodeText("c"), nodeText("d")})), "");
