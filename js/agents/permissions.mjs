@@ -19,6 +19,7 @@ import { resolved } from "./paths.mjs";
  */
 export const looksLikePush = (text) =>
   String(text)
+    .replaceAll("\\\n", "")
     .split(/[;&|()\n]+/)
     .some((part) => /^\s*(\w+=\S*\s+)*git(\s+(-[Cc]\s+\S+|-\S+))*\s+push(\s|$)/.test(part));
 

@@ -277,7 +277,11 @@ export const allowCommand = (file, env = process.env) => tapCommand(["allow", fi
  */
 export const ruleLines = ({ deny, context }) => [
   ...deny.map(({ match, reason }) => {
-    const uses = Object.entries(match).map(([name, value]) => `${name} ${quoteWord(value)}`);
+    const uses = Object.entries(match).map(([name, value]) =>
+      typeof value === "string"
+        ? `${name} ${quoteWord(value)}`
+        : `${name} ${quoteWord(value.path)} ${quoteWord(value.pattern)}`,
+    );
     return visible(`denies ${uses.join(", ")}: ${reason}`);
   }),
   ...(context === undefined ? [] : [visible(`tells the model: ${context}`)]),

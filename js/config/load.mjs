@@ -77,7 +77,7 @@ export function readBounded(file, most, tooLarge) {
 
 /**
  * Rules and context without a program.
- * @typedef {{name: string, deny: {match: Record<string, string>, reason: string}[], context?: string}} DeclarativeConfig
+ * @typedef {{name: string, deny: {match: import("../../sdk/node/types.js").Match, reason: string}[], context?: string}} DeclarativeConfig
  *
  * @typedef {object} Config
  * @property {ProviderConfig[]} providers
@@ -147,11 +147,18 @@ const provider = object("a provider", {
   sandbox: entrySandbox,
 });
 
+const pointer = refine(word, (given, place) =>
+  /^(\/([^~/]|~[01])*)+$/.test(given)
+    ? given
+    : place.expected('a JSON Pointer such as "/command"', given),
+);
+const argument = object('"args"', { path: required(pointer), pattern: required(word) });
+
 const rule = object("a rule", {
   match: required(
     object(
       '"match"',
-      { tool: word, args: word, file: word, provider: word },
+      { tool: word, args: either("object", argument, word), file: word, provider: word },
       {
         some: ["tool", "args", "file", "provider"],
         // In the order of the file, which a consent is to.

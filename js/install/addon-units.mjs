@@ -15,7 +15,7 @@ const folder = path.join(root, "build", "units");
 const HOT = [
   /^(ws|lines|link|protocol\/provider|protocol\/link|gateway\/(calls(?!\/file_)|streams|records))\//,
   /^base\/(json|encoding|pattern|utf8)/,
-  /^protocol\/(field_reader|tool_result|trace_context)\./,
+  /^protocol\/(field_reader|hook_rules|tool_result|trace_context)\./,
   /^gateway\/core\/(provider_inputs|session_inputs)\./,
   /^gateway\/hooks\/fence\./,
   /^gateway\/registry\/(providers|party|tool_names)\./,

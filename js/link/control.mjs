@@ -14,7 +14,7 @@ import { LinkConnection, LinkEnded } from "./client.mjs";
  *
  * A hook rule. `match` and its text are missing where the report has no room for them.
  * @typedef {{action: "deny" | "context" | "gate", failOpen: boolean, gateId?: string, reason?: string,
- *   content?: string, match?: Record<string, unknown>}} InspectedRule
+ *   content?: string, match?: import("../../sdk/node/types.js").Match}} InspectedRule
  *
  * `refused`: names of tools that the CLI does not take; `context`, `startupContext`: bytes of text for prompts;
  * `sections`: its edits of the system message.

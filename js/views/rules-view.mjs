@@ -40,7 +40,9 @@ export function listDeclarations({ providers, sessions }) {
 
 /** @param {InspectedRule} rule */
 function formatMatch({ match }) {
-  const parts = Object.entries(match ?? {}).map(([what, value]) => `${what} ${value}`);
+  const parts = Object.entries(match ?? {}).map(([what, value]) =>
+    typeof value === "string" ? `${what} ${value}` : `${what} ${value.path} ${value.pattern}`,
+  );
   return parts.join(", ") || "every tool";
 }
 

@@ -47,9 +47,11 @@ Napi::Value GuardsClass::covers(const Napi::CallbackInfo& info) {
   if (!tool || !owner || !args || !folder) return info.Env().Undefined();
   const protocol::ToolUse use(*tool, *owner, *args, *folder);
   // A use that cannot be decided in time counts as covered.
-  const bool covered = std::any_of(
-      rules_.begin(), rules_.end(),
-      [&](const protocol::HookRule& rule) { return protocol::matches(rule, use) != Match::No; });
+  PatternBudget time{protocol::kRulesTime};
+  const bool covered =
+      std::any_of(rules_.begin(), rules_.end(), [&](const protocol::HookRule& rule) {
+        return protocol::matches(rule, use, time) != Match::No;
+      });
   return Napi::Boolean::New(info.Env(), covered);
 }
 

@@ -1,5 +1,7 @@
 #include "base/json.h"
 
+#include <cstring>
+
 #include "base/json_text.h"
 
 namespace tap::json {
@@ -120,6 +122,26 @@ bool Elements::next(Value& element) {
   const bool found = toNext(rest_) && takeValue(rest_, element);
   if (!found) rest_ = {};
   return found;
+}
+
+bool Strings::next(Value& string) {
+  const char* const end = rest_.data() + rest_.size();
+  const char* p = rest_.data();
+  while ((p = static_cast<const char*>(std::memchr(p, '"', static_cast<size_t>(end - p))))) {
+    const char* const start = p;
+    p = text::skipString(start, end);
+    if (p == nullptr) break;
+    if (text::skipBlanks(p, end) != end && *text::skipBlanks(p, end) == ':') continue;
+    string = {Kind::String, between(start, p)};
+    rest_ = between(p, end);
+    return true;
+  }
+  rest_ = {};
+  return false;
+}
+
+Value viewValue(std::string_view text) {
+  return {text.empty() ? Kind::Null : text::valueKind(text.front()), text};
 }
 
 std::optional<Value> find(Value object, std::string_view key) {

@@ -90,6 +90,19 @@ class Elements {
   std::string_view rest_;
 };
 
+// Walks the strings of a text, at any depth and in its order, but for keys.
+class Strings {
+ public:
+  explicit Strings(std::string_view text) : rest_(text) {}
+  [[nodiscard]] bool next(Value& string);
+
+ private:
+  std::string_view rest_;
+};
+
+// The value that a text begins with.
+[[nodiscard]] Value viewValue(std::string_view text);
+
 // The member of that name in an object; same rules as Scanner::find.
 [[nodiscard]] std::optional<Value> find(Value object, std::string_view key);
 

@@ -62,24 +62,40 @@ Match toMatch(int code, bool whole) {
   return whole ? Match::No : Match::Unseen;
 }
 
-Match matchWatched(const pcre2_code_8* code, std::string_view subject, Watch& watch) {
-  const std::string_view text = utf8::truncate(subject, Pattern::kMaxSubjectBytes);
-  const pcre::MatchContext context(pcre2_match_context_create(nullptr));
-  const pcre::MatchData data(pcre2_match_data_create(1, nullptr));
-  if (!context || !data) return Match::TimedOut;
-  pcre2_set_heap_limit(context.get(), kHeapKilobytes);
-  pcre2_set_callout(context.get(), onStep, &watch);
+// What each match of a thread needs, and leaves as it was.
+struct Workspace {
+  pcre::MatchContext context{pcre2_match_context_create(nullptr)};
+  pcre::MatchData data{pcre2_match_data_create(1, nullptr)};
 
+  [[nodiscard]] bool isComplete() const { return context && data; }
+};
+
+Match matchWith(Workspace& work, const pcre2_code_8* code, std::string_view subject, Watch& watch) {
+  const std::string_view text = utf8::truncate(subject, Pattern::kMaxSubjectBytes);
+  pcre2_set_heap_limit(work.context.get(), kHeapKilobytes);
+  pcre2_set_callout(work.context.get(), onStep, &watch);
   const auto run = [&] {
-    return pcre2_match(code, units(text), text.size(), 0, 0, data.get(), context.get());
+    return pcre2_match(code, units(text), text.size(), 0, 0, work.data.get(), work.context.get());
   };
   const int found = run();
   const bool whole = text.size() == subject.size();
   if (found != PCRE2_ERROR_JIT_STACKLIMIT) return toMatch(found, whole);
   const pcre::JitStack stack(pcre2_jit_stack_create(kJitStackStart, kMaxJitStack, nullptr));
   if (!stack) return Match::TimedOut;
-  pcre2_jit_stack_assign(context.get(), nullptr, stack.get());
-  return toMatch(run(), whole);
+  pcre2_jit_stack_assign(work.context.get(), nullptr, stack.get());
+  const int again = run();
+  pcre2_jit_stack_assign(work.context.get(), nullptr, nullptr);
+  return toMatch(again, whole);
+}
+
+Match matchWatched(const pcre2_code_8* code, std::string_view subject, Watch& watch) {
+  thread_local Workspace shared;
+  // Without machine code, the memory of a match stays with its data.
+  if (pcre::patternInfo(code, PCRE2_INFO_JITSIZE) > 0 && shared.isComplete()) {
+    return matchWith(shared, code, subject, watch);
+  }
+  Workspace own;
+  return own.isComplete() ? matchWith(own, code, subject, watch) : Match::TimedOut;
 }
 
 }  // namespace

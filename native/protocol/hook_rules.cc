@@ -65,13 +65,49 @@ std::shared_ptr<const Glob> readGlob(const std::optional<std::string>& text,
   return nullptr;
 }
 
+// The names of a JSON Pointer (RFC 6901), unescaped; nothing where it is none.
+std::optional<std::vector<std::string>> readPointer(std::string_view pointer) {
+  std::vector<std::string> names;
+  if (!pointer.empty() && pointer.front() != '/') return std::nullopt;
+  for (size_t at = 0; at < pointer.size(); ++at) {
+    if (pointer[at] == '/') {
+      names.emplace_back();
+    } else if (pointer[at] != '~') {
+      names.back() += pointer[at];
+    } else {
+      const char escaped = ++at < pointer.size() ? pointer[at] : '\0';
+      if (escaped != '0' && escaped != '1') return std::nullopt;
+      names.back() += escaped == '0' ? '~' : '/';
+    }
+  }
+  return names;
+}
+
+void readArgs(HookRule& rule, json::Value value, const std::string& path, Problem& problem,
+              PatternSource& patterns) {
+  FieldReader fields(value, path, problem);
+  const std::string pointer = fields.requiredText("path", kMaxIdBytes);
+  rule.argsPath = readPointer(pointer);
+  if (!rule.argsPath) {
+    problem.report(path + ".path: expected a JSON Pointer such as \"/command\", got \"" +
+                   visible(pointer, false, 64) + "\"");
+  }
+  rule.args = readPattern(fields.requiredText("pattern", Pattern::kMaxPatternBytes),
+                          path + ".pattern", problem, patterns);
+}
+
 void readMatch(HookRule& rule, json::Value value, const std::string& path, Problem& problem,
                PatternSource& patterns) {
   FieldReader fields(value, path, problem);
   rule.tool = fields.optionalText("tool", kMaxIdBytes).value_or(std::string());
   rule.provider = fields.optionalText("provider", kMaxIdBytes).value_or(std::string());
-  rule.args = readPattern(fields.optionalText("args", Pattern::kMaxPatternBytes), path + ".args",
-                          problem, patterns);
+  const auto args = fields.find("args");
+  if (args && args->kind == json::Kind::Object) {
+    readArgs(rule, *args, path + ".args", problem, patterns);
+  } else {
+    rule.args = readPattern(fields.optionalText("args", Pattern::kMaxPatternBytes), path + ".args",
+                            problem, patterns);
+  }
   rule.file = readGlob(fields.optionalText("file", Glob::kMaxGlobBytes), path + ".file", problem);
 }
 
@@ -138,12 +174,81 @@ bool isTool(std::string_view wanted, std::string_view tool) {
   return wanted.empty() || wanted == tool || (wanted == "shell" && tool == "bash");
 }
 
-// The argument that names a file, as the CLI's own tools call it.
-std::optional<std::string> readPathArgument(std::string_view args) {
-  if (args.empty() || args.front() != '{') return std::nullopt;
-  const auto path = json::find({json::Kind::Object, args}, "path");
-  if (!path || path->kind != json::Kind::String) return std::nullopt;
-  return json::decodeString(*path);
+// The argument of that name, where it is a string.
+std::optional<json::Value> findText(std::string_view args, std::string_view name) {
+  const auto value = json::find(json::viewValue(args), name);
+  return value && value->kind == json::Kind::String ? value : std::nullopt;
+}
+
+// The element that such a name in a JSON Pointer means.
+std::optional<json::Value> findElement(json::Value array, std::string_view index) {
+  json::Elements elements(array);
+  json::Value element;
+  for (size_t at = 0; elements.next(element); ++at) {
+    if (std::to_string(at) == index) return element;
+  }
+  return std::nullopt;
+}
+
+std::optional<json::Value> findAt(json::Value value, const std::vector<std::string>& path) {
+  for (const std::string& name : path) {
+    const bool isArray = value.kind == json::Kind::Array;
+    const auto found = isArray ? findElement(value, name) : json::find(value, name);
+    if (!found) return std::nullopt;
+    value = *found;
+  }
+  return value;
+}
+
+// A shell reads on behind a backslash at the end of a line.
+std::string joinContinuedLines(std::string_view text) {
+  std::string joined;
+  for (size_t at = 0; at < text.size(); ++at) {
+    if (text[at] != '\\') {
+      joined += text[at];
+    } else if (++at == text.size() || text[at] != '\n') {
+      joined += text.substr(at - 1, 2);
+    }
+  }
+  return joined;
+}
+
+// Calls `visit` with each line, without its end, until that is true; then it is true, too.
+template <class Visit>
+bool visitLines(std::string_view text, const Visit& visit) {
+  while (!text.empty()) {
+    const size_t end = std::min(text.find_first_of("\r\n"), text.size());
+    if (visit(text.substr(0, end))) return true;
+    text.remove_prefix(end);
+    text.remove_prefix(text.starts_with("\r\n") ? 2 : std::min<size_t>(1, text.size()));
+  }
+  return false;
+}
+
+bool isWithin(std::string_view part, std::string_view whole) {
+  return part.data() >= whole.data() && part.data() < whole.data() + whole.size();
+}
+
+Match matchArgs(const HookRule& rule, const ToolUse& use, PatternBudget& time) {
+  std::optional<json::Value> value = json::viewValue(use.args());
+  if (rule.argsPath) value = findAt(*value, *rule.argsPath);
+  if (!value) return Match::No;
+  Match result = Match::No;
+  const auto settles = [&](std::string_view subject) {
+    const Match one = rule.args->matches(subject, time);
+    if (one != Match::No) result = one;
+    return one == Match::Yes || one == Match::TimedOut;
+  };
+  // A string that is named has no quotes around it.
+  const bool isNamedText = rule.argsPath && value->kind == json::Kind::String;
+  if (!isNamedText && settles(value->raw)) return result;
+  for (const ToolUse::Text& one : use.texts()) {
+    if (!isWithin(one.raw, value->raw)) continue;
+    if (settles(one.text)) return result;
+    const bool isOneLine = one.text.find_first_of("\r\n") == one.text.npos;
+    if (!isOneLine && visitLines(one.text, settles)) return result;
+  }
+  return result == Match::No && use.hasMoreTexts(value->raw) ? Match::Unseen : result;
 }
 
 }  // namespace
@@ -159,15 +264,34 @@ bool isClosedToPaired(std::string_view section) {
 
 const std::vector<std::string>& ToolUse::files() const {
   if (!files_) {
-    const std::optional<std::string> path = readPathArgument(args_);
-    files_ = path ? listSpellings(*path, folder_) : std::vector<std::string>();
+    const auto path = findText(args_, "path");
+    files_ = path ? listSpellings(json::decodeString(*path), folder_) : std::vector<std::string>();
   }
   return *files_;
 }
 
-Match matches(const HookRule& rule, const ToolUse& use) {
-  PatternBudget time{Pattern::kMatchTime};
-  return matches(rule, use, time);
+const std::vector<ToolUse::Text>& ToolUse::texts() const {
+  if (texts_) return *texts_;
+  texts_.emplace();
+  json::Strings strings(args_);
+  size_t bytes = 0;
+  for (json::Value value; strings.next(value);) {
+    bytes += value.raw.size();
+    if (texts_->size() == kMaxStrings || bytes > kMaxStringBytes) {
+      beyond_ = args_.substr(static_cast<size_t>(value.raw.data() - args_.data()));
+      break;
+    }
+    texts_->push_back({value.raw, json::decodeString(value)});
+    std::string& text = texts_->back().text;
+    if (text.find("\\\n") == text.npos || !isTool("shell", tool_)) continue;
+    const auto command = findText(args_, "command");
+    if (command && command->raw.data() == value.raw.data()) text = joinContinuedLines(text);
+  }
+  return *texts_;
+}
+
+bool ToolUse::hasMoreTexts(std::string_view part) const {
+  return !beyond_.empty() && part.data() + part.size() > beyond_.data();
 }
 
 Match matches(const HookRule& rule, const ToolUse& use, PatternBudget& time) {
@@ -178,7 +302,7 @@ Match matches(const HookRule& rule, const ToolUse& use, PatternBudget& time) {
       })) {
     return Match::No;
   }
-  return rule.args ? rule.args->matches(use.args(), time) : Match::Yes;
+  return rule.args ? matchArgs(rule, use, time) : Match::Yes;
 }
 
 HookRule readHookRule(json::Value value, const std::string& path, const Limits& limits,

@@ -26,6 +26,7 @@ struct HookRule {
   std::string tool;
   std::string provider;  // whose tool it must be
   std::shared_ptr<const Pattern> args;
+  std::optional<std::vector<std::string>> argsPath;  // a JSON Pointer: args is about that value
   std::shared_ptr<const Glob> file;
   HookAction action = HookAction::Deny;
   std::string text;    // deny: the reason; context: what the model is told
@@ -39,9 +40,16 @@ struct HookRule {
   return rule.action != HookAction::Context && !rule.failOpen;
 }
 
+// For the patterns of all rules that one use of a tool is held to.
+inline constexpr std::chrono::milliseconds kRulesTime{50};
+
 // A tool that is about to run. It views what it is made of.
 class ToolUse {
  public:
+  // Of the strings in its arguments, so many are matched, with so many bytes of JSON text.
+  static constexpr size_t kMaxStrings = 256;
+  static constexpr size_t kMaxStringBytes = Pattern::kMaxSubjectBytes;
+
   // `provider`: empty for one of the CLI's own; `args`: JSON text, as JSON.stringify writes it;
   // `folder`: where the session works, which relative paths begin in.
   ToolUse(std::string_view tool, std::string_view provider, std::string_view args,
@@ -55,19 +63,30 @@ class ToolUse {
   // the first rule asks for them, and once for all rules.
   [[nodiscard]] const std::vector<std::string>& files() const;
 
+  // A string in the arguments, at any depth, keys left out.
+  struct Text {
+    std::string_view raw;  // where it stands
+    std::string text;      // of a shell's command: with continued lines joined
+  };
+  // Made when the first rule asks for them, and once for all rules.
+  [[nodiscard]] const std::vector<Text>& texts() const;
+  // Whether this part of the arguments has strings that are beyond the limits.
+  [[nodiscard]] bool hasMoreTexts(std::string_view part) const;
+
  private:
   std::string_view tool_;
   std::string_view provider_;
   std::string_view args_;
   std::string_view folder_;
   mutable std::optional<std::vector<std::string>> files_;
+  mutable std::optional<std::vector<Text>> texts_;
+  mutable std::string_view beyond_;  // the arguments from the first string on that is in no text
 };
 
-// Whether the rule is about this use, as its pattern says within that time. Of a file any spelling
-// will do, so that a file that matches under one name also matches under its others.
+// Whether the rule is about this use, as its pattern says within that time. The pattern is searched
+// in the JSON text, in each string and in each line of a string; one will do. Of a file any
+// spelling will do, so that a file that matches under one name also matches under its others.
 [[nodiscard]] Match matches(const HookRule& rule, const ToolUse& use, PatternBudget& time);
-// The same for a rule alone, within the time of one pattern.
-[[nodiscard]] Match matches(const HookRule& rule, const ToolUse& use);
 
 enum class TransformAction : uint8_t { Append, Prepend, Replace, Callback };
 

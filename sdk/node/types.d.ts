@@ -159,11 +159,17 @@ export interface Stream {
   history(options?: { last?: number; session?: string }): Promise<StreamEvent[]>;
 }
 
+/** A regular expression over one argument. */
+export interface ArgumentMatch {
+  /** A JSON Pointer, such as `/command`. */
+  path: string;
+  pattern: string;
+}
 /** Which uses of tools a rule is about: all that is named must fit. */
 export interface Match {
   tool?: string;
-  /** A regular expression over the arguments as JSON. */
-  args?: string;
+  /** A regular expression over the arguments: as JSON, and each string and each line in them. */
+  args?: string | ArgumentMatch;
   /** A glob. */
   file?: string;
   provider?: string;

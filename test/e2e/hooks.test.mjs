@@ -64,7 +64,12 @@ describe("hooks of providers", { concurrency: 1 }, () => {
     const asked = [];
     const { rig, results } = await turnWith(
       t,
-      [bash("touch pushed # git push"), bash("touch harmless # git push --dry-run"), bash("ls")],
+      [
+        bash("touch pushed # git push"),
+        bash("touch pushed\ngit push"),
+        bash("touch harmless # git push --dry-run"),
+        bash("ls"),
+      ],
       async (provider) => {
         gatekeeper(provider, (check) => {
           asked.push(check);
@@ -75,15 +80,16 @@ describe("hooks of providers", { concurrency: 1 }, () => {
         await inForce(provider, {
           type: "hooks.update",
           onPreToolUse: [
-            { match: { tool: "shell", args: "git push" }, action: "gate", gateId: "ci" },
+            { match: { tool: "shell", args: "\\bgit push\\b" }, action: "gate", gateId: "ci" },
           ],
         });
       },
     );
     assert.equal(results[0], `${DENIED} tap provider "guardian": CI is red`);
-    assert.match(results[2], /harmless/);
-    assert.doesNotMatch(results[2], /pushed/);
-    assert.equal(asked.length, 2);
+    assert.equal(results[1], results[0], "a command of two lines");
+    assert.match(results[3], /harmless/);
+    assert.doesNotMatch(results[3], /pushed/);
+    assert.equal(asked.length, 3);
     assert.equal(asked[0].tool, "shell");
     assert.equal(asked[0].gateId, "ci");
     assert.ok(!existsSync(path.join(rig.cli.workFolder, "pushed")));

@@ -151,6 +151,22 @@ Body filters() {
   return [rig, peer, push] { rig->say(peer, push); };
 }
 
+// A use of a tool before a rule that it does not fit.
+Body checked(std::string_view args) {
+  auto rig = std::make_shared<CoreRig>();
+  (void)rig->bind(helloText(0, 1,
+                            R"(,"hooks":{"onPreToolUse":[{"action":"deny","match":{)"
+                            R"("tool":"shell","args":"\\bgit\\b.*\\bpush\\b"}}]})"));
+  const protocol::HookCheck check{"1", "bash", Slice(std::string(args))};
+  return [rig, check] { rig->send(check); };
+}
+Body ruleOnCommand() {
+  return checked(R"({"command":"npm test -- --watch=false"})");
+}
+Body ruleOnNumbers() {
+  return checked(R"({"bytes":64,"verbose":true,"offsets":[1,2,3]})");
+}
+
 // One more entry, where there is no room for it, with ten providers in turn.
 Body callLog() {
   auto log = std::make_shared<gateway::CallLog>();
@@ -220,6 +236,8 @@ constexpr Case kCases[] = {
     {"routing", routing, 300},
     {"routing-records-on", recording, 300},
     {"routing-spans-on", tracing, 300},
+    {"rule-on-command", ruleOnCommand, 300},
+    {"rule-on-numbers", ruleOnNumbers, 300},
     {"call-log", callLog, 1000},
     {"filters", filters, 0},
     {"timer-queue", timers, 2000},

@@ -10,9 +10,6 @@ using protocol::HookRule;
 
 namespace {
 
-// For the patterns of all rules that one use of a tool is held to.
-constexpr std::chrono::milliseconds kRulesTime{50};
-
 void logRule(const Turn& turn, const BoundProvider& bound, const HookRule& rule,
              std::string_view what) {
   turn.log(protocol::LogLevel::Warning, "a rule of provider " + inQuotes(bound.provider->name) +
@@ -49,10 +46,9 @@ void consider(const Turn& turn, Review& review, const BoundProvider& bound, cons
     case Match::TimedOut:
       return considerUndecided(turn, review, bound, rule, " ran out of time");
     case Match::Unseen:
-      // A gate can look at all of them.
-      if (rule.action == HookAction::Gate) return considerMatched(review, bound, rule);
       return considerUndecided(turn, review, bound, rule,
-                               " has seen the first 64 KB of the arguments only");
+                               " looks at 64 KB and 256 strings of the arguments, and there are "
+                               "more: use smaller ones");
   }
 }
 
@@ -82,7 +78,7 @@ Review reviewUse(const Turn& turn, const Session& session, const protocol::HookC
   const std::string owner(state.providers.toolOwner(session.id, check.tool));
   const protocol::ToolUse use(check.tool, owner, check.args.view(), session.cwd);
   Review review;
-  PatternBudget time{kRulesTime};
+  PatternBudget time{protocol::kRulesTime};
   for (const BoundProvider& bound : state.providers.inOrder(session.id)) {
     for (const HookRule& rule : bound.binding->rules) {
       consider(turn, review, bound, rule, use, time);

@@ -11,6 +11,8 @@ from .connection import Message
 from .report import call_text
 
 Judge = Callable[..., Any]
+Match = Union[str, dict[str, str]]
+"""What a rule names; of `args` also one argument: {"path": "/command", "pattern": "^git push"}."""
 Section = tuple[Union[Message, None], Union[Callable[..., Any], None]]
 """The change, and the function that it calls back."""
 Change = tuple[Message, Callable[[], None]]

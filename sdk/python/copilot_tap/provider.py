@@ -12,7 +12,7 @@ from typing import Any, Awaitable, Callable
 from .calls import Calls, FileResult
 from .errors import TapError, closed_error
 from .files import Files
-from .hooks import Hooks
+from .hooks import Hooks, Match
 from .connection import Connection, Message
 from .listeners import Listener, Listeners
 from .requests import Requests
@@ -100,16 +100,16 @@ class Provider:
         self._tools.declared.pop(name, None)
         self._changed()
 
-    def deny(self, reason: str, **match: str) -> Callable[[], None]:
+    def deny(self, reason: str, **match: Match) -> Callable[[], None]:
         """The tool does not run. `match`: tool, args, file, provider. Gives what takes it back."""
         return self._rule(self._hooks.add({"match": match, "action": "deny", "reason": reason}))
 
-    def note(self, content: str, **match: str) -> Callable[[], None]:
+    def note(self, content: str, **match: Match) -> Callable[[], None]:
         """The model reads `content` after the tool has run."""
         rule = {"match": match, "action": "context", "content": content}
         return self._rule(self._hooks.add(rule))
 
-    def gate(self, *, fail_open: bool = False, **match: str) -> Callable[[Listener], Listener]:
+    def gate(self, *, fail_open: bool = False, **match: Match) -> Callable[[Listener], Listener]:
         """Asks the function before the tool runs: True allows, a text denies and says why."""
 
         def declare(judge: Listener) -> Listener:

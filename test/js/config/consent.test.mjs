@@ -225,9 +225,16 @@ describe("the notice", () => {
   const entryOf = (config) => ({ ...ONE, name: config.name, config });
 
   test("shows the rules and the context of a declarative entry", posix, () => {
-    const deny = [{ match: { tool: "bash", args: "push" }, reason: "not\u001b now" }];
+    const deny = [
+      { match: { tool: "bash", args: "push" }, reason: "not\u001b now" },
+      { match: { args: { path: "/command", pattern: "a b" } }, reason: "no" },
+    ];
     const [rules] = entries({ declarative: [{ name: "r", deny, context: "Be brief." }] });
-    const lines = ["denies tool bash, args push: not\\x1b now", "tells the model: Be brief."];
+    const lines = [
+      "denies tool bash, args push: not\\x1b now",
+      "denies args /command 'a b': no",
+      "tells the model: Be brief.",
+    ];
     assert.deepEqual(ruleLines(/** @type {any} */ (rules.config)), lines);
     const text = consentNotice(CONFIG, [rules], {});
     assert.match(text, /names a set of rules that this session would start/);

@@ -19,6 +19,9 @@ import { temporaryFolder } from "../../support/temporary.mjs";
 const REST = { declarative: [], toolGroups: [], features: {}, emitters: [], streams: [] };
 const one = (fields) => JSON.stringify({ providers: [{ name: "a", command: "node", ...fields }] });
 
+const denyArgs = (args) =>
+  JSON.stringify({ declarative: [{ name: "a", deny: [{ match: { args }, reason: "no" }] }] });
+
 const problems = (text) => {
   const result = parseConfig(text);
   assert.equal(result.ok, false, `expected problems in ${text.slice(0, 200)}`);
@@ -35,6 +38,12 @@ function assertProblem(text, line, column, message) {
 }
 
 describe("a good config", () => {
+  test("may name the argument that a rule is about", () => {
+    const args = { path: "/command/0/a~1b", pattern: "^git push" };
+    const { declarative } = /** @type {any} */ (parseConfig(denyArgs(args)));
+    assert.deepEqual(declarative[0].deny[0].match, { args });
+  });
+
   test("gets its defaults", () => {
     assert.deepEqual(parseConfig(one({})), {
       ok: true,
@@ -186,6 +195,10 @@ describe("a mistake is named with what was expected", () => {
       '[{"match"',
       /cannot make the CLI ask you: .*; or use "deny" with a "reason"/,
     ],
+    [denyArgs({ path: "command", pattern: "x" }), '"command"', /a JSON Pointer/],
+    [denyArgs({ path: "/a~2", pattern: "x" }), '"/a~2"', /a JSON Pointer/],
+    [denyArgs({ path: "/a" }), '{"path"', /"path" and "pattern"/],
+    [denyArgs({ path: "/a", pattern: "x", flags: "i" }), '"flags"', /unknown field "flags"/],
   ];
   for (const [text, place, message] of cases) {
     test(text.slice(0, 90), () => assertProblem(text, 1, text.indexOf(place) + 1, message));

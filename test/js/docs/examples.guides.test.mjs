@@ -39,9 +39,14 @@ example("ask-before-push", "a push is denied until a person has said yes, once",
   await waitFor(() => session.hooks?.wanted, { what: "hooks" });
   const shell = (command) => session.check("bash", { command });
   assert.deepEqual(await shell("git status"), {});
+  for (const notAPush of ["git pull", "cd push\ngit status"]) {
+    assert.deepEqual(await shell(notAPush), {}, notAPush);
+  }
   assert.match((await shell("git -C . push")).deny, /A person is being asked\. Go on/);
   await program.says('The agent wants to run "git -C . push"');
-  assert.match((await shell("git push --force")).deny, /another push/);
+  for (const other of ["git push --force", "cd .\ngit push origin main", "git \\\n push"]) {
+    assert.match((await shell(other)).deny, /another push/, other);
+  }
   program.type("yes");
   const told = (text) => waitFor(() => session.injected.at(-1)?.includes(text), { what: text });
   await told("The push is allowed");

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 namespace tap::protocol {
 namespace {
@@ -29,22 +30,27 @@ std::string complaint(const std::string& text) {
   return problem.text();
 }
 
+Match judge(const HookRule& rule, const ToolUse& use) {
+  PatternBudget time{kRulesTime};
+  return matches(rule, use, time);
+}
+
 bool isAbout(const std::string& match, std::string_view tool, std::string_view args = "{}",
              std::string_view provider = "") {
   const HookRule read = rule(R"({"match":)" + match + R"(,"action":"deny"})");
-  return matches(read, {tool, provider, args, "/code"}) == Match::Yes;
+  return judge(read, {tool, provider, args, "/code"}) == Match::Yes;
 }
 
 // The file as the agent writes it, in JSON, by a session that works in `folder`.
 bool isAboutFile(const std::string& glob, const std::string& path,
                  std::string_view folder = "/code") {
   const HookRule read = rule(R"({"match":{"file":")" + glob + R"("},"action":"deny"})");
-  return matches(read, {"edit", "", R"({"path":")" + path + R"("})", folder}) == Match::Yes;
+  return judge(read, {"edit", "", R"({"path":")" + path + R"("})", folder}) == Match::Yes;
 }
 
 // shows: P-HOOK-10
 TEST(HookRules, ARuleWithoutAMatchIsAboutEveryTool) {
-  EXPECT_EQ(matches(rule(R"({"action":"deny"})"), {"bash", "", "{}", ""}), Match::Yes);
+  EXPECT_EQ(judge(rule(R"({"action":"deny"})"), {"bash", "", "{}", ""}), Match::Yes);
   EXPECT_TRUE(isAbout("{}", "anything"));
 }
 
@@ -68,6 +74,96 @@ TEST(HookRules, ArgsAreMatchedAsJsonText) {
   EXPECT_TRUE(isAbout(match, "bash", R"({"command":"git push origin main"})"));
   EXPECT_FALSE(isAbout(match, "bash", R"({"command":"git pull"})"));
   EXPECT_TRUE(isAbout(R"({"args":"^\\{\"command\":"})", "bash", R"({"command":"x"})"));
+}
+
+struct Case {
+  const char* args;  // the pattern, or the path and the pattern, as JSON
+  const char* given;
+  bool fits;
+};
+
+void expectEach(std::string_view tool, const std::vector<Case>& cases) {
+  for (const Case& one : cases) {
+    EXPECT_EQ(isAbout(R"({"args":)" + std::string(one.args) + "}", tool, one.given), one.fits)
+        << one.args << " in " << one.given;
+  }
+}
+
+// shows: P-HOOK-41
+TEST(HookRules, ArgsAreMatchedAsStringsAndLinesToo) {
+  const char* push = R"("\\bgit\\b.*\\bpush\\b")";
+  expectEach("bash", {
+                         {push, R"({"command":"cd .\ngit push origin main"})", true},
+                         {push, R"({"command":"cd .\r\ngit push"})", true},
+                         {push, R"({"command":"cd .\rgit push"})", true},
+                         {push, R"({"command":"\tgit\tpush"})", true},
+                         {push, R"({"command":"git\npush"})", false},
+                         {push, R"({"command":"digit push"})", false},
+                         {R"("^git push$")", R"({"command":"git push"})", true},
+                         {R"("^git push$")", R"({"command":"ls\ngit push\nls"})", true},
+                         {R"("^git push$")", R"({"command":"git push\n"})", true},
+                         {R"("^git push$")", R"({"command":"git push -f"})", false},
+                         {R"("git\\s+push")", R"({"command":"git\n push"})", true},
+                         {R"("say \"no\"")", R"({"command":"say \"no\""})", true},
+                         {R"("^C:\\\\a$")", R"({"x":[{"deep":["C:\\a"]}]})", true},
+                         {R"("^deep$")", R"({"x":[{"deep":["C:\\a"]}]})", false},
+                         {R"("^a$")", R"("a")", true},
+                         {R"("^$")", R"({"command":""})", true},
+                         {R"("^7$")", R"({"command":7})", false},
+                     });
+}
+
+// shows: P-HOOK-41
+TEST(HookRules, ContinuedLinesOfAShellCommandAreJoined) {
+  const char* push = R"("^git push$")";
+  const char* joined = R"({"command":"git \\\npush"})";
+  expectEach("bash", {{push, joined, true},
+                      {push, R"({"command":"gi\\\nt pu\\\nsh"})", true},
+                      {push, R"({"command":"echo \\\\\ngit push"})", true},
+                      {push, R"({"command":"git push\\"})", false},
+                      {push, R"({"other":"git \\\npush"})", false}});
+  expectEach("shell", {{push, joined, true}});
+  expectEach("edit", {{push, joined, false}});
+}
+
+// shows: P-HOOK-42
+TEST(HookRules, APathNamesTheArgumentThatIsMatched) {
+  const char* command = R"({"path":"/command","pattern":"^git push"})";
+  expectEach("bash",
+             {
+                 {command, R"({"command":"git push"})", true},
+                 {command, R"({"command":"ls\ngit push"})", true},
+                 {command, R"({"command":"git \\\npush"})", true},
+                 {command, R"({"description":"git push"})", false},
+                 {command, R"({"command":["git push"]})", true},
+                 {command, R"("git push")", false},
+                 {R"({"path":"/command","pattern":"\""})", R"({"command":"x"})", false},
+                 {R"({"path":"/a/1/b~1c~0d","pattern":"^x$"})", R"({"a":[0,{"b/c~d":"x"}]})", true},
+                 {R"({"path":"/a/2","pattern":"."})", R"({"a":[0,1]})", false},
+                 {R"({"path":"/a/01","pattern":"."})", R"({"a":[0,1]})", false},
+                 {R"({"path":"/a","pattern":"^\\[0,1\\]$"})", R"({"a":[0,1],"b":2})", true},
+             });
+}
+
+// shows: P-HOOK-41
+TEST(HookRules, WhatIsBeyondTheLimitsOfStringsIsUndecided) {
+  const HookRule read = rule(R"({"match":{"args":"^evil$"},"action":"deny"})");
+  const HookRule named =
+      rule(R"({"match":{"args":{"path":"/first","pattern":"^evil$"}},"action":"deny"})");
+  const auto given = [](size_t strings, const std::string& last) {
+    std::string args = R"({"first":"x","rest":[)";
+    for (size_t i = 2; i < strings; ++i) args += "\"\",";
+    return args + '"' + last + "\"]}";
+  };
+  const auto judged = [](const HookRule& one, const std::string& args) {
+    return judge(one, {"bash", "", args, ""});
+  };
+  EXPECT_EQ(judged(read, given(256, "evil")), Match::Yes);
+  EXPECT_EQ(judged(read, given(256, "good")), Match::No);
+  EXPECT_EQ(judged(read, given(257, "evil")), Match::Unseen);
+  EXPECT_EQ(judged(read, R"({"a":"evil","b":")" + std::string(70'000, 'a') + "\"}"), Match::Yes);
+  EXPECT_EQ(judged(read, R"({"a":"good","b":")" + std::string(70'000, 'a') + "\"}"), Match::Unseen);
+  EXPECT_EQ(judged(named, given(300, "evil")), Match::No) << "it has seen what it names";
 }
 
 // shows: P-HOOK-8
@@ -153,7 +249,7 @@ TEST(HookRules, AllThatIsNamedMustMatch) {
 TEST(HookRules, APatternThatRunsOutOfTimeSaysSo) {
   const HookRule slow = rule(R"({"match":{"args":"(a+)+$"},"action":"deny"})");
   const std::string args = R"({"command":")" + std::string(5000, 'a') + R"(!"})";
-  EXPECT_EQ(matches(slow, {"bash", "", args, ""}), Match::TimedOut);
+  EXPECT_EQ(judge(slow, {"bash", "", args, ""}), Match::TimedOut);
 }
 
 // shows: P-HOOK-1
@@ -180,6 +276,16 @@ TEST(HookRules, APatternThatCannotCompileIsRefusedWithItsPosition) {
   EXPECT_NE(text.find("onPreToolUse[0].match.args: not a regular expression, at character 4"),
             std::string::npos)
       << text;
+  for (const char* path : {"command", "/a~2", "/a~"}) {
+    EXPECT_NE(complaint(R"({"onPreToolUse":[{"match":{"args":{"path":")" + std::string(path) +
+                        R"(","pattern":"a"}},"action":"deny"}]})")
+                  .find(".match.args.path: expected a JSON Pointer"),
+              std::string::npos)
+        << path;
+  }
+  EXPECT_NE(complaint(R"({"onPreToolUse":[{"match":{"args":{"path":"/a"}},"action":"deny"}]})")
+                .find(".match.args.pattern: expected a string"),
+            std::string::npos);
   EXPECT_NE(complaint(R"({"onPreToolUse":[{"match":{"file":"[a"},"action":"deny"}]})")
                 .find(".match.file: not a glob, at character"),
             std::string::npos);

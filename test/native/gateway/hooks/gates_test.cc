@@ -293,28 +293,15 @@ std::string padded(std::string_view command) {
   return R"({"command":")" + std::string(70'000, 'a') + std::string(command) + R"("})";
 }
 
-// shows: P-HOOK-6
-TEST_F(Gates, APaddedArgumentDoesNotGetPastADenyRule) {
-  with("guard", R"({"match":{"args":"evil"},"action":"deny","reason":"No."})");
-  check("1", "bash", padded(" evil"));
-  EXPECT_EQ(verdict(),
-            "1 deny: tap provider \"guard\": its rule has seen the first 64 KB of the arguments "
-            "only");
-  EXPECT_NE(tap.logged().find("first 64 KB"), std::string::npos);
-}
-
-// shows: P-HOOK-6
-TEST_F(Gates, APaddedArgumentIsPutToTheGateThatCanReadItAll) {
-  for (const std::string more : {"", R"(,"failOpen":true)"}) {
-    const PeerId gate =
-        with("guard", R"({"match":{"args":"evil"},"action":"gate","gateId":"g")" + more + "}");
+// shows: P-HOOK-41
+TEST_F(Gates, APaddedArgumentGetsPastNoRuleThatGuards) {
+  for (const std::string action : {R"("deny","reason":"No.")", R"("gate","gateId":"g")"}) {
+    const PeerId guard = with("guard", R"({"match":{"args":"evil"},"action":)" + action + "}");
     check("1", "bash", padded(" evil"));
-    EXPECT_EQ(verdict(), "none");
-    const Message question = tap.take(gate, "gate.check");
-    EXPECT_NE(question.get("args").find("evil"), std::string::npos);
-    tap.say(gate, gateResult(question.get("callId"), "deny", "evil it is"));
-    EXPECT_EQ(verdict(), "1 deny: tap provider \"guard\": evil it is");
-    tap.lose(gate);
+    EXPECT_TRUE(verdict().starts_with("1 deny: tap provider \"guard\": its rule looks at 64 KB"));
+    EXPECT_EQ(tap.count(guard, "gate.check"), 0u);
+    EXPECT_NE(tap.logged().find("looks at 64 KB"), std::string::npos);
+    tap.lose(guard);
     tap.clear();
   }
 }
