@@ -62,12 +62,15 @@ class Scanner {
   // wins (as JSON.parse does).
   [[nodiscard]] std::optional<Value> find(std::string_view key) const;
 
+  // Whether a string has half of a surrogate pair, which no UTF-8 can carry.
+  [[nodiscard]] bool hasLoneSurrogate() const { return hasLoneSurrogate_; }
   // How deep the text is nested: 0 where it is neither an object nor an array.
   [[nodiscard]] int depth() const { return depth_; }
 
  private:
   std::vector<Member> members_;
   int depth_ = 0;
+  bool hasLoneSurrogate_ = false;
 };
 
 // Walks the members of an object. None where the value is no object.
@@ -121,6 +124,9 @@ class Strings {
 [[nodiscard]] std::string decodeString(Value string);
 // The same as UTF-16 code units; lone surrogates stay what they are, as in JavaScript.
 [[nodiscard]] std::u16string decodeString16(Value string);
+
+// Validated text with U+FFFD for each lone surrogate escape; it stays as long as it was.
+[[nodiscard]] std::string replaceLoneSurrogates(std::string_view text);
 
 // A String value, decoded as far as it is ASCII only (which then is its Latin-1 form, too).
 struct AsciiText {

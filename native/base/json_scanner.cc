@@ -36,6 +36,7 @@ class Pass {
   [[nodiscard]] SyntaxError error() const {
     return {static_cast<size_t>(p_ - begin_), reason_, tooDeep_};
   }
+  [[nodiscard]] bool hasLoneSurrogate() const { return loneSurrogate_; }
   [[nodiscard]] int deepest() const { return static_cast<int>(deepest_); }
 
  private:
@@ -52,6 +53,7 @@ class Pass {
   [[nodiscard]] bool readString();
   [[nodiscard]] bool readEscapedString();
   [[nodiscard]] bool readEscape();
+  [[nodiscard]] [[gnu::noinline]] bool readUnicode();  // kept out of the loop of other escapes
   [[nodiscard]] bool readNumber();
   [[nodiscard]] bool readInteger();
   [[nodiscard]] bool readDigits(const char* otherwise);
@@ -85,6 +87,8 @@ class Pass {
   bool keyEscaped_ = false;
   bool escapes_ = false;               // in the string that was read last
   const char* memberStart_ = nullptr;  // of its value
+  const char* lowExpected_ = nullptr;  // where the escape of a pair's other half stands
+  bool loneSurrogate_ = false;
   std::vector<Member>& members_;
 };
 
@@ -270,10 +274,24 @@ bool Pass::readEscape() {
   const char letter = *p_;
   if (!kEscapes[static_cast<uint8_t>(letter)]) return refuse("no such escape in JSON");
   ++p_;
-  if (letter != 'u') return true;
+  return letter != 'u' || readUnicode();
+}
+
+bool Pass::readUnicode() {
   for (int digits = 0; digits < 4; ++digits, ++p_) {
     if (p_ == end_ || !isHexDigit(*p_)) return refuse("\\u takes four hexadecimal digits");
   }
+  const char* const digits = p_ - 4;
+  // D800 to DBFF begin a pair, DC00 to DFFF end one.
+  if ((digits[0] | 0x20) != 'd' || digits[1] < '8') return true;
+  if ((digits[1] | 0x20) >= 'c') {
+    loneSurrogate_ = loneSurrogate_ || lowExpected_ != digits - 2;
+    return true;
+  }
+  const bool isPaired = end_ - p_ >= 6 && p_[0] == '\\' && p_[1] == 'u' && (p_[2] | 0x20) == 'd' &&
+                        (p_[3] | 0x20) >= 'c' && isHexDigit(p_[3]);
+  lowExpected_ = isPaired ? p_ : nullptr;
+  loneSurrogate_ = loneSurrogate_ || !isPaired;
   return true;
 }
 
@@ -318,10 +336,12 @@ constexpr size_t kKeptMembers = 4096;
 Result<Value, SyntaxError> Scanner::scan(std::string_view text, int maxDepth) {
   members_.clear();
   depth_ = 0;
+  hasLoneSurrogate_ = false;
   if (members_.capacity() > kKeptMembers) members_ = std::vector<Member>();
   Pass pass(text, static_cast<size_t>(maxDepth), members_);
   if (pass.run()) {
     depth_ = pass.deepest();
+    hasLoneSurrogate_ = pass.hasLoneSurrogate();
     return pass.root();
   }
   members_.clear();

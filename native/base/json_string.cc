@@ -195,6 +195,17 @@ std::string decodeString(Value string) {
   }
 }
 
+std::string replaceLoneSurrogates(std::string_view text) {
+  std::string out(text);
+  const char* p = out.data();
+  const char* const end = p + out.size();
+  while ((p = findEscape(p, end)) != end) {
+    const auto at = static_cast<size_t>(p - out.data());
+    if (isSurrogate(takeEscape(p, end))) out.replace(at, 6, "\\ufffd");
+  }
+  return out;
+}
+
 std::u16string decodeString16(const AsciiText& begun) {
   const char* p = begun.rest.data();
   const char* const end = p + begun.rest.size();

@@ -22,9 +22,10 @@ class ProviderDecoder {
  public:
   explicit ProviderDecoder(const Limits& limits) : limits_(limits) {}
 
-  // Validates the text and finds its type. The text must stay until the next open(). Refused with
+  // Validates the text and finds its type. The text must stay until the next open(). Lone
+  // surrogates in it are U+FFFD from then on. Refused with
   // INVALID_JSON, UNKNOWN_TYPE, or PAYLOAD_TOO_LARGE where the type allows less than this.
-  [[nodiscard]] Result<ProviderMessageType, Refusal> open(const Slice& text);
+  [[nodiscard]] Result<ProviderMessageType, Refusal> open(const Slice& received);
 
   // Of the opened message.
   [[nodiscard]] ProviderMessageType type() const { return type_; }
@@ -51,7 +52,8 @@ class ProviderDecoder {
   const Limits& limits_;
   json::Scanner scanner_;
   json::Value root_;
-  Slice text_;  // until body()
+  Slice text_;      // until body()
+  Slice repaired_;  // the last one that had lone surrogates
   std::string callId_;
   ProviderMessageType type_ = ProviderMessageType::Auth;
 };

@@ -70,10 +70,16 @@ Refusal invalid(std::string message, std::string replyTo) {
 
 }  // namespace
 
-Result<ProviderMessageType, Refusal> ProviderDecoder::open(const Slice& text) {
+Result<ProviderMessageType, Refusal> ProviderDecoder::open(const Slice& received) {
   root_ = {};
   callId_.clear();
+  Slice text = received;
   Result<json::Value, json::SyntaxError> scanned = scanner_.scan(text.view());
+  if (scanned && scanner_.hasLoneSurrogate()) {
+    repaired_ = Slice(json::replaceLoneSurrogates(text.view()));
+    text = repaired_;
+    scanned = scanner_.scan(text.view());
+  }
   if (!scanned) {
     return invalid("not valid JSON at byte " + std::to_string(scanned.error().offset) + ": " +
                        scanned.error().reason,

@@ -67,7 +67,7 @@ for (const way of /** @type {const} */ (["attached", "linked"])) {
           const answer = await answerTo(text);
           assert.equal(typeof answer, "string");
           // Compared here: assert.equal would print megabytes.
-          assert.ok(answer === JSON.parse(text), `differs, length ${answer.length}`);
+          assert.ok(answer === JSON.parse(text).toWellFormed(), `differs, length ${answer.length}`);
         });
       }
     }
@@ -85,6 +85,10 @@ for (const way of /** @type {const} */ (["attached", "linked"])) {
         const answer = await answerTo(text);
         assert.ok(answer === text, `got ${String(answer).slice(0, 100)}`);
       }
+    });
+    await t.test("half of a surrogate pair arrives as U+FFFD", async () => {
+      assert.equal(await answerTo('"caf\\udce9.txt \\ud83d\\ude00"'), "caf\ufffd.txt \u{1f600}");
+      assert.equal(await answerTo('{"a":["\\ud83d"]}'), '{"a":["\\ufffd"]}');
     });
     await t.test("a large image arrives beside its text", async () => {
       const image = filled("iVBORw0K", MB);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/json.h"
@@ -246,6 +247,34 @@ TEST(JsonDecodeInteger, EndsAtTheSafeIntegers) {
 TEST(JsonDecodeBoolean, ReadsBoth) {
   EXPECT_TRUE(decodeBoolean(scanned("true")));
   EXPECT_FALSE(decodeBoolean(scanned("false")));
+}
+
+TEST(JsonLoneSurrogates, AreFoundAndReplacedInPlace) {
+  const std::vector<std::pair<std::string, std::string>> texts{
+      {R"(["caf\udce9.txt"])", R"(["caf\ufffd.txt"])"},
+      {R"({"\uD83d":"\uDE00"})", R"({"\ufffd":"\ufffd"})"},
+      {R"(["\ud83d\ud83d\ude00"])", R"(["\ufffd\ud83d\ude00"])"},
+      {R"(["\ud83d\ude00\ude00"])", R"(["\ud83d\ude00\ufffd"])"},
+      {R"(["\ud83d\n\ude00"])", R"(["\ufffd\n\ufffd"])"},
+      {R"(["\\\ud800\\ud800"])", R"(["\\\ufffd\\ud800"])"},
+  };
+  for (const auto& [text, repaired] : texts) {
+    Scanner scanner;
+    ASSERT_TRUE(scanner.scan(text).ok()) << text;
+    EXPECT_TRUE(scanner.hasLoneSurrogate()) << text;
+    EXPECT_EQ(replaceLoneSurrogates(text), repaired);
+    ASSERT_TRUE(scanner.scan(repaired).ok()) << repaired;
+    EXPECT_FALSE(scanner.hasLoneSurrogate()) << repaired;
+  }
+}
+
+TEST(JsonLoneSurrogates, AreNoPairsAndNothingElse) {
+  for (const char* text : {R"(["\ud83d\ude00\uDBFF\uDFFF"])", R"(["\ud7ff\ue000\u00d8"])",
+                           R"(["\\ud800","ud800"])", "7"}) {
+    Scanner scanner;
+    ASSERT_TRUE(scanner.scan(text).ok()) << text;
+    EXPECT_FALSE(scanner.hasLoneSurrogate()) << text;
+  }
 }
 
 }  // namespace

@@ -174,5 +174,21 @@ TEST(ProviderDecoder, AnyOtherMessageMayBeTwoMegabytesLong) {
   }
 }
 
+// shows: P-CONN-17
+TEST(ProviderDecoder, ReplacesLoneSurrogatesWhereverTheyStand) {
+  Decoding decoding;
+  const std::string result =
+      R"({"type":"tool.result","id":"c","data":{"a":["caf\udce9","\ud83d"]}})";
+  EXPECT_EQ(decoding.as<ToolResult>(result).data.view(), R"({"a":["caf\ufffd","\ufffd"]})");
+  const std::string update =
+      R"({"type":"tools.update","tools":[{"name":"a","description":"\ud800",)"
+      R"("parameters":{"type":"object","title":"\ud801","properties":)"
+      R"({"p":{"enum":["\udc00","\ud83d\ude00"]}}}}]})";
+  const std::string tool = decoding.as<ToolsUpdate>(update).tools.at(0).json;
+  EXPECT_EQ(tool.find("\\ud80"), std::string::npos) << tool;
+  EXPECT_NE(tool.find(R"("enum":["\ufffd","\ud83d\ude00"])"), std::string::npos) << tool;
+  EXPECT_NE(tool.find(R"("title":"\ufffd")"), std::string::npos) << tool;
+}
+
 }  // namespace
 }  // namespace tap::protocol
