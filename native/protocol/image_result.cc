@@ -16,13 +16,15 @@ constexpr std::string_view kScheme = "data:";
 constexpr std::string_view kType = "image/";
 constexpr std::string_view kEncoding = ";base64,";
 constexpr size_t kMaxImageTypeBytes = 64;
+// Where "WEBP" begins in the base64 of RIFF….WEBP, but for four bits of it.
+constexpr size_t kWebpAt = 11;
 
 bool isTypeCharacter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '+' || c == '-';
 }
 
 // "image/png" of "data:image/png;base64,…"; empty where it is no such URL.
-std::string_view imageType(std::string_view url) {
+std::string_view declaredType(std::string_view url) {
   if (!url.starts_with(kScheme)) return {};
   const std::string_view start = url.substr(kScheme.size(), kMaxImageTypeBytes + kEncoding.size());
   if (!start.starts_with(kType)) return {};
@@ -42,19 +44,28 @@ Slice decodeText(json::Value string, const Slice& data) {
 
 }  // namespace
 
+std::string_view imageType(std::string_view base64) {
+  if (base64.starts_with("iVBORw0KGg")) return "image/png";
+  if (base64.starts_with("/9j/")) return "image/jpeg";
+  if (base64.starts_with("R0lGODdh") || base64.starts_with("R0lGODlh")) return "image/gif";
+  const bool isRiff = base64.starts_with("UklGR") && base64.size() > kWebpAt;
+  if (isRiff && base64.substr(kWebpAt).starts_with("XRUJQ")) return "image/webp";
+  return {};
+}
+
 std::optional<ImageResult> takeImage(const Slice& data) {
   if (data.empty() || data.view().front() != '{') return std::nullopt;
   const json::Value object{json::Kind::Object, data.view()};
   const auto member = json::find(object, kImage);
   if (!member || member->kind != json::Kind::String) return std::nullopt;
   const Slice url = decodeText(*member, data);
-  const std::string_view type = imageType(url.view());
+  const std::string_view type = declaredType(url.view());
   if (type.empty()) return std::nullopt;
   const size_t start = kScheme.size() + type.size() + kEncoding.size();
   const Slice base64 = url.part(url.view().substr(start));
-  // A model's API may refuse the whole conversation because of data that is not an image.
-  if (!isBase64(base64.view())) return std::nullopt;
-  ImageResult result{{}, {std::string(type), base64}};
+  const std::string_view real = imageType(base64.view());
+  if (real.empty() || !isBase64(base64.view())) return std::nullopt;
+  ImageResult result{{}, {std::string(real), base64}};
   std::string rest = json::openWithout(object, kImage);
   if (rest.size() > 1) result.rest = Slice(rest + "}");
   return result;

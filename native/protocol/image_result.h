@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 
 #include "base/slice.h"
 #include "protocol/link/session_messages.h"
@@ -14,8 +15,12 @@ struct ImageResult {
   Binary image;
 };
 
+// The type that the first bytes of an image say, of those that models take; else empty. A model's
+// API refuses the whole conversation because of data that is no such image.
+[[nodiscard]] std::string_view imageType(std::string_view base64);
+
 // Nothing where `data` (validated JSON text, or empty) has no such member. The image's slice has
-// the owner of the data.
+// the owner of the data, and the type that its bytes say.
 [[nodiscard]] std::optional<ImageResult> takeImage(const Slice& data);
 
 }  // namespace tap::protocol

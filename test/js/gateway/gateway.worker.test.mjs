@@ -25,7 +25,7 @@ async function keepReading(gateway, session) {
   const { persistDir } = await reader.hello({ name: "reader", session: session.id, tools });
   const file = path.join(persistDir, "large");
   fs.writeFileSync(file, Buffer.alloc(FILE_BYTES));
-  const reference = { path: file, mimeType: "image/png", size: FILE_BYTES, ttl: 60 };
+  const reference = { path: file, mimeType: "application/pdf", size: FILE_BYTES, ttl: 60 };
   reader.onMessage(({ type, id }) => {
     if (type === "tool.call") reader.send({ type: "tool.result", id, file: reference });
   });

@@ -54,12 +54,12 @@ TEST_F(Calls, FailWhereTheirResultDoesNotFitIntoAFrameOfTheLink) {
 }
 
 TEST_F(Calls, ComeBackWithTheImageBesideTheRestOfTheirData) {
-  tap.say(peer, result(open("1"), R"({"w":7,"image":"data:image/png;base64,AAAA"})"));
+  tap.say(peer, result(open("1"), R"({"w":7,"image":"data:image/png;base64,iVBORw0KGgo="})"));
   const auto settled = tap.expect<protocol::CallResult>(session);
   EXPECT_FALSE(settled.failed);
   EXPECT_EQ(settled.data.view(), R"({"w":7})");
   EXPECT_EQ(settled.binary.mimeType, "image/png");
-  EXPECT_EQ(settled.binary.base64.view(), "AAAA");
+  EXPECT_EQ(settled.binary.base64.view(), "iVBORw0KGgo=");
 }
 
 // shows: P-CALL-2

@@ -18,7 +18,7 @@ std::string file(std::string_view id, std::string_view more = "", int64_t size =
          std::to_string(size) + R"(,"ttl":)" + std::to_string(ttl) + "}" + std::string(more) + "}";
 }
 
-FileOutcome bytes(const std::string& text = "bytes") {
+FileOutcome bytes(const std::string& text = "\x89PNG\r\n\x1A\nbytes") {
   return toFileContent(text, "image/png");
 }
 
@@ -55,7 +55,7 @@ TEST_F(FileResults, AreReadInTheProvidersOwnFolder) {
   EXPECT_FALSE(settled.failed);
   EXPECT_EQ(settled.callId, "1");
   EXPECT_EQ(settled.binary.mimeType, "image/png");
-  EXPECT_EQ(settled.binary.base64.view(), "Ynl0ZXM=");
+  EXPECT_EQ(settled.binary.base64.view(), "iVBORw0KGgpieXRlcw==");
   EXPECT_EQ(tap.state().calls.countOfSession("s"), 0u);
 }
 
@@ -257,7 +257,7 @@ TEST_F(FileResults, OfAnotherShapeFailTheCall) {
 
 // shows: P-RUN-9
 TEST(FileContentOf, TextAndJsonAreTextAndTheRestIsBytes) {
-  for (const char* type : {"text/plain", "text/csv", "application/json"}) {
+  for (const char* type : {"text/plain", "text/csv", "application/json", "image/svg+xml"}) {
     const auto outcome = toFileContent("a\n\"é\"", type);
     ASSERT_TRUE(outcome.ok());
     EXPECT_EQ(outcome.value().data.view(), "\"a\\n\\\"é\\\"\"");
@@ -265,13 +265,25 @@ TEST(FileContentOf, TextAndJsonAreTextAndTheRestIsBytes) {
     EXPECT_EQ(toFileContent("\xFF", type).error().code, protocol::ErrorCode::Internal);
     EXPECT_EQ(toFileContent("", type).value().data.view(), "\"\"");
   }
-  for (const char* type : {"image/png", "application/pdf", "application/json5"}) {
+  for (const char* type : {"application/pdf", "application/json5"}) {
     const auto outcome = toFileContent("\xFF", type);
     ASSERT_TRUE(outcome.ok());
     EXPECT_TRUE(outcome.value().data.empty());
     EXPECT_EQ(outcome.value().binary.mimeType, type);
     EXPECT_EQ(outcome.value().binary.base64.view(), "/w==");
     EXPECT_EQ(toFileContent("", type).value().data.view(), "\"\"");
+  }
+}
+
+// shows: P-RUN-15
+TEST(FileContentOf, AnImageIsWhatItsBytesSayOrRefused) {
+  const std::string png = "\x89PNG\r\n\x1A\n";
+  EXPECT_EQ(toFileContent(png, "image/png").value().binary.mimeType, "image/png");
+  EXPECT_EQ(toFileContent(png, "image/x-png").value().binary.mimeType, "image/png");
+  EXPECT_EQ(toFileContent("\xFF\xD8\xFF\xE0", "image/jpg").value().binary.mimeType, "image/jpeg");
+  for (const char* bytes : {"hello", "II*", "BM", "\xFF", "RIFF1234WAVE"}) {
+    EXPECT_EQ(toFileContent(bytes, "image/png").error().code, protocol::ErrorCode::Internal)
+        << bytes;
   }
 }
 
