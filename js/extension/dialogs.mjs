@@ -7,6 +7,8 @@ import { awaitAnswer, READS, showDialog } from "./copilot-rpc.mjs";
 
 /** @typedef {import("./copilot-rpc.mjs").Session} Session */
 
+/** JSON-RPC's code for a method that the CLI does not have. */
+const NO_SUCH_METHOD = -32_601;
 const MAX_QUESTION_LENGTH = 2000;
 const MIN_DIALOG_MS = 100;
 export const MAX_DIALOG_MS = 60_000;
@@ -131,7 +133,9 @@ export class Dialogs {
       if (shown === undefined) return createNotAsked("this version of the CLI has no dialogs");
       return parseAnswer(await shown);
     } catch (error) {
-      return createNotAsked(`the CLI showed no dialog: ${errorMessage(error)}`);
+      const why = `the dialog failed: ${errorMessage(error)}`;
+      const isMissing = /** @type {any} */ (error)?.code === NO_SUCH_METHOD;
+      return isMissing ? createNotAsked(why) : createUnanswered(why);
     }
   }
 }

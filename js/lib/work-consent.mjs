@@ -4,8 +4,8 @@
 import { errorMessage } from "./values.mjs";
 import { shortenText, visible } from "./visible.mjs";
 
-/** The session is older than this question, its CLI has none, or the feature may not ask. */
-const CANNOT_ASK = ["UNKNOWN_REQUEST", "UNAVAILABLE", "denied"];
+/** The session is older than this question, or the feature may not ask. Any other failure is no yes. */
+const CANNOT_ASK = ["UNKNOWN_REQUEST", "denied"];
 /** Below what a tool call has. */
 const MAX_WAIT_MS = 45_000;
 const MAX_CONSENTS = 1000;

@@ -312,8 +312,21 @@ describe("ask", () => {
     assert.deepEqual(alone.state.asked, []);
     const without = await (await sessionOf(cli({ ui: undefined }))).result("ask", ask);
     assert.match(without.reason, /has no dialogs/);
-    const failing = cli({ ui: { elicitation: () => Promise.reject(new Error("closed")) } });
-    assert.match((await (await sessionOf(failing)).result("ask", ask)).reason, /closed/);
+  });
+
+  test("a dialog that fails is no yes; one that the CLI does not have is not asked", async () => {
+    const outcome = async (/** @type {string} */ request, /** @type {object} */ error) => {
+      const failing = Object.assign(new Error("it failed"), error);
+      const broken = cli({ ui: { elicitation: () => Promise.reject(failing) } });
+      const { answer, asked } = await (await sessionOf(broken)).result(request, ask);
+      return [answer, asked];
+    };
+    for (const request of ["ask", "consent"]) {
+      for (const error of [{}, { code: -32_603 }, { code: "ERR_STREAM_DESTROYED" }]) {
+        assert.deepEqual(await outcome(request, error), ["none", undefined], request);
+      }
+      assert.deepEqual(await outcome(request, { code: -32_601 }), ["none", false], request);
+    }
   });
 
   test("waits a minute at most, and opens no second dialog over one that nobody answers", async (t) => {
