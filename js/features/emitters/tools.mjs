@@ -11,7 +11,7 @@ import { toWorkspacePath } from "../../config/emitter-values.mjs";
 import { formatProblem } from "../../config/schema.mjs";
 import { inLine } from "../../lib/visible.mjs";
 import { ToolError } from "../../../sdk/node/errors.mjs";
-import { formatConsentQuestion } from "./views.mjs";
+import { formatConsentQuestion, formatSaveQuestion } from "./views.mjs";
 import * as views from "./views.mjs";
 
 /** @typedef {import("../../feature-host/installation.mjs").Context} Context */
@@ -111,6 +111,16 @@ async function requireConsent({ consent, session }, spec) {
   if (asked === undefined || !consent) return;
   const why = await consent.requestConsent(session.id, asked.text, asked.whole);
   if (why) throw new ToolError("INTERNAL", `${spec.name} does not run: ${why}`);
+}
+
+/**
+ * Before an entry of a config is written.
+ * @param {Call} call @param {string | undefined} file @param {"emitters" | "streams"} list @param {object} entry
+ */
+async function requireSaveConsent({ consent, session }, file, list, entry) {
+  const { text, whole } = formatSaveQuestion(file, list, entry);
+  const why = await consent?.requestConsent(session.id, text, whole);
+  if (why) throw new ToolError("INTERNAL", `nothing is saved: ${why}`);
 }
 
 /**
@@ -286,10 +296,10 @@ export async function setEventFilter(call, args) {
   const more = { tried, notes: [...notes, ...warnings] };
   if (args.test === true) return { name: spec.name, applied: false, ...more };
   await requireOwnership(call, emitter, args.force, "change the filter of");
+  const entry = args.scope === "persistent" && toEmitterEntry({ ...spec, rules });
+  if (entry) await requireSaveConsent(call, spec.file, "emitters", entry);
   await convertRangeErrors(() => feed.setRules(rules));
-  if (args.scope === "persistent") {
-    more.notes.push(await saveEntry(call, emitter, toEmitterEntry({ ...spec, rules })));
-  }
+  if (entry) more.notes.push(await saveEntry(call, emitter, entry));
   return { name: spec.name, applied: true, rules: rules.length, ...more };
 }
 
@@ -362,14 +372,19 @@ export async function disableInjector(call, args) {
   return setInjectors(call, { ...args, subscribe: false });
 }
 
+/** @param {{spec: {managedBy: string}} | undefined} entry of a config @param {Record<string, any>} given */
+function readInjector(entry, given) {
+  const read = readStream({ managedBy: entry?.spec.managedBy ?? "modelOwned", ...given });
+  if (read.ok === false) throw toArgumentError(read);
+  return read.spec;
+}
+
 /** @param {Call} call @param {Record<string, any>} args */
 async function setInjectors(call, { channel, force, scope, ...given }) {
   const isKept = scope === "persistent";
   const entry = isKept ? await findEntry(call, "streams", channel) : undefined;
-  const { managedBy = "modelOwned" } = entry?.spec ?? {};
-  const read = readStream({ name: channel, managedBy, ...given });
-  if (read.ok === false) throw toArgumentError(read);
-  const { subscribe, delivery } = read.spec;
+  const spec = readInjector(entry, { name: channel, ...given });
+  const { subscribe, delivery } = spec;
   const { emitters, session } = call;
   if ((subscribe || isKept) && !emitters.getStreams(session).has(channel)) {
     await convertRangeErrors(() => emitters.streams.open(session, { name: channel }));
@@ -379,20 +394,22 @@ async function setInjectors(call, { channel, force, scope, ...given }) {
   const others = feeds.filter((feed) => own.every((emitter) => emitter.feed !== feed));
   const changed = [...own, ...others.map((feed) => ({ spec: feed })), entry];
   await requireAllOwnership(call, changed, force, "change the injector of");
+  const saved = isKept ? toSavedStream(entry ?? {}, spec) : undefined;
+  if (saved) await requireSaveConsent(call, saved.file, "streams", saved.entry);
   for (const feed of feeds) feed.setInjector(subscribe, delivery);
-  if (given.managedBy) for (const feed of others) feed.managedBy = read.spec.managedBy;
+  if (given.managedBy) for (const feed of others) feed.managedBy = spec.managedBy;
   const answer = { channel, injector: subscribe ? delivery : "off" };
-  if (!isKept) return answer;
-  return { ...answer, notes: [await saveStreamEntry(call, entry ?? {}, read.spec)] };
+  if (!saved) return answer;
+  const asked = { session: session.id, ...saved, list: "streams" };
+  const { path } = await call.context.services.emitters.save(asked);
+  return { ...answer, notes: [`Saved in ${path}.`] };
 }
 
 /**
- * @param {Call} call @param {{file?: string, spec?: Partial<import("../../config/emitter-spec.mjs").StreamSpec>}} entry of the config
- * @param {import("../../config/emitter-spec.mjs").StreamSpec} injector @returns {Promise<string>} for the model
+ * @param {{file?: string, spec?: Partial<import("../../config/emitter-spec.mjs").StreamSpec>}} former entry of the config
+ * @param {import("../../config/emitter-spec.mjs").StreamSpec} injector
  */
-async function saveStreamEntry({ context, session }, { file = "project", spec = {} }, injector) {
-  const entry = toStreamEntry({ ...spec, ...injector, rules: spec.rules ?? [] });
-  const asked = { session: session.id, file, entry, list: "streams" };
-  const { path } = await context.services.emitters.save(asked);
-  return `Saved in ${path}.`;
-}
+const toSavedStream = ({ file = "project", spec = {} }, injector) => ({
+  file,
+  entry: toStreamEntry({ ...spec, ...injector, rules: spec.rules ?? [] }),
+});

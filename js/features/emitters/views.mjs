@@ -140,8 +140,21 @@ export function lastLineField(feeds) {
 const MAX_WORK = 1200;
 const MAX_FOLDER = 100;
 
+const CONFIGS = { user: "your own config, for all folders", project: "the project's config" };
+
 /**
- * Prompts and addresses are asked for only where they are to stay in a config.
+ * @param {string | undefined} file of a config @param {"emitters" | "streams"} list @param {object} entry that is written
+ * @returns {{text: string, whole: object}}
+ */
+export function formatSaveQuestion(file, list, entry) {
+  const config = file === "user" ? CONFIGS.user : CONFIGS.project;
+  const written = shortenText(visible(JSON.stringify(entry)), MAX_WORK);
+  const text = `The model asks tap to write into ${config}, under "${list}":\n  ${written}`;
+  return { text, whole: { file, list, entry } };
+}
+
+/**
+ * Prompts are asked for only where they are to stay in a config. An address can carry data away.
  * @param {import("../../config/emitter-spec.mjs").EmitterSpec} spec
  * @returns {{text: string, whole: object} | undefined} undefined: nothing is to be asked
  */
@@ -157,10 +170,10 @@ export function formatConsentQuestion({
 }) {
   const isKept = spec.scope === "persistent";
   const line = command ?? argv?.map((word) => quoteWord(word)).join(" ");
-  const work = line ?? (isKept ? (prompt ?? url) : undefined);
+  const work = line ?? url ?? (isKept ? prompt : undefined);
   if (work === undefined) return undefined;
   const when = scheduleText(/** @type {any} */ ({ ...spec, command, argv, prompt, url }));
-  const config = spec.file === "user" ? "your own config, for all folders" : "the project's config";
+  const config = spec.file === "user" ? CONFIGS.user : CONFIGS.project;
   const kept = isKept ? `, and to save it in ${config}` : "";
   const lines = [
     `The model asks tap to run in the background, as ${inLine(name)} (${when})${kept}:`,

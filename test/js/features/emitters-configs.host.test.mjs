@@ -81,6 +81,32 @@ test("a filter and an injector are kept in the config where the scope says so", 
   assert.match(refused.text, /now is temporary: its filter is in no config/);
 });
 
+test("the user is asked before a filter or an injector is written, and sees what is", async (t) => {
+  const { call, cwd, session } = await setUp(t);
+  session.consent = { answer: "yes" };
+  const command = { name: "log", command: "sleep 1000", channel: "ops" };
+  await call("tap_start_emitter", { ...command, scope: "persistent" });
+  const before = readIn(cwd);
+  session.consent = { answer: "no" };
+  const question = () =>
+    session.events.findLast(({ request }) => request === "consent").params.text;
+  const refuses = async (/** @type {string} */ tool, /** @type {object} */ args, entry) => {
+    const { text } = await call(tool, { ...args, scope: "persistent" });
+    assert.match(text, /the user has refused/);
+    assert.deepEqual(JSON.parse(question().split("\n  ")[1]), entry);
+    assert.deepEqual(readIn(cwd), before);
+  };
+  const injector = { name: "ops", subscribe: true, delivery: "all", managedBy: "modelOwned" };
+  await refuses("tap_enable_injector", { channel: "ops", delivery: "all" }, injector);
+  const { delivery: _all, ...off } = injector;
+  await refuses("tap_disable_injector", { channel: "ops" }, { ...off, subscribe: false });
+  const eventFilter = [{ match: "beat", outcome: "surface" }];
+  const filtered = { ...before.emitters[0], eventFilter };
+  await refuses("tap_set_event_filter", { name: "log", eventFilter }, filtered);
+  const { emitters } = await call("tap_list_emitters", { name: "log" });
+  assert.equal(emitters[0].rules, 0, "the filter that was refused is not in force");
+});
+
 test("an entry that the user allows in an open session begins, although nobody has used an emitter", async (t) => {
   const home = homeFolder(t);
   const host = await LocalHost.elected(t, { COPILOT_HOME: home });

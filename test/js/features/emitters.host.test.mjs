@@ -81,6 +81,10 @@ test("the user is asked for a command with its folder and variables, again for o
   const kept = { name: "kept", prompt: "go on", every: "1h", scope: "persistent", file: "user" };
   assert.match((await call("tap_start_emitter", kept)).text, /the user has refused/);
   assert.match(asked()[3], /to save it in your own config, for all folders:\n {2}go on$/);
+  const url = "http://127.0.0.1:9/?data=secret";
+  const look = { name: "look", url, every: "1h" };
+  assert.match((await call("tap_start_emitter", look)).text, /the user has refused/);
+  assert.match(asked()[4], /\n {2}http:\/\/127\.0\.0\.1:9\/\?data=secret$/);
 });
 
 test("an unexpected end is told, with the exit code and the last lines", async (t) => {
