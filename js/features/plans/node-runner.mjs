@@ -3,7 +3,7 @@
 import { errorMessage } from "../../lib/values.mjs";
 import { redactLine, redactLines } from "../../lib/redact.mjs";
 import { shortenText } from "../../lib/visible.mjs";
-import { provideTools } from "./node-tools.mjs";
+import { provideTools, toShellUse } from "./node-tools.mjs";
 import { RetryLater, formatLastLines, toStartError, PhaseFailed } from "./errors.mjs";
 import { formatPhaseResult, eventText } from "./views.mjs";
 import * as phases from "./phases.mjs";
@@ -323,10 +323,7 @@ export class NodeRun {
     const { path: cwd } = worktree;
     const { phase, timeoutMs } = this.effect;
     const line = this.formatWork(work);
-    await this.requirePermission({
-      tool: "bash",
-      args: { command: line, ...(work.env && { env: work.env }) },
-    });
+    await this.requirePermission(toShellUse(line, { ...this.plan.head.env, ...work.env }));
     const [command, ...before] =
       work.type === "process" ? [work.executable] : SHELLS[work.shell ?? this.plan.shell];
     const args = work.type === "process" ? (work.args ?? []) : [...before, work.command];

@@ -34,6 +34,15 @@ async function requireSession(run) {
 }
 
 /**
+ * What the rules see of a program: its command, and the variables that the plan gives to it.
+ * @param {string} command @param {Record<string, unknown>} env @returns {{tool: string, args: {command: string, env?: object}}}
+ */
+export const toShellUse = (command, env) => ({
+  tool: "bash",
+  args: { command, ...(Object.keys(env).length > 0 && { env }) },
+});
+
+/**
  * A tool does the work of a phase: what it answers is the phase's log.
  * @param {NodeRun} run @param {{tool: string, args?: object}} work @param {string} folder in which it is to work
  */

@@ -1,7 +1,7 @@
 // What the user and the model are told of plans.
 
 import { bySessionUse } from "../../lib/inspection.mjs";
-import { inLine, shortenText, visible } from "../../lib/visible.mjs";
+import { inLine, quoteWord, shortenText, visible } from "../../lib/visible.mjs";
 import { formatVariables } from "../../lib/work-consent.mjs";
 import { isAgent } from "./sandbox-consent.mjs";
 
@@ -261,6 +261,26 @@ const MAX_LINE = 120;
 /** @param {string} text */
 const formatLine = (text) => `  ${shortenText(visible(text), MAX_LINE)}`;
 
+/**
+ * A program with its own variables, or a tool with its arguments, in full. @param {any} work @returns {string[]}
+ */
+function listWorkLines(work) {
+  if (work.type === "tool") {
+    const { tool, args } = work;
+    return [`tool ${tool}${args === undefined ? "" : ` ${JSON.stringify(args)}`}`];
+  }
+  const { executable, args = [], command, env = {} } = work;
+  if (typeof work === "string" || command !== undefined) return [command ?? work, ...listEnv(env)];
+  return [[executable, ...args].map((word) => quoteWord(String(word))).join(" "), ...listEnv(env)];
+}
+
+/** @param {Record<string, unknown>} env */
+const listEnv = (env) => Object.entries(env).map(([name, value]) => `  with ${name}=${value}`);
+
+/** @param {any} paths @param {string} what @returns {string[]} */
+const listBrought = (paths, what) =>
+  Array.isArray(paths) && paths.length > 0 ? [formatLine(`${what} ${paths.join(", ")}`)] : [];
+
 /** @param {any[]} works @returns {string[]} what agents may do besides */
 function listAllowances(works) {
   const tools = works.flatMap((work) => (Array.isArray(work?.tools) ? work.tools : []));
@@ -287,25 +307,32 @@ export const budgetQuestion = ({ planId, name }, budget) =>
   `The model asks tap to go on with the plan ${inLine(name)} (${planId}) with a budget of ${budgetText(budget)}.`;
 
 /**
- * @param {{name?: unknown, targetBranch?: unknown, env?: any, nodes: any[]}} given a plan, or nodes for one
- * @param {string[]} commands distinct
+ * @param {{name?: unknown, targetBranch?: unknown, env?: any, copy?: unknown, link?: unknown, nodes: any[]}} given a plan,
+ *   or nodes for one
+ * @param {any[]} programs works that are commands, `setup` included
  * @param {string[]} opened lines of what the plan opens of its sandbox
  * @returns {{text: string, top: string[]}} top: lines that a dialog has to show
  */
-export function formatPlanQuestion({ name, targetBranch, env, nodes }, commands, opened) {
+export function formatPlanQuestion(given, programs, opened) {
+  const { name, targetBranch, env = {}, copy, link, nodes } = given;
   const works = nodes.flatMap((node) => [node?.prechecks, node?.work, node?.postchecks]);
   const agents = works.filter(isAgent).length;
-  const tools = works.filter((work) => work?.type === "tool").map((work) => `tool ${work.tool}`);
-  const lines = [...new Set([...commands, ...tools])];
+  const tools = works.filter((work) => work?.type === "tool");
+  const blocks = [...programs, ...tools].map(listWorkLines);
+  const distinct = [...new Map(blocks.map((lines) => [JSON.stringify(lines), lines])).values()];
   const what = typeof name === "string" ? `run the plan ${inLine(name)}` : "add to a plan";
   const lands = typeof targetBranch === "string" ? `, onto ${inLine(targetBranch)}` : "";
-  const more = lines.length > MAX_LINES ? [`  and ${lines.length - MAX_LINES} more`] : [];
-  const runs = lines.length > 0 ? ["It runs:", ...lines.slice(0, MAX_LINES).map(formatLine)] : [];
+  const left = distinct.length - MAX_LINES;
+  const more = left > 0 ? [`  and ${left} more`] : [];
+  const shown = distinct.slice(0, MAX_LINES).flatMap((lines) => lines.map(formatLine));
+  const runs = distinct.length > 0 ? ["It runs:", ...shown] : [];
   const count =
     nodes.length === 1 ? "1 node in a git worktree" : `${nodes.length} nodes in worktrees`;
   const which = agents === 0 ? "" : `, ${agents} with an agent`;
-  const variables = Object.assign({}, env, ...works.map((work) => work?.env));
-  const rest = [...more, ...listAllowances(works), ...formatVariables(variables)];
+  const brought = [...listBrought(copy, "copies"), ...listBrought(link, "links")];
+  const shared = formatVariables(env);
+  const all = shared.length > 0 && distinct.length > 0 ? ["All of it:", ...shared] : shared;
+  const rest = [...more, ...listAllowances(works), ...brought, ...all];
   const top = [
     `The model asks tap to ${what}: ${count}${which}${lands}.`,
     ...(opened.length > 0 ? ["It opens the sandbox of its programs:", ...opened] : []),

@@ -7,7 +7,7 @@ import { formatNames, inLine, visible } from "../../lib/visible.mjs";
 import { WorkConsent } from "../../lib/work-consent.mjs";
 import { addNodeIds, PlanError } from "./errors.mjs";
 import { requireUnprotected } from "./landing.mjs";
-import { formatMissingTools, formatOwnTools } from "./node-tools.mjs";
+import { formatMissingTools, formatOwnTools, toShellUse } from "./node-tools.mjs";
 import { budgetQuestion, controlQuestion, formatPlanQuestion } from "./notifications.mjs";
 import {
   createNotAllowed,
@@ -347,7 +347,7 @@ export function findSamePathNotes(nodes) {
 /** @typedef {typeof import("../../git/index.mjs")} Git */
 /**
  * @typedef {object} OpeningContext
- * @property {string} root of the checkout @property {object} [ofPlan] what the plan that is there says
+ * @property {string} root of the checkout @property {{env?: Record<string, string>}} [ofPlan] what the plan that is there says
  * @property {{nodes: unknown[]}} [before] of an edit: what the node was
  * @property {(path: string) => string} [toPath] where a field is in what was given
  */
@@ -647,13 +647,17 @@ export class PlanPreflight {
     for (const { type, tool, args = {} } of works.filter(Boolean)) {
       if (type === "tool") await this.requirePermission(id, { tool, args });
     }
-    const commands = [...new Set([setup, ...works].map(toCommandLine).filter(Boolean))];
-    for (const command of commands) {
-      await this.requirePermission(id, { tool: "bash", args: { command } });
+    const programs = [setup, ...works].filter(toCommandLine);
+    const shared = { ...context.ofPlan?.env, ...env };
+    const uses = programs.map((work) =>
+      toShellUse(toCommandLine(work), { ...shared, ...work.env }),
+    );
+    for (const use of new Map(uses.map((one) => [JSON.stringify(one), one])).values()) {
+      await this.requirePermission(id, use);
     }
     const unallowed = await this.#findUnallowed(given, context);
     const opened = formatOpenings(unallowed);
-    const { text, top } = formatPlanQuestion({ ...about, env, nodes }, commands, opened);
+    const { text, top } = formatPlanQuestion({ ...about, env, nodes }, programs, opened);
     if (!isShownWhole(top))
       throw createNotAllowed(unallowed, "that is more than a question can show");
     const whole = { ...about, nodes, setup, env, ofPlan: context.ofPlan };

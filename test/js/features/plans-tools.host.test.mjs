@@ -145,6 +145,43 @@ test("the user is asked once for each plan of the model, and no answer is no", a
   assert.equal((await ask("list_copilot_plans")).plans.length, 2);
 });
 
+test("the question about a plan shows each command with its variables, and each tool with its arguments", async (t) => {
+  const rig = await plansRig(t);
+  const { ask, session } = rig;
+  await withWriter(t, rig);
+  session.consent = { answer: "no" };
+  const run = (/** @type {string} */ step) => ({
+    ...{ type: "process", executable: "sh", args: ["-c", 'eval "$STEP"'], env: { STEP: step } },
+  });
+  const plan = {
+    ...{ name: "x", setup: "npm ci", env: { CI: "1" }, copy: [".env"], link: ["node_modules"] },
+    nodes: [
+      { id: "a", work: run("echo EVIL"), postchecks: run("npm test") },
+      { id: "b", work: { type: "tool", tool: "write_note", args: { text: "a b" } } },
+      { id: "c", work: run("npm test") },
+    ],
+  };
+  const text = async (/** @type {object} */ given) => {
+    await ask("create_copilot_plan", given);
+    return session.events.findLast(({ request }) => request === "consent").params.text;
+  };
+  assert.deepEqual((await text(plan)).split("\n").slice(1), [
+    "It runs:",
+    "  npm ci",
+    "  sh -c 'eval \"$STEP\"'",
+    "    with STEP=echo EVIL",
+    "  sh -c 'eval \"$STEP\"'",
+    "    with STEP=npm test",
+    '  tool write_note {"text":"a b"}',
+    "  copies .env",
+    "  links node_modules",
+    "All of it:",
+    "  with CI=1",
+  ]);
+  const nodes = Array.from({ length: 11 }, (_, at) => ({ id: `n${at}`, work: `echo ${at}` }));
+  assert.match(await text({ name: "x", nodes }), /\n {2}echo 7\n {2}and 3 more$/);
+});
+
 test("a larger budget for a plan is the user's to give, and asked for once", async (t) => {
   const { ask, create, session, ended } = await plansRig(t, { processes: true });
   const asked = () => session.events.filter(({ request }) => request === "consent").slice(1);

@@ -251,6 +251,15 @@ test("the session's rules hold for what a plan runs, when it is made and when it
     ...{ name: "x", setup: "git push", nodes: [{ id: "a", work: "true" }] },
   });
   assert.match(setup.text, /nobody pushes here/);
+  const step = { type: "process", executable: "sh", args: ["-c", 'eval "$STEP"'] };
+  const ofPlan = { name: "x", env: { STEP: "git push" }, nodes: [{ id: "a", work: step }] };
+  assert.match((await ask("create_copilot_plan", ofPlan)).text, /nobody pushes here/);
+  for (const phase of ["work", "prechecks", "postchecks"]) {
+    const hidden = { ...step, env: { STEP: "cd .\ngit push" } };
+    const nodes = [{ id: "a", work: "true", [phase]: hidden }];
+    const { text } = await ask("create_copilot_plan", { name: "x", nodes });
+    assert.match(text, /nobody pushes here/);
+  }
   const variable = await ask("create_copilot_plan", {
     ...{ name: "x", env: { BASH_ENV: "/tmp/x" }, nodes: [{ id: "a", work: "true" }] },
   });
