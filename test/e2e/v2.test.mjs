@@ -123,6 +123,7 @@ describe("several sessions and providers", { concurrency: 1 }, () => {
       steps([
         held(ready, callTool("tap_status")),
         onceOffered("screenshot"),
+        onceOffered("list_files"),
         onceOffered("read_report"),
         say("done"),
       ]),
@@ -134,11 +135,12 @@ describe("several sessions and providers", { concurrency: 1 }, () => {
     const { provider, sessions } = await rig.connect();
     const tools = {
       screenshot: answering({ image: `data:image/png;base64,${png}`, title: "Dashboard" }),
+      list_files: answering("caf\udce9.txt"),
       read_report: { handler: () => "unused" },
     };
     provider.onMessage(async ({ type, id, tool }) => {
       if (type !== "tool.call") return;
-      if (tool === "screenshot") return provider.result(id, tools.screenshot.handler());
+      if (tool !== "read_report") return provider.result(id, tools[tool].handler());
       const file = path.join(persistDir, "report.txt");
       await writeFile(file, "all is well");
       const reference = { path: file, mimeType: "text/plain", size: 11, ttl: 60 };
@@ -153,6 +155,7 @@ describe("several sessions and providers", { concurrency: 1 }, () => {
     ready.resolve();
     await rig.ended(started);
     assert.match(rig.result("screenshot"), /^{"title":"Dashboard"}/);
+    assert.equal(rig.result("list_files"), "caf\ufffd.txt", "half of a surrogate pair");
     assert.equal(rig.result("read_report"), "all is well");
     const complete = (await rig.cli.events()).filter(
       ({ type }) => type === "tool.execution_complete",
