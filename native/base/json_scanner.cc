@@ -282,7 +282,7 @@ bool Pass::readUnicode() {
     if (p_ == end_ || !isHexDigit(*p_)) return refuse("\\u takes four hexadecimal digits");
   }
   const char* const digits = p_ - 4;
-  // D800 to DBFF begin a pair, DC00 to DFFF end one.
+  // A high surrogate begins a pair; a low one, from DC00, ends it.
   if ((digits[0] | 0x20) != 'd' || digits[1] < '8') return true;
   if ((digits[1] | 0x20) >= 'c') {
     loneSurrogate_ = loneSurrogate_ || lowExpected_ != digits - 2;

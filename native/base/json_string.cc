@@ -197,10 +197,10 @@ std::string decodeString(Value string) {
 
 std::string replaceLoneSurrogates(std::string_view text) {
   std::string out(text);
-  const char* p = out.data();
-  const char* const end = p + out.size();
+  const char* p = text.data();
+  const char* const end = p + text.size();
   while ((p = findEscape(p, end)) != end) {
-    const auto at = static_cast<size_t>(p - out.data());
+    const auto at = static_cast<size_t>(p - text.data());
     if (isSurrogate(takeEscape(p, end))) out.replace(at, 6, "\\ufffd");
   }
   return out;
