@@ -1,6 +1,7 @@
 // Checks a call's arguments, and names the problems in words that a model and a person understand.
 
 import { Validator } from "@cfworker/json-schema";
+import { findReferenced, parsePointer } from "./dialect.mjs";
 
 /** @typedef {import("@cfworker/json-schema").OutputUnit} Problem */
 
@@ -15,10 +16,18 @@ const KINDS = /** @type {const} */ ({
 });
 
 /** Their only problem is a problem of something inside them. */
-const OUTER = ["properties", "items", "prefixItems", "$ref", "allOf", "additionalProperties"];
+const OUTER = ["properties", "patternProperties", "additionalProperties", "$ref", "allOf"].concat([
+  "items",
+  "prefixItems",
+  "additionalItems",
+]);
+
+const UNIONS = ["anyOf", "oneOf"];
+const KIND_KEYWORDS = ["type", "enum", "const", ...UNIONS];
+const MAX_WAYS = 3;
 
 /** @param {readonly string[]} names */
-const either = (names) => [...new Set(names)].join(" or ");
+const either = (names, or = " or ") => [...new Set(names)].join(or);
 
 /** What fits a schema, as far as a few words can say it; else "". @param {any} schema @returns {string} */
 function describeKind(schema) {
@@ -44,22 +53,13 @@ function shown(value) {
   return KINDS[Array.isArray(value) ? "array" : /** @type {"object"} */ (typeof value)];
 }
 
-/** The steps of a JSON pointer such as #/a~1b/0. @param {string} pointer */
-const parsePointer = (pointer) =>
-  pointer
-    .split("/")
-    .slice(1)
-    .map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"));
-
 /** @param {any} from @param {string[]} steps @returns {any} */
 const valueAt = (from, steps) => steps.reduce((value, step) => value?.[step], from);
 
 /** As `valueAt`, through references within the schema. @param {any} root @param {string[]} steps @returns {any} */
 function schemaAt(root, steps) {
   const follow = (/** @type {any} */ schema) =>
-    typeof schema?.$ref === "string" && schema.$ref.startsWith("#/")
-      ? valueAt(root, parsePointer(schema.$ref))
-      : schema;
+    typeof schema?.$ref === "string" ? findReferenced(root, schema.$ref) : schema;
   let schema = root;
   for (const step of steps) schema = step === "$ref" ? follow(schema) : schema?.[step];
   return follow(schema);
@@ -90,35 +90,78 @@ function told(root, args, { keyword, keywordLocation, instanceLocation, error })
     );
   }
   if (keyword === "false") return `does not take ${named(place)}`;
-  const kind = ["type", "enum", "const", "anyOf", "oneOf"].includes(keyword)
-    ? describeKind(schema)
-    : "";
+  const kind = KIND_KEYWORDS.includes(keyword) ? describeKind(schema) : "";
   if (!kind || place.length === 0) return refused(place, error.replace(/\.$/, ""));
   return `needs ${named(place)} to be ${kind}, not ${shown(valueAt(args, place))}`;
 }
 
-/** @param {object} schema @param {unknown} args @param {Problem[]} problems of them */
-function inWords(schema, args, problems) {
-  // What a choice says of each of its ways is one problem.
-  const choices = problems
-    .filter(({ keyword }) => ["anyOf", "oneOf"].includes(keyword))
-    .map(({ keywordLocation }) => `${keywordLocation}/`);
-  const inner = problems.filter(
-    ({ keyword, keywordLocation }) =>
-      !OUTER.includes(keyword) && !choices.some((choice) => keywordLocation.startsWith(choice)),
-  );
-  return [...new Set((inner.length > 0 ? inner : problems).map((one) => told(schema, args, one)))];
+/** @param {Problem} problem of a union @param {Problem[]} problems @returns {Problem[][]} what each of its ways finds wrong */
+function listWays({ keywordLocation }, problems) {
+  /** @type {Map<string, Problem[]>} */
+  const ways = new Map();
+  for (const problem of problems) {
+    if (!problem.keywordLocation.startsWith(`${keywordLocation}/`)) continue;
+    const [way] = problem.keywordLocation.slice(keywordLocation.length + 1).split("/", 1);
+    ways.set(way, [...(ways.get(way) ?? []), problem]);
+  }
+  return [...ways.values()];
 }
 
 /**
- * @param {object} schema a JSON Schema
+ * A value of another kind than every way wants is one problem. Else the problems are those of the ways that
+ * want this kind, and of the one that its constants choose.
+ * @param {any} root @param {any} args @param {Problem} union @param {Problem[]} problems
+ */
+function toldUnion(root, args, union, problems) {
+  const place = parsePointer(union.instanceLocation);
+  if (/\([1-9]\d* matches\)/.test(union.error))
+    return refused(place, union.error.replace(/\.$/, ""));
+  /** @param {string[]} keywords @param {number} depth */
+  const refuses =
+    (keywords, depth) =>
+    (/** @type {Problem} */ { keyword, instanceLocation }) =>
+      keywords.includes(keyword) && parsePointer(instanceLocation).length === place.length + depth;
+  const isKind = refuses(["type", "enum", "const"], 0);
+  const isChoice = refuses(["enum", "const"], 1);
+  const fitting = listWays(union, problems).filter((way) => !way.some(isKind));
+  if (fitting.length === 0) return told(root, args, union);
+  const chosen = fitting.filter((way) => !way.some(isChoice));
+  const ways = chosen.length > 0 ? chosen : fitting.map((way) => way.filter(isChoice));
+  const words = ways.slice(0, MAX_WAYS).map((way) => inWords(root, args, way).join(" and "));
+  return either(words, ", or ");
+}
+
+/** @param {object} schema @param {unknown} args @param {Problem[]} problems of them @returns {string[]} */
+function inWords(schema, args, problems) {
+  const unions = problems.filter(({ keyword }) => UNIONS.includes(keyword));
+  const inner = problems.filter(
+    ({ keyword, keywordLocation }) =>
+      !OUTER.includes(keyword) &&
+      !unions.some((union) => keywordLocation.startsWith(`${union.keywordLocation}/`)),
+  );
+  const words = (inner.length > 0 ? inner : problems).map((one) =>
+    UNIONS.includes(one.keyword) ? toldUnion(schema, args, one, problems) : told(schema, args, one),
+  );
+  return [...new Set(words)];
+}
+
+/** The validator gives the place of the value where it means that of `additionalProperties: false`. @param {Problem[]} problems */
+const placeRefused = (problems) =>
+  problems.map((one, at) =>
+    one.keyword === "false"
+      ? { ...one, keywordLocation: `${problems[at - 1]?.keywordLocation ?? "#"}/false` }
+      : one,
+  );
+
+/**
+ * @param {ReturnType<import("./dialect.mjs").toCheckable>} checkable
  * @returns {(args: any) => string[]} what is wrong with arguments; empty: nothing
  */
-export function checks(schema) {
-  const validator = new Validator(/** @type {any} */ (schema), "2020-12", false);
+export function checks({ schema, draft }) {
+  const validator = new Validator(schema, draft, false);
   return (args) => {
     const { valid, errors } = validator.validate(args);
-    return valid ? [] : inWords(schema, args, errors);
+    return valid ? [] : inWords(schema, args, placeRefused(errors));
   };
 }
 

@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { failure, isToolError, TapError, toError, ToolError } from "./errors.mjs";
 import { MAX_BUFFERED } from "./pace.mjs";
+import { toJson } from "./json.mjs";
 import { callText } from "./report.mjs";
 
 /** The largest data of a tool.result; the rest of the message is small. */
@@ -112,7 +113,7 @@ function formatFields(fields) {
  */
 function resultFields(result) {
   if (result instanceof FileResult) return formatFields({ file: result.file });
-  const data = JSON.stringify(result ?? "");
+  const data = toJson(result ?? "");
   if (data === undefined)
     throw new TypeError(`the tool returned a ${typeof result}, which is no JSON`);
   const size = Buffer.byteLength(data);

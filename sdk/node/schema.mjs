@@ -1,6 +1,7 @@
 // What a tool's `parameters` may be: a JSON Schema, or a schema of a library that knows Standard Schema
 // (zod 4.2 and later, ArkType, Valibot with its JSON Schema part …). The library is the user's.
 
+import { toCheckable } from "./dialect.mjs";
 import { ToolError } from "./errors.mjs";
 
 /** @typedef {{schema: object, validate: (args: any) => any}} Parameters validate throws, or gives what the handler gets */
@@ -55,14 +56,25 @@ function checkTop(tool, schema) {
   );
 }
 
+/** @param {string} tool @param {object} schema */
+function readCheckable(tool, schema) {
+  try {
+    return toCheckable(schema);
+  } catch (error) {
+    const { message } = /** @type {Error} */ (error);
+    throw new TypeError(`tool ${tool}: parameters: ${message}`, { cause: error });
+  }
+}
+
 /** @param {string} tool @param {object} schema @returns {Parameters} */
 function fromJsonSchema(tool, schema) {
   checkTop(tool, schema);
   if (acceptsAll(schema)) return { schema, validate: (args) => args };
+  const checkable = readCheckable(tool, schema);
   /** @type {((args: any) => string[]) | undefined} */
   let problemsOf;
   // Loaded with the first call: a process whose tools nobody calls does without the validator.
-  const load = async () => (problemsOf ??= (await import("./arguments.mjs")).checks(schema));
+  const load = async () => (problemsOf ??= (await import("./arguments.mjs")).checks(checkable));
   /** @param {string[]} problems @param {any} args */
   const accept = (problems, args) => {
     if (problems.length > 0) throw badArguments(tool, problems);

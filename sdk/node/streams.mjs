@@ -1,5 +1,7 @@
 // Events that are pushed, filters that decide what becomes of them, and a look back.
 
+import { toJson } from "./json.mjs";
+
 /** @typedef {import("./types.js").PushOptions} PushOptions */
 /** @typedef {import("./types.js").FilterRule} FilterRule */
 
@@ -32,7 +34,7 @@ export class Streams {
 
   /** @param {string} stream @param {unknown} data @param {PushOptions} [options] */
   async push(stream, data, { level = "keep", prompt, metadata, session, traceparent } = {}) {
-    const event = typeof data === "string" ? data : JSON.stringify(data);
+    const event = typeof data === "string" ? data : toJson(data);
     const whom = session || !this.#options.broadcast ? { sessionId: session } : { broadcast: true };
     const push = { stream, event, level, prompt, metadata, traceparent, ...whom };
     const ack = await this.#ask("push", push);

@@ -1,6 +1,7 @@
 // What keeps the CLI, or the models that it talks to, from taking a tool's schema.
 
 import { Validator } from "@cfworker/json-schema";
+import { toCheckable } from "../../../sdk/node/dialect.mjs";
 import { errorMessage } from "../../lib/values.mjs";
 
 const TYPES = ["string", "number", "integer", "boolean", "array", "object", "null"];
@@ -79,10 +80,16 @@ function listProblems(schema, where, depth = 0) {
   return [...ownProblems(schema, where), ...inner];
 }
 
+/** As the SDK does. @param {any} parameters */
+function makeValidator(parameters) {
+  const { schema, draft } = toCheckable(parameters);
+  return new Validator(schema, draft);
+}
+
 /** @param {any} parameters @returns {string[]} */
 function findValidatorProblem(parameters) {
   try {
-    new Validator(parameters, "2020-12").validate({});
+    makeValidator(parameters).validate({});
     return [];
   } catch (error) {
     return [`a validator cannot use it: ${errorMessage(error)}`];
@@ -121,7 +128,7 @@ function formatNames(names) {
 /** @param {any} schema @param {object} args @returns {boolean} false also for a schema that cannot be used */
 function refuses(schema, args) {
   try {
-    return !new Validator(schema, "2020-12").validate(args).valid;
+    return !makeValidator(schema).validate(args).valid;
   } catch {
     return false;
   }

@@ -6,13 +6,13 @@ import asyncio
 import contextlib
 import functools
 import inspect
-import json
 import threading
 from dataclasses import dataclass, field
 from typing import Any, Callable
 
 from .errors import TapError, ToolError, failure
 from .connection import FAREWELL_S, Connection, Message
+from .plain import to_json
 from .report import call_text
 from .threads import in_thread
 from .tools import Tool
@@ -171,7 +171,7 @@ def _result_fields(result: Any) -> Message:
         result.close()
         raise TypeError("the tool returned a coroutine: is an await missing?")
     data = "" if result is None else result
-    size = len(json.dumps(data, allow_nan=False))
+    size = len(to_json(data, allow_nan=False))
     if size > MAX_RESULT_BYTES:
         text = f"the result has {size} bytes of JSON; 5 MB are allowed"
         raise ToolError("PAYLOAD_TOO_LARGE", text)

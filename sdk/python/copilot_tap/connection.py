@@ -17,6 +17,7 @@ except ImportError as missing:  # pragma: no cover
 
 from .errors import TapError, closed_error
 from .pace import Pace, backoff
+from .plain import to_json
 from .sessions import SessionChoice, Sessions
 from .where import Whereabouts
 
@@ -211,7 +212,7 @@ class Connection:
 
     async def _transmit(self, message: Message) -> None:
         try:
-            await self._ws.send(json.dumps({k: v for k, v in message.items() if v is not None}))
+            await self._ws.send(to_json({k: v for k, v in message.items() if v is not None}))
         except ConnectionClosed:
             pass  # the reader sees it, too
 

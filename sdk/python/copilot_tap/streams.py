@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Any, Awaitable, Callable
 
 from .connection import Connection, Message
 from .errors import TapError
+from .plain import to_json
 from .requests import Requests
 
 Rules = list[dict[str, str]]
@@ -48,7 +48,7 @@ class Streams:
         session: str | None = None,
         traceparent: str | None = None,
     ) -> Receipt | None:
-        text = event if isinstance(event, str) else json.dumps(event)
+        text = event if isinstance(event, str) else to_json(event)
         push: Message = {"type": "push", "stream": stream, "event": text, "level": level}
         push |= {"prompt": prompt, "metadata": metadata, "sessionId": session}
         push["traceparent"] = traceparent

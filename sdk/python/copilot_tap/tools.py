@@ -14,7 +14,7 @@ except ImportError as missing:  # pragma: no cover
         "or pip install jsonschema"
     ) from missing
 
-from .arguments import in_words, refused
+from .arguments import in_words, refused, to_checkable
 from .errors import TapError, ToolError
 from .signatures import CALL, convert, create_parameters, read_docstring, takes_call
 
@@ -53,8 +53,12 @@ def make_tool(
     validator = jsonschema.validators.validator_for(
         schema, default=jsonschema.Draft202012Validator
     )
-    validator.check_schema(schema)
     name = name or function.__name__
+    try:
+        checkable = to_checkable(schema)
+    except ValueError as error:
+        raise ValueError(f"tool {name}: parameters: {error}") from error
+    validator.check_schema(checkable)
     if schema and schema.get("type") != "object":
         raise ValueError(
             f"tool {name}: parameters must be a JSON Schema of an object: "
@@ -69,7 +73,7 @@ def make_tool(
         definition["timeout"] = round(timeout * 1000)
     hints = typing.get_type_hints(function, include_extras=True) if derived else {}
     hints.pop(CALL, None)
-    return Tool(definition, function, validator(schema), hints, takes_call(function))
+    return Tool(definition, function, validator(checkable), hints, takes_call(function))
 
 
 Change = typing.Tuple[typing.Dict[str, Any], Callable[[], None]]

@@ -1,17 +1,22 @@
 """Tools: what follows from a signature, calls, failures, cancels, changes."""
 
 import asyncio
+import datetime
 import enum
 import json
 import time
+import uuid
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Literal, Optional, Union
 
 import pytest
 from copilot_tap import Call, Provider, TapError, ToolError
+from copilot_tap.plain import to_json
 from copilot_tap.signatures import create_parameters, read_docstring
 from copilot_tap.testing import CallFailed
+from copilot_tap.tools import make_tool
 
 
 class Unit(enum.Enum):
@@ -30,6 +35,83 @@ def test_parameters_that_are_no_object_are_refused_at_once():
     for parameters in ({"city": {"type": "string"}}, {"type": "array"}):
         with pytest.raises(ValueError, match="tool late: parameters must be a JSON Schema of an ob"):
             tap.tool(lambda: 1, name="late", parameters=parameters)
+
+
+CAT = {"properties": {"kind": {"const": "cat"}, "n": {"type": "number"}}, "required": ["n"]}
+DOG = {
+    "type": "object",
+    "properties": {"kind": {"const": "dog"}, "m": {"type": "string"}},
+    "additionalProperties": False,
+}
+
+
+def accept(value, schema, **more):
+    parameters = {"type": "object", "properties": {"größe %": schema}, **more}
+    tool = make_tool(lambda **given: given, "t", "", parameters, None)
+    return tool.arguments({"größe %": value})["größe %"]
+
+
+def refusal(value, schema, **more):
+    with pytest.raises(ToolError) as refused:
+        accept(value, schema, **more)
+    assert refused.value.code == "INVALID_ARGUMENTS"
+    return str(refused.value)
+
+
+def test_a_schema_may_have_the_bounds_of_older_drafts():
+    bounds = {"minimum": 1, "exclusiveMinimum": False, "maximum": 9, "exclusiveMaximum": True}
+    for more in ({}, {"$schema": "http://json-schema.org/draft-04/schema#"}):
+        assert accept(1, bounds, **more) == 1
+        assert "9" in refusal(9, bounds, **more)
+
+
+def test_a_union_has_the_problems_of_the_way_that_is_meant_else_of_each():
+    union = {"anyOf": [CAT, DOG]}
+    assert refusal({"kind": "cat"}, union).endswith('t needs "größe %.n" (a number)')
+    assert refusal({"kind": "dog", "x": 1}, union).endswith('t does not take "größe %.x"')
+    assert '"cat"' in refusal({"kind": "cow"}, union) and '"dog"' in refusal({"kind": "cow"}, union)
+    either = {"oneOf": [{"type": "number"}, {"type": "integer"}, DOG]}
+    assert "to be a number or a whole number or an object" in refusal("x", either)
+    assert "valid under each" in refusal(7, either)
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"pattern": r"^\p{L}"},
+        {"items": {"patternProperties": {"(": {}}}},
+        {"$ref": "#/$defs/missing"},
+        {"$ref": "#/$defs/loop"},
+        {"anyOf": [{"$ref": "other.json"}]},
+    ],
+)
+def test_a_schema_that_no_call_can_be_checked_with_is_refused_at_once(schema):
+    with pytest.raises(ValueError, match="^tool t: parameters: "):
+        accept(1, schema, **{"$defs": {"loop": {"$ref": "#/$defs/loop"}}})
+
+
+def test_references_within_a_schema_are_followed():
+    definitions = {"größe": {"$id": "size.json", "$anchor": "size", "type": "number"}}
+    for reference in ("#/$defs/gr%C3%B6%C3%9Fe", "#/$defs/größe", "size.json"):
+        why = refusal("x", {"$ref": reference}, **{"$defs": definitions})
+        assert why.endswith('to be a number, not "x"')
+    assert "an object" in refusal(7, {"$ref": "#"})
+
+
+def test_returned_values_are_converted_in_the_usual_way_else_refused_by_their_type():
+    class Model:
+        def model_dump(self, mode):
+            return {"mode": mode}
+
+    moment = datetime.datetime(2026, 1, 2, 3, 4)
+    values = [moment, Decimal("1.50"), uuid.UUID(int=1), Path("/x"), Unit.KELVIN, {1}]
+    assert json.loads(to_json([*values, Place("Bern"), Model()])) == [
+        *("2026-01-02T03:04:00", "1.50", str(uuid.UUID(int=1)), "/x", "k", [1]),
+        *({"city": "Bern", "country": "CH"}, {"mode": "json"}),
+    ]
+    for value, kind in ((iter([]), "list_iterator"), (b"x", "bytes"), (ValueError(), "ValueError")):
+        with pytest.raises(TypeError, match=f"of the type {kind}, which is no JSON"):
+            to_json({"inner": [value]})
 
 
 def test_parameters_follow_from_type_hints_and_docstring():
@@ -170,13 +252,15 @@ async def test_calls_with_arguments_of_the_hinted_types(kit):
 
     @tap.tool(name="raw", description="JSON", parameters={"type": "object"})
     def whatever(**args):
-        return {"given": args}
+        return {"given": args, "at": datetime.date(2026, 1, 2)}
 
     async with tap:
         assert (await kit.tool("forecast"))["description"] == "Tomorrow."
         assert await kit.call("forecast", place={"city": "Bern"}) == "Bern, CH: CELSIUS"
         assert (await kit.call("forecast", place={"city": "Rom"}, unit="k")).endswith("KELVIN")
-        assert json.loads(await kit.call("raw", a=1)) == {"given": {"a": 1}}
+        assert json.loads(await kit.call("raw", a=1)) == {
+            **{"given": {"a": 1}, "at": "2026-01-02"}
+        }
         with pytest.raises(CallFailed, match='"unit" to be one of "c", "k", not "x"') as failed:
             await kit.call("forecast", place={"city": "Bern"}, unit="x")
         assert failed.value.code == "INVALID_ARGUMENTS"

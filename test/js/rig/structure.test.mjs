@@ -51,7 +51,7 @@ const ROOMS = {
   "gateway-host": ["lib", "process", "config", "views", "features", "feature-host", "sdk"],
   extension: ["lib", "link"],
   embedded: ["lib", "link", "gateway-host", "extension"],
-  develop: ["lib", "link", "process"],
+  develop: ["lib", "link", "process", "sdk"],
   doctor: ["lib", "link", "process", "config", "views", "install"],
   evals: ["lib", "link", "process", "config"],
   cli: [

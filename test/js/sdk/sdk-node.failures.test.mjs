@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { describe, test } from "node:test";
 import { root } from "../../../tools/commands.mjs";
+import { makeTool } from "../../../sdk/node/tools.mjs";
 import { provider, ToolError } from "../../../sdk/node/provider.mjs";
 import { waitFor, withTimeout } from "../../support/wait.mjs";
 import { place } from "./sdk-place.mjs";
@@ -65,6 +66,14 @@ const RETURNED = {
   ],
   function: [() => () => 1, /INTERNAL: TypeError: the tool returned a function, which is no JSON/],
   symbol: [() => Symbol("s"), /INTERNAL: TypeError: the tool returned a symbol/],
+  error: [
+    () => Object.assign(new RangeError("x"), { code: 1 }),
+    /of the type RangeError, .*throw it/,
+  ],
+  inner: [() => ({ list: [Promise.resolve()] }), /of the type Promise, which is no JSON/],
+  iterator: [() => [1].values(), /of the type Array Iterator/],
+  generator: [() => (async function* generate() {})(), /of the type AsyncGenerator/],
+  keys: [() => new Map([[{}, 1]]), /of the type Map/],
   thenable: [
     () => ({
       then() {
@@ -185,6 +194,96 @@ describe("a call is answered once", () => {
     await refused({ gift: 1 }, 'needs "name" (text); does not take "gift"');
     await refused({ name: ["x".repeat(99)] }, 'needs "name" to be text, not a list');
     assert.equal(printed.text, "", "that is the model's mistake");
+  });
+});
+
+describe("a schema as it comes from elsewhere", () => {
+  const CAT = { properties: { kind: { const: "cat" }, n: { type: "number" } }, required: ["n"] };
+  const DOG = {
+    type: "object",
+    properties: { kind: { const: "dog" }, m: { type: "string" } },
+    additionalProperties: false,
+  };
+  const accepts = (property, more = {}) => {
+    const parameters = { type: "object", properties: { "größe %": property }, ...more };
+    const { validate } = makeTool("t", { description: "", parameters }, () => 1);
+    return async (value) => (await validate({ "größe %": value }))["größe %"];
+  };
+  const refused = (message) => ({ code: "INVALID_ARGUMENTS", message });
+
+  test("may have patterns that the flag u refuses, and bounds of OpenAPI 3.0", async () => {
+    const patterns = {
+      [String.raw`^https\:\/\/`]: ["https://x", "http://x"],
+      [String.raw`^[\w-.]{2}\-{y}]$`]: ["a--{y}]", "a+-{y}]"],
+      [String.raw`^\p{Lu}\@$`]: ["Ä@", "ä@"],
+    };
+    for (const [pattern, [good, bad]] of Object.entries(patterns)) {
+      const check = accepts({ pattern });
+      assert.equal(await check(good), good);
+      await assert.rejects(check(bad), refused(/refuses "größe %"/));
+      const byName = makeTool(
+        "t",
+        {
+          description: "",
+          parameters: { type: "object", patternProperties: { [pattern]: { type: "null" } } },
+        },
+        () => 1,
+      );
+      await assert.rejects(byName.validate({ [good]: 1 }), { code: "INVALID_ARGUMENTS" });
+      assert.deepEqual(await byName.validate({ [bad]: 1 }), { [bad]: 1 });
+    }
+    const exclusive = accepts({
+      minimum: 1,
+      exclusiveMinimum: false,
+      maximum: 9,
+      exclusiveMaximum: true,
+    });
+    assert.equal(await exclusive(1), 1);
+    await assert.rejects(exclusive(9), refused(/9/));
+  });
+
+  test("is read by the rules of its draft", async () => {
+    const limited = { $ref: "#/definitions/any", maximum: 3 };
+    const more = { definitions: { any: { type: "number" } } };
+    const draft7 = { ...more, $schema: "http://json-schema.org/draft-07/schema#" };
+    assert.equal(await accepts(limited, draft7)(4), 4);
+    await assert.rejects(accepts(limited, more)(4), refused(/4/));
+  });
+
+  test("of a union: the problems of the way that is meant, else of each", async () => {
+    const union = accepts({ anyOf: [CAT, DOG] });
+    await assert.rejects(union({ kind: "cat" }), refused(/t needs "größe %.n" \(a number\)$/));
+    await assert.rejects(union({ kind: "dog", x: 1 }), refused(/t does not take "größe %.x"$/));
+    await assert.rejects(union({ kind: "cow" }), refused(/kind".*"cat".*, or .*kind".*"dog"/));
+    const either = accepts({ oneOf: [{ type: "number" }, { type: "integer" }, DOG] });
+    await assert.rejects(either("x"), refused(/to be a number or a whole number or an object/));
+    await assert.rejects(either(7), refused(/2 matches/));
+  });
+
+  test("is refused at once where no call could be checked", async () => {
+    for (const property of [
+      { pattern: "(?i)x" },
+      { pattern: String.raw`x\Z` },
+      { items: { patternProperties: { "(?P<x>y)": {} } } },
+      { $ref: "#/$defs/missing" },
+      { $ref: "#/$defs/loop" },
+      { anyOf: [{ $ref: "other.json" }] },
+    ]) {
+      const $defs = { loop: { $ref: "#/$defs/loop" } };
+      assert.throws(() => accepts(property, { $defs }), /^TypeError: tool t: parameters: /);
+    }
+    const $defs = { größe: { $id: "size.json", $anchor: "size", type: "number" } };
+    for (const $ref of ["#/$defs/gr%C3%B6%C3%9Fe", "#/$defs/größe", "size.json", "#size"]) {
+      await assert.rejects(accepts({ $ref }, { $defs })("x"), refused(/to be a number, not "x"/));
+    }
+    await assert.rejects(accepts({ $ref: "#" })(7), refused(/to be an object, not 7/));
+    assert.deepEqual(
+      await accepts({ enum: [{ $ref: "x", pattern: "(" }], default: { $ref: "y" } })({
+        $ref: "x",
+        pattern: "(",
+      }),
+      { $ref: "x", pattern: "(" },
+    );
   });
 });
 

@@ -23,6 +23,8 @@ describe("tools", () => {
     });
     tap.tool("raw", { description: "JSON" }, async () => ({ degrees: 12 }));
     tap.tool("nothing", { description: "Nothing" }, () => {});
+    const entries = { at: new Date(0), list: new Set([1]), bytes: new Uint8Array([2]) };
+    tap.tool("map", { description: "JSON" }, () => new Map(Object.entries(entries)));
     const pixel = "data:image/png;base64,iVBORw0KGgo=";
     tap.tool("picture", { description: "A picture" }, () => ({ image: pixel }));
     await tap.connect();
@@ -33,6 +35,8 @@ describe("tools", () => {
     assert.equal(await kit.call("forecast", { city: "Bern" }), "rain in Bern");
     assert.equal(await kit.call("raw"), '{"degrees":12}');
     assert.equal(await kit.call("nothing"), "");
+    const plain = { at: "1970-01-01T00:00:00.000Z", list: [1], bytes: [2] };
+    assert.deepEqual(JSON.parse(await kit.call("map")), plain);
     assert.equal((await kit.call("picture")).mimeType, "image/png");
   });
 
