@@ -8,7 +8,7 @@ import { bytes, clock, formatCount, shortId } from "./wording.mjs";
 /** @typedef {import("./output.mjs").Output} Output */
 /**
  * One as the store gives it. `id` grows with each; `v`: the version of the schema of its body.
- * @typedef {{id: number, collection: string, at: number, session: string, source: string, trace: string,
+ * @typedef {{id: number, collection: string, at: number, session?: string, source?: string, trace?: string,
  *   v: number, body: Record<string, unknown>}} StoredRecord
  */
 

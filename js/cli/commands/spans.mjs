@@ -114,7 +114,7 @@ async function find(control, { of, session }, count) {
 function printOtherCalls(output, of, others, labels) {
   if (others.length === 0) return;
   output.print(faint(`This is the last call ${of}. Others have the same id:`));
-  for (const { at, session, trace } of others.slice(0, MAX_OTHERS)) {
+  for (const { at, session = "", trace = "" } of others.slice(0, MAX_OTHERS)) {
     const whose = labels.get(session) ?? "session";
     output.print(faint(`  ${clock(at)}  ${whose} ${session}  trace ${trace}`));
   }

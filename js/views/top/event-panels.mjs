@@ -2,11 +2,12 @@
 // put before the model.
 
 import { bad, faint, strong, warning } from "../output.mjs";
-import { clock, shortId } from "../wording.mjs";
+import { clock } from "../wording.mjs";
 import {
   listDetails,
   groupBy,
   createLabelLookup,
+  describeSession,
   MAX_ROWS,
   listRecords,
   short,
@@ -36,7 +37,7 @@ function listEntries(seen) {
   return [...pushed, ...listRecords(seen, "stream_entry")].sort((a, b) => a.id - b.id);
 }
 
-/** @param {StoredRecord[]} entries of one stream @param {Snapshot} seen @param {(id: string) => string} labels @returns {Row} */
+/** @param {StoredRecord[]} entries of one stream @param {Snapshot} seen @param {import("./panel.mjs").Labels} labels @returns {Row} */
 function streamRow(entries, seen, labels) {
   const last = entries[entries.length - 1];
   const name = toText(last.body.stream);
@@ -60,7 +61,7 @@ function streamRow(entries, seen, labels) {
       listDetails([
         ["stream", name],
         ["from", from],
-        ["session", `${labels(last.session)} ${last.session}`],
+        ["session", describeSession(labels, last.session)],
         ["last lines", lines.join("\n")],
       ]),
   };
@@ -105,7 +106,7 @@ function budgetRemarks({ gateway }) {
   ];
 }
 
-/** @param {StoredRecord[]} pushes of one provider in one session @param {Snapshot} seen @param {(id: string) => string} labels @returns {Row} */
+/** @param {StoredRecord[]} pushes of one provider in one session @param {Snapshot} seen @param {import("./panel.mjs").Labels} labels @returns {Row} */
 function budgetRow(pushes, seen, labels) {
   const last = pushes[pushes.length - 1];
   const count = (/** @type {string} */ outcome) =>
@@ -128,7 +129,7 @@ function budgetRow(pushes, seen, labels) {
     details: () =>
       listDetails([
         ["provider", last.source],
-        ["session", `${labels(last.session)} ${last.session}`],
+        ["session", describeSession(labels, last.session)],
         ["outcomes", outcomes.map((one) => `${one}: ${count(one)}`).join("\n")],
         ["the last one", `${toText(last.body.outcome)} ${toText(last.body.code)}`],
       ]),
@@ -222,7 +223,7 @@ export const injected = {
           details: () =>
             listDetails([
               ["from", from],
-              ["session", `${labels(session)} ${shortId(session)}`],
+              ["session", describeSession(labels, session)],
               ["at", clock(at, seen.at)],
               ["record", `${collection} ${id}`],
               ["text", text || "its record has no text"],

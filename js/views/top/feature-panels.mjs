@@ -7,6 +7,7 @@ import {
   listDetails,
   groupBy,
   createLabelLookup,
+  describeSession,
   MAX_ROWS,
   listRecords,
   short,
@@ -27,7 +28,7 @@ function eventLine({ at, body }) {
   return `${clock(at)} ${toText(event)} ${JSON.stringify(rest)}`;
 }
 
-/** @param {StoredRecord[]} events of one goal, the oldest first @param {(id: string) => string} labels @param {Snapshot} seen @returns {Row} */
+/** @param {StoredRecord[]} events of one goal, the oldest first @param {import("./panel.mjs").Labels} labels @param {Snapshot} seen @returns {Row} */
 function goalRow(events, labels, seen) {
   const of = (/** @type {string} */ name) => events.filter(({ body }) => body.event === name);
   const last = events[events.length - 1];
@@ -52,7 +53,7 @@ function goalRow(events, labels, seen) {
         ["state", ended],
         ["set by", set.body.by],
         ["folder", set.body.cwd],
-        ["session", `${labels(set.session)} ${set.session}`],
+        ["session", describeSession(labels, set.session)],
         ["events", events.map(eventLine).join("\n")],
       ]),
   };
@@ -210,7 +211,7 @@ function formatNextRun(told, last, now) {
 function emitterRow(name, told, runs, lines, seen) {
   const labels = createLabelLookup(seen);
   const last = runs.at(-1);
-  const session = (last ?? lines.at(-1))?.session ?? "";
+  const session = (last ?? lines.at(-1))?.session;
   const state = toText(told.state) || getEmitterState(runs, lines);
   const next = formatNextRun(told, last, seen.at);
   const given = Array.isArray(told.lines) ? told.lines.map(toText) : [];
@@ -220,7 +221,7 @@ function emitterRow(name, told, runs, lines, seen) {
     key: `${name}\0${session}`,
     cells: [
       strong(short(name)),
-      session ? short(labels(session)) : "",
+      short(labels(session)),
       part(short(state)),
       String(runs.length),
       last ? clock(last.at, seen.at) : "",
@@ -230,7 +231,7 @@ function emitterRow(name, told, runs, lines, seen) {
     details: () =>
       listDetails([
         ["emitter", name],
-        ["session", session && `${labels(session)} ${session}`],
+        ["session", describeSession(labels, session)],
         ["state", state],
         ["next run", next],
         [

@@ -76,8 +76,13 @@ export function groupBy(all, keyOf) {
   return groups;
 }
 
-/** @param {Snapshot} seen @returns {(id: string) => string} a session's label, else the beginning of its id */
+/** A session's label, else the beginning of its id. @typedef {(id: string | undefined) => string} Labels */
+
+/** @param {Snapshot} seen @returns {Labels} "" for what has no session, such as a run of a config's emitter */
 export function createLabelLookup({ gateway }) {
   const labels = new Map((gateway?.sessions ?? []).map(({ id, label }) => [id, label]));
-  return (id) => labels.get(id) || id.slice(0, 8);
+  return (id = "") => labels.get(id) || id.slice(0, 8);
 }
+
+/** For details. @param {Labels} labels @param {string | undefined} id */
+export const describeSession = (labels, id) => (id ? `${labels(id)} ${id}` : "");

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { PANELS } from "../../../js/views/top/panels.mjs";
+import { COLLECTIONS, PANELS } from "../../../js/views/top/panels.mjs";
 import {
   bindingOf,
   gatewayOf,
@@ -28,6 +28,32 @@ function rowsOf(id, seen) {
 const recorded = (records) => seenOf({ records });
 
 describe("the panels of copilot-tap top", () => {
+  test("records without a session, a source or a trace, such as those of a config's emitter", () => {
+    const fields = {
+      stream: "watch",
+      emitter: "watch",
+      event: "done",
+      text: "done",
+      outcome: "queued",
+    };
+    for (const body of [fields, { ...fields, outcome: "injected" }, {}]) {
+      const bare = (collection) => ({ id: 1, collection, at: NOW, v: 1, body });
+      const seen = recorded(Object.fromEntries(COLLECTIONS.map((one) => [one, [bare(one)]])));
+      for (const { id } of PANELS) {
+        for (const { cells, details } of rowsOf(id, seen)) {
+          const texts = [...cells, ...Object.values(details)];
+          assert.ok(!texts.some((text) => /undefined/.test(text)), `${id}: ${texts}`);
+          assert.equal(details.session, undefined, id);
+        }
+      }
+    }
+    const [row] = rowsOf(
+      "streams",
+      recorded({ stream_entry: [{ id: 1, at: NOW, v: 1, body: fields }] }),
+    );
+    assert.deepEqual(row.cells.slice(0, 4), ["watch", "watch", "", "1"]);
+  });
+
   test("sessions: the latest first, with what is wrong", () => {
     const away = sessionOf({ id: "far", label: "docs", inUse: 0, linked: false, held: [] });
     const asked = sessionOf({ hooks: "pending" });
