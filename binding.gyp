@@ -11,6 +11,7 @@
       'addon/environment.cc',
       'addon/gateway_class.cc',
       'addon/gateway_tokens.cc',
+      'addon/globs_class.cc',
       'addon/guards_class.cc',
       'addon/line_source_class.cc',
       'addon/line_values.cc',

@@ -2,6 +2,7 @@
 // the model sees of them. What is read has every default filled in.
 
 import { isDeepStrictEqual } from "node:util";
+import { globProblem } from "../lib/globs.mjs";
 import { refusalReason } from "../lib/refused-variables.mjs";
 import { filterFields, PATTERNS, toFilter, toFilterEntry } from "./emitter-rules.mjs";
 import { cronProblem, formatDuration, isOutside, parseJsonPath } from "./emitter-values.mjs";
@@ -197,10 +198,23 @@ const timezone = refine(text({ most: 64, what: "a time zone" }), (zone, place) =
   }
 });
 
-const glob = refine(text({ most: 300, blank: true }), (given, place) =>
-  given.trim() === "" || isOutside(given.replace(/^!/, ""))
-    ? place.expected('a glob inside the workspace, such as "src/**/*.ts"', given)
-    : given,
+const glob = refine(text({ most: 300, blank: true }), (given, place) => {
+  if (given.trim() === "" || isOutside(given.replace(/^!/, "")))
+    return place.expected('a glob inside the workspace, such as "src/**/*.ts"', given);
+  const problem = globProblem(given);
+  return problem === "" ? given : place.problem(`found ${quoteText(given)}: ${problem}`);
+});
+
+const globs = refine(
+  either(
+    "string",
+    refine(glob, (one) => [one]),
+    list(glob, { most: 20, least: 1, what: "globs" }),
+  ),
+  (all, place) =>
+    all.length > 0 && all.every((one) => one.startsWith("!"))
+      ? place.problem("give a glob without !, too")
+      : all,
 );
 
 /** An empty one is none. */
@@ -242,14 +256,7 @@ const EMITTER_FIELDS = {
   ),
   cron: about("Five fields.", cron),
   timezone,
-  onChange: about(
-    "Globs of files.",
-    either(
-      "string",
-      refine(glob, (one) => [one]),
-      list(glob, { most: 20, least: 1, what: "globs" }),
-    ),
-  ),
+  onChange: about("Globs of files.", globs),
   missed: usually("skip", words(["skip", "once"])),
   overlap: usually("skip", words(["skip", "queue", "kill"])),
   restart: usually("never", words(["never", "on-failure", "always"])),

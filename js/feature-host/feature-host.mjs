@@ -24,6 +24,7 @@ import { EventLoopMonitor } from "./event-loop-monitor.mjs";
  * @property {import("./capability-grants.mjs").Telemetry & {since: number}} telemetry `since`: Unix ms; no other
  *   feature host has exported the spans that are recorded from then on
  * @property {readonly string[]} [gated] what goals gate
+ * @property {number} [hangs] feature hosts in a row, before this one, that were ended because they did not answer
  *
  * What the user's config says of features now.
  * @typedef {{features: Record<string, boolean>, recorded: boolean, gated?: readonly string[]}} FeatureConfig
@@ -218,7 +219,7 @@ export class FeatureHost {
    */
   #install(checked, telemetry) {
     const { id } = checked.descriptor;
-    const { link, token, home } = this.#startMessage;
+    const { link, token, home, hangs = 0 } = this.#startMessage;
     const { implementations, files, endProcesses } = createImplementations(
       id,
       { home, telemetry, env: this.#env },
@@ -252,7 +253,7 @@ export class FeatureHost {
             traceparent,
           }),
       },
-      implementations,
+      ...{ implementations, hangs },
       overflow: async (text, { session, tool }) => files.keep(text, tool, session),
       failure: toCallError,
       enter: (work) => this.#monitor.enter(id, work),

@@ -4,10 +4,8 @@
 import fs from "node:fs/promises";
 import path from "node:path";
 import { watch } from "chokidar";
-import picomatch from "picomatch";
+import { IGNORED_FOLDERS, readGlobs } from "../lib/globs.mjs";
 
-/** Never looked into. */
-const IGNORED_FOLDERS = new Set([".git", "node_modules"]);
 /** Folders and files of one watch: each costs the system a handle. */
 export const MAX_WATCHED = 10_000;
 
@@ -31,13 +29,7 @@ const relativePath = (root, file) => path.relative(root, file).split(path.sep).j
  */
 export async function watchFiles({ folder, globs, onChange, onFailed }) {
   const root = await fs.realpath(folder);
-  const wanted = globs.filter((glob) => !glob.startsWith("!"));
-  const ignore = globs.filter((glob) => glob.startsWith("!")).map((glob) => glob.slice(1));
-  const fits = picomatch(wanted, { dot: true, ignore });
-  const ways = wanted.map((glob) =>
-    relativePath(root, path.resolve(root, picomatch.scan(glob).base)),
-  );
-  const bases = [...new Set(ways)];
+  const { bases, matches: fits } = readGlobs(globs);
   if (bases.some((base) => isInside(base, ".."))) {
     throw new RangeError("onChange: expected globs within the workspace");
   }

@@ -21,6 +21,7 @@ import { Tasks } from "./tasks.mjs";
  * @typedef {object} Context what install() gets
  * @property {string} id
  * @property {readonly string[]} grants
+ * @property {number} hangs hosts of features in a row, before this one, that were ended because they did not answer
  * @property {{register: (name: string, handler: (args: any, call: any) => unknown, now?: {description?: string, parameters?: object}) => boolean}} tools `false`:
  *   the tool was left out, as the report says
  * @property {HookRegistrar} hooks
@@ -45,6 +46,7 @@ import { Tasks } from "./tasks.mjs";
  * @property {Pick<Provider, "tool" | "removeTool" | "deny" | "gate" | "note" | "context">} provider
  * @property {import("./sinks.mjs").Port} sinks
  * @property {import("./service-access.mjs").Implementations} implementations
+ * @property {number} [hangs]
  * @property {import("./results.mjs").Overflow} [overflow]
  * @property {(thrown: unknown) => unknown} [failure] what a call fails with where its tool has thrown that
  * @property {<T>(work: () => T) => T} [enter] around each entrance into the feature's code
@@ -111,6 +113,7 @@ export class Installation {
     this.#context = Object.freeze({
       id: checked.descriptor.id,
       grants: granted,
+      hangs: ports.hangs ?? 0,
       tools: Object.freeze({ register: this.#registerTool.bind(this) }),
       hooks: this.#hookRegistrar(),
       commands: Object.freeze({ register: this.#registerCommand.bind(this) }),

@@ -77,6 +77,10 @@ const READY_MS = 5000;
 /** The same for the model: its next step, in which it would call tap_tools again, takes longer and costs something. */
 const OPEN_MS = 10_000;
 const PING_MS = 15_000;
+/** Pings before its first report, after which a feature host that starts counts as one that hangs. */
+const MAX_SILENT_PINGS = 3;
+/** Answers in a row after which what it has taken up harms nothing. */
+const MIN_ANSWERED_PINGS = 4;
 const COMMAND_MS = 25_000;
 
 /** @param {Descriptor} descriptor whether it works without being asked */
@@ -109,6 +113,10 @@ export class HostFeatures {
   #rpc = new FeatureHostRpc((message) => this.#host?.send(message));
   /** @type {NodeJS.Timeout | undefined} */
   #pings;
+  /** Of the one with this pid: pings without a report, and answers in a row. */
+  #watched = { pid: 0, silent: 0, answered: 0 };
+  /** Feature hosts in a row that were ended because they did not answer. */
+  #hangs = 0;
   #closed = false;
   /** @type {GroupsListener} */
   #onGroups = () => {};
@@ -124,6 +132,7 @@ export class HostFeatures {
    * @param {() => import("./project-providers.mjs").EntryState[]} options.entries what configs name
    * @param {() => void} [options.onApplied] other features work than before: as the user's config says, or none any more
    * @param {readonly Feature[]} [options.features] in tests
+   * @param {number} [options.pingMs] in tests
    * @param {import("./feature-host-process.mjs").ImportFeatureHost} options.importFeatureHost
    */
   constructor(options) {
@@ -149,6 +158,10 @@ export class HostFeatures {
     const { gateway, log, files } = options;
     this.#resident = new ResidentFeatures(gateway, log, services, this.#features, files.home);
     this.#resident.start(this.#enabled);
+  }
+
+  get #pingMs() {
+    return this.#options.pingMs ?? PING_MS;
   }
 
   /** The features that the feature host runs. */
@@ -367,6 +380,7 @@ export class HostFeatures {
           features: this.#enabled,
           telemetry: { ...this.#telemetry, since: this.#since },
           gated: this.#goalGates,
+          hangs: this.#hangs,
         }),
         onMessage: (level, text) => {
           // Whether and when it runs again is in its state.
@@ -378,7 +392,7 @@ export class HostFeatures {
         },
       });
       this.#host.start();
-      this.#pings = setInterval(() => void this.#ping(), PING_MS);
+      this.#pings = setInterval(() => void this.#ping(), this.#pingMs);
       this.#pings.unref();
     } catch (error) {
       this.#starting = undefined;
@@ -399,18 +413,29 @@ export class HostFeatures {
     this.#readiness.settle();
   }
 
-  /** One that hangs is ended; its supervisor starts the next one. */
+  /** One that hangs, or does not become ready, is ended; its supervisor starts the next one. */
   async #ping() {
-    if (!this.#ready) return;
     const { pid } = this.#host?.status() ?? {};
-    const answered = await this.#rpc
-      .request({ type: "ping" }, PING_MS - 1000)
-      .then(() => true)
-      .catch(() => false);
-    const status = this.#host?.status();
-    if (answered || pid === undefined || status?.pid !== pid || !this.#ready) return;
-    this.#trouble = `the feature host did not answer for ${PING_MS / 1000} s and was ended`;
+    if (pid === undefined) return;
+    if (this.#watched.pid !== pid) this.#watched = { pid, silent: 0, answered: 0 };
+    const watched = this.#watched;
+    if (!this.#ready) {
+      watched.silent += 1;
+      if (watched.silent < MAX_SILENT_PINGS) return;
+    } else {
+      const answered = await this.#rpc
+        .request({ type: "ping" }, this.#pingMs - this.#pingMs / 15)
+        .then(() => true)
+        .catch(() => false);
+      watched.answered += 1;
+      if (answered && watched.answered >= MIN_ANSWERED_PINGS) this.#hangs = 0;
+      if (answered || this.#host?.status().pid !== pid || !this.#ready) return;
+    }
+    const seconds = (this.#pingMs * (this.#ready ? 1 : MAX_SILENT_PINGS)) / 1000;
+    const what = this.#ready ? "answer" : "become ready";
+    this.#trouble = `the feature host did not ${what} for ${seconds} s and was ended`;
     this.#options.log("error", this.#trouble);
+    this.#hangs += 1;
     process.kill(pid, "SIGKILL");
   }
 

@@ -41,7 +41,7 @@ const MAX_LINK_FOLDER_BYTES = MAX_SOCKET_PATH - "/link".length - 1;
 /**
  * What tests replace. `env`: of this process, but for the limits that the addon reads itself.
  * @typedef {{env: NodeJS.ProcessEnv, importFeatureHost: import("./feature-host-process.mjs").ImportFeatureHost,
- *   features?: readonly import("../features/list.mjs").Feature[]}} Parts
+ *   features?: readonly import("../features/list.mjs").Feature[], pingMs?: number}} Parts
  */
 
 /** @type {Parts} */

@@ -221,6 +221,14 @@ export class HookGuards {
   covers(tool: string, owner: string, args: string, folder: string): boolean;
 }
 
+/** Globs as in a hook rule's `match.file`: native/base/glob.h. Matching takes linear time. */
+export class Globs {
+  /** Throws a TypeError with the reason where one is no glob. */
+  constructor(globs: string[]);
+  /** Whether one of them means this path, which has / between its parts. */
+  matches(path: string): boolean;
+}
+
 export interface RecordsOptions {
   /** The path of the file; its folder is there. */
   file: string;
@@ -484,6 +492,7 @@ export interface Addon {
   Gateway: typeof Gateway;
   SessionPort: typeof SessionPort;
   HookGuards: typeof HookGuards;
+  Globs: typeof Globs;
   Records: typeof Records;
   LineSource: typeof LineSource;
   Plans: typeof Plans;

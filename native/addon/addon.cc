@@ -8,6 +8,7 @@
 
 #include "addon/arguments.h"
 #include "addon/gateway_class.h"
+#include "addon/globs_class.h"
 #include "addon/guards_class.h"
 #include "addon/line_source_class.h"
 #include "addon/plans_class.h"
@@ -105,6 +106,7 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   exports.Set("Plans", PlansClass::define(env));
   exports.Set("redactJson", Napi::Function::New<redactJson>(env, "redactJson"));
   exports.Set("HookGuards", GuardsClass::define(env));
+  exports.Set("Globs", GlobsClass::define(env));
   exports.Set("linkVersion", Napi::Number::New(env, protocol::kLinkVersion));
   exports.Set("limits", limitTable(env));
   exports.Set("readLimits", Napi::Function::New<readLimits>(env, "readLimits"));

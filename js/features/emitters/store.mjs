@@ -16,6 +16,8 @@ import { isRunSnapshot, recordInterruptedRun } from "./run.mjs";
  */
 
 const FILE = "emitters";
+/** So many hosts in a row that hung: what they took up is not taken up again. */
+const MAX_HANGS = 2;
 const SCHEMA = 1;
 /** How long sessions that come are told what could not be read. */
 const NOTICE_MS = 60_000;
@@ -51,23 +53,30 @@ export class EmitterStore {
   /** One after another. @type {Promise<unknown>} */
   #writeQueue = Promise.resolve();
 
-  /** @param {Pick<Context, "services" | "diagnostics">} context */
+  /** @param {Pick<Context, "services" | "diagnostics" | "hangs">} context */
   constructor(context) {
     this.#context = context;
+  }
+
+  /** @returns {Promise<{saved?: {version: number, value: any}, problem: string}>} without what has ended its hosts */
+  async #readFile() {
+    const { services, hangs } = this.#context;
+    try {
+      const saved = await services.files.read(FILE);
+      if (saved === undefined || !(hangs >= MAX_HANGS)) return { saved, problem: "" };
+      const problem = `${hangs} processes in a row that ran it hung`;
+      return { saved: { version: SCHEMA, value: [] }, problem };
+    } catch (error) {
+      return { problem: errorMessage(error) };
+    }
   }
 
   /** @returns {Promise<EmitterSnapshot[]>} those that are whole; a file with others is kept aside */
   async read() {
     const { files, holds } = this.#context.services;
-    /** @type {{version: number, value: any} | undefined} */
-    let saved;
-    let problem = "";
-    try {
-      saved = await files.read(FILE);
-      if (saved === undefined) return [];
-    } catch (error) {
-      problem = errorMessage(error);
-    }
+    const { saved, problem: unread } = await this.#readFile();
+    let problem = unread;
+    if (saved === undefined && problem === "") return [];
     const list = saved?.version === SCHEMA && Array.isArray(saved.value) ? saved.value : undefined;
     const whole = (list ?? []).filter(isEmitterSnapshot);
     if (saved && !list) problem = `it has another form: version ${saved.version}`;
@@ -89,7 +98,7 @@ export class EmitterStore {
     const aside = await this.#context.services.files
       .setAside(FILE)
       .then((/** @type {string} */ path) => `its file is now ${path}`, errorMessage);
-    const text = `what ran before does not go on, as far as it could not be read: ${problem}; ${aside}`;
+    const text = `what ran before does not go on: ${problem}; ${aside}`;
     this.#trouble = { text, at: performance.now() };
     this.#context.diagnostics.add(text);
   }

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
+import { globProblem, readGlobs } from "../../../js/lib/globs.mjs";
 import { watchFiles } from "../../../js/feature-host/file-watch.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 import { waitFor } from "../../support/wait.mjs";
@@ -50,6 +51,57 @@ test("a file that is changed, added or removed is told, others are not", async (
     "src/later/b.ts",
     "src/old.ts",
   ]);
+});
+
+test("globs as people write them match the files that are meant", async (t) => {
+  const files = ["app/[slug]/a.tsx", "app/(shop)/b.tsx", "a b/c.tsx", "src/deep/d.ts", "e.txt"];
+  for (const [glob, file] of [
+    [String.raw`app/\[slug\]/*.tsx`, files[0]],
+    ["app/[slug]/*.tsx", files[0]],
+    [String.raw`app/\(shop\)/*.tsx`, files[1]],
+    ["app/(shop)/*.tsx", files[1]],
+    [String.raw`a\ b/*.tsx`, files[2]],
+    ["src", files[3]],
+    ["src/", files[3]],
+    ["./docs/../src/**/[!a-c].ts", files[3]],
+    ["{src,docs}/**", files[3]],
+    ["e.txt", files[4]],
+    ["**/*.{ts,tsx}", files[3]],
+  ]) {
+    const { bases, matches } = readGlobs([glob]);
+    assert.ok(matches(file), glob);
+    assert.ok(!matches("other/x.ts~"), glob);
+    assert.ok(
+      bases.every((base) => base === "" || file === base || file.startsWith(`${base}/`)),
+      `${glob}: ${bases}`,
+    );
+  }
+  assert.ok(!readGlobs(["*.ts"]).matches("src/a.ts"), "no / is no name in any folder");
+  assert.ok(!readGlobs(["src/*"]).matches("src/deep/d.ts"));
+  const { folder, changed } = await watching(t, [String.raw`app/\[slug\]/*.tsx`, "src"]);
+  fs.mkdirSync(path.join(folder, "app/[slug]"), { recursive: true });
+  for (const file of [files[0], files[3]]) {
+    fs.writeFileSync(path.join(folder, file), "");
+    await waitFor(() => changed.includes(file), { what: () => changed.join() });
+  }
+});
+
+test("a glob that could match no file is refused", async (t) => {
+  for (const glob of [
+    ...["@(a|b).ts", "src/*(x).ts", "{1..3}.ts", "[[:alpha:]].ts", String.raw`src\app\*.ts`, "[a"],
+    ...["node_modules/x/*.js", ".git/HEAD"],
+  ]) {
+    assert.notEqual(globProblem(glob), "", glob);
+    assert.throws(() => readGlobs([glob]), RangeError, glob);
+  }
+  assert.throws(() => readGlobs(["!src/**"]), RangeError);
+  await assert.rejects(watching(t, ["../*.ts"]), RangeError);
+});
+
+test("a glob and a name that made a matcher search for minutes", () => {
+  const { matches } = readGlobs(["*a*a*a*a*a*a*a*a*a*a*b", "!*a*a*a*a*a*a*a*a*a*a*c"]);
+  assert.ok(!matches(`${"a".repeat(180)}z`));
+  assert.ok(matches(`${"a".repeat(180)}b`));
 });
 
 test("a glob with ! leaves files out", async (t) => {

@@ -92,3 +92,24 @@ test("where the feature host has given up, tap_tools says so at once, and where 
   assert.match(text, /exit code 3.* It is not started again; .*run copilot-tap stop/);
   assert.doesNotMatch(text, /again\.$/);
 });
+
+test("a feature host that does not become ready is ended, and the next ones know of it", async (t) => {
+  const folder = temporaryFolder(t);
+  const [main, seen] = ["silent.mjs", "seen"].map((name) => path.join(folder, name));
+  const append = `(line) => fs.appendFileSync(${JSON.stringify(seen)}, line)`;
+  fs.writeFileSync(
+    main,
+    `import fs from "node:fs"; process.stdin.on("data", ${append}); setInterval(() => {}, 1000)`,
+  );
+  const host = await Host.elected(t, { TAP_TEST_MAIN: main, TAP_TEST_PING_MS: "100" }, MAIN);
+  await host.session(t, { cwd: folder });
+  const hangs = () =>
+    fs.existsSync(seen) ? [...fs.readFileSync(seen, "utf8").matchAll(/"hangs":(\d+)/g)] : [];
+  await waitFor(() => hangs().length >= 3, { what: () => host.log });
+  assert.deepEqual(
+    hangs()
+      .slice(0, 3)
+      .map(([, count]) => count),
+    ["0", "1", "2"],
+  );
+});

@@ -51,6 +51,7 @@ describe("a feature", () => {
       ...[
         "id",
         "grants",
+        "hangs",
         "tools",
         "hooks",
         "commands",

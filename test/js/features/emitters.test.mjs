@@ -127,8 +127,8 @@ test("a prompt keeps its lines", async () => {
   assert.deepEqual(said.model, ["Prompt of emitter look, run 2:\nfirst\nsecond"]);
 });
 
-/** @param {unknown} value of the file @param {number} [version] */
-function saving(value, version = 1) {
+/** @param {unknown} value of the file @param {number} [version] @param {number} [hangs] */
+function saving(value, version = 1, hangs = 0) {
   const asked = /** @type {any[]} */ ([]);
   const note =
     (/** @type {string} */ name) =>
@@ -150,7 +150,7 @@ function saving(value, version = 1) {
     holds: { set: note("hold"), release: note("release") },
   };
   const diagnostics = { add: note("diagnostic") };
-  return { saved: new EmitterStore(/** @type {any} */ ({ services, diagnostics })), asked };
+  return { saved: new EmitterStore(/** @type {any} */ ({ services, diagnostics, hangs })), asked };
 }
 
 const WHOLE = {
@@ -190,6 +190,15 @@ test("a file of emitters that cannot be read is kept aside and told, and holds n
   }
   const { saved, asked } = saving([WHOLE]);
   assert.deepEqual([await saved.read(), asked, saved.trouble], [[WHOLE], [], ""]);
+});
+
+test("what ran in two hosts that hung is set aside, and said", async () => {
+  assert.deepEqual(await saving([WHOLE], 1, 1).saved.read(), [WHOLE]);
+  const { saved, asked } = saving([WHOLE], 1, 2);
+  assert.deepEqual(await saved.read(), []);
+  const names = asked.map(([name]) => name);
+  assert.deepEqual(names, ["setAside", "diagnostic", "release"]);
+  assert.equal(saved.trouble, asked[1][1]);
 });
 
 test("a hold is there while something runs, and is released however late its answer is", async () => {

@@ -1,0 +1,89 @@
+// Globs of files below a folder, as `onChange` has them: docs/emitters.md. One that could match no file is refused.
+
+import path from "node:path";
+import { addon } from "./addon.mjs";
+
+/** Never watched. */
+export const IGNORED_FOLDERS = new Set([".git", "node_modules"]);
+
+/** What other globs have, and why a path would never match it here. */
+const FOREIGN = /** @type {const} */ ([
+  [/(?<!\\)[@!+?*]\([^)]*\)/, "(…) after a sign is not supported: write {a,b}"],
+  [/\{[^{},]*\.\.[^{},]*\}/, "ranges in braces are not supported: write {1,2,3}, or [1-3]"],
+  [/\[\[:\w+:\]/, "classes by name are not supported: write [a-z]"],
+  [/\\([\w.]|$)/, "write / between folders; \\ quotes the sign after it"],
+]);
+
+/** A sign as itself. @param {string} sign */
+const quote = (sign) => ("*?[{},".includes(sign) ? `[${sign}]` : sign);
+
+/** `\[` is a bracket, as in a shell. @param {string} glob */
+const readEscapes = (glob) =>
+  glob.replaceAll(/\\([^])/gu, (_, /** @type {string} */ sign) => quote(sign));
+
+/** A folder that is named so, as routes of web frameworks are: [id], [...slug]. @param {string} glob */
+const quoteRoutes = (glob) =>
+  glob.replaceAll(/(?<=^|\/)\[[\w.[\]-]{2,}\](?=\/|$)/gu, (name) => name.replaceAll(/./gu, quote));
+
+/** @param {string} glob without ! @returns {string[]} what is compiled */
+function listVariants(glob) {
+  const own = readEscapes(path.posix.normalize(glob.replace(/(?<!\\)\/+$/u, "")));
+  const both = [...new Set([own, quoteRoutes(own)])];
+  // A folder stands for what is in it.
+  const last = own.slice(own.lastIndexOf("/") + 1);
+  const isPattern = /[*?]/.test(last.replaceAll(/\[[*?]\]/g, ""));
+  const all = isPattern ? both : both.flatMap((one) => [one, `${one}/**`]);
+  // Without a / a glob would match names in every folder.
+  return all.map((one) => (one === "." ? "./**" : `./${one}`).replace("././", "./"));
+}
+
+/** The folder or file that a glob begins with, before its first sign. @param {string} glob @returns {string} "": the top */
+function findBase(glob) {
+  const parts = listVariants(glob)[0].slice(2).split("/");
+  const names = parts.map((part) => part.replaceAll(/\[(.)\]/gu, "\0$1"));
+  const at = names.findIndex((name) => /(?<!\0)[*?[{]/u.test(name));
+  return names
+    .slice(0, at < 0 ? names.length : at)
+    .join("/")
+    .replaceAll("\0", "");
+}
+
+/** @param {string} glob @returns {string} why no file would match it; "": some may */
+export function globProblem(glob) {
+  const own = glob.replace(/^!/, "");
+  const foreign = FOREIGN.find(([form]) => form.test(own));
+  if (foreign) return foreign[1];
+  const folder = own.split("/").find((part) => IGNORED_FOLDERS.has(part));
+  if (folder && own === glob) return `${folder} is not watched`;
+  try {
+    void new addon.Globs(listVariants(own));
+    return "";
+  } catch (error) {
+    return /** @type {Error} */ (error).message;
+  }
+}
+
+/**
+ * @param {readonly string[]} globs those with ! leave out
+ * @returns {{bases: string[], matches: (file: string) => boolean}} `bases`: below which all matches are
+ * @throws {RangeError} where one could match nothing
+ */
+export function readGlobs(globs) {
+  for (const glob of globs) {
+    const problem = globProblem(glob);
+    if (problem !== "") throw new RangeError(`${JSON.stringify(glob)}: ${problem}`);
+  }
+  const [wanted, ignored] = [false, true].map((isIgnored) =>
+    globs
+      .filter((glob) => glob.startsWith("!") === isIgnored)
+      .map((glob) => (isIgnored ? glob.slice(1) : glob)),
+  );
+  if (wanted.length === 0) throw new RangeError("give a glob without !, too");
+  const [fits, leaves] = [wanted, ignored].map(
+    (some) => new addon.Globs(some.flatMap(listVariants)),
+  );
+  return {
+    bases: [...new Set(wanted.map(findBase))],
+    matches: (file) => fits.matches(file) && !leaves.matches(file),
+  };
+}
