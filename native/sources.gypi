@@ -93,6 +93,7 @@
       'lines/scan.cc',
       'lines/source.cc',
       'lines/splitter.cc',
+      'lines/utf16.cc',
       'link/frame.cc',
       'link/session_client.cc',
       'plan/engine.cc',

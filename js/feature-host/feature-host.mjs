@@ -2,6 +2,7 @@
 // are installed and removed while everything else goes on.
 
 import { errorMessage } from "../lib/values.mjs";
+import { truncateText } from "../lib/visible.mjs";
 import { provider } from "../../sdk/node/provider.mjs";
 import { evaluateConditions } from "./capability-grants.mjs";
 import { Installation } from "./installation.mjs";
@@ -40,7 +41,7 @@ const MAX_LINE = 100;
 /** Of a prompt: the CLI shows all of it a line below. @param {string} text */
 const formatFirstLine = (text) => {
   const [line] = text.split("\n", 1);
-  const short = line.slice(0, MAX_LINE).replace(/[\uD800-\uDBFF]$/, "");
+  const short = truncateText(line, MAX_LINE);
   return short === text ? text : `${short} …`;
 };
 

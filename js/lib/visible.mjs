@@ -115,8 +115,8 @@ export function escapeHidden(text, escape) {
 /** @param {string} text @returns {string} one line */
 export const visible = (text) => escapeHidden(text, escapeCharacter);
 
-/** The same for a text of several lines, which stay lines. @param {string} text */
-export const visibleLines = (text) => text.split("\n").map(visible).join("\n");
+/** The same for a text of several lines, which stay lines, with their tabs. @param {string} text */
+export const visibleLines = (text) => text.replaceAll(/[^\n\t]+/g, visible);
 
 /** The name cannot end the quotes. @param {string} name */
 export const wrapInQuotes = (name) => `"${name.replace(/["\\]/g, "\\$&")}"`;
@@ -153,9 +153,14 @@ export function nameProblem(name) {
   return "";
 }
 
+/** The beginning, without half of a character at its end. @param {string} text @param {number} max */
+export const truncateText = (text, max) => text.slice(0, max).replace(/[\uD800-\uDBFF]$/, "");
+
 /** Bounded, and says by how much it was cut. @param {string} text @param {number} max */
 export function shortenText(text, max) {
-  return text.length <= max ? text : `${text.slice(0, max)}… (${text.length - max} more)`;
+  if (text.length <= max) return text;
+  const head = truncateText(text, max);
+  return `${head}… (${text.length - head.length} more)`;
 }
 
 /**

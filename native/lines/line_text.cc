@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/characters.h"
 #include "base/encoding.h"
 #include "base/utf8.h"
 
@@ -37,12 +38,19 @@ constexpr size_t kShownControl = std::string_view("\\x00").size();
   return c1 == 0x90 || c1 == 0x98 || within(c1, 0x9D, 0x9F);
 }
 
+// A terminal moves nothing for it. A tab moves.
+[[nodiscard]] bool isWithoutWidth(char32_t point) {
+  if (point < 0xA0) return point != '\t' && !within(point, 0x20, 0x7E);
+  return characters::is(point, characters::kMark | characters::kHidden);
+}
+
 }  // namespace
 
 void LineText::begin() {
   text_.clear();
   leftOut_ = 0;
   returned_ = false;
+  back_ = 0;
   begun_ = true;
 }
 
@@ -145,6 +153,8 @@ void LineText::ground(char32_t point) {
     otherParameters_ = false;
   } else if (beginsString(point)) {
     state_ = State::String;
+  } else if (returned_ && isWithoutWidth(point)) {
+    return;
   } else if (point == '\t' || within(point, 0x20, 0x7E) || point >= 0xA0) {
     put(utf8::encode(point).view());
   } else if (point < 0x20 && point != '\a' && leftOut_ > 0 && !returned_) {
@@ -185,7 +195,10 @@ void LineText::csi(char32_t point) {
   if (!within(point, 0x40, 0x7E)) return ground(point);
   if (otherParameters_) return;
   if (point == 'K' && parameter_ == 2) eraseAll();
+  if (point == 'K' && parameter_ == 0 && returned_) eraseAll();
   if (point == 'G' && parameter_ <= 1) returned_ = true;
+  if (point == 'D')
+    back_ = static_cast<uint16_t>(std::min(back_ + std::max<int>(parameter_, 1), 9999));
 }
 
 void LineText::inString(char32_t point) {
@@ -201,11 +214,20 @@ void LineText::inString(char32_t point) {
 }
 
 void LineText::put(std::string_view text) {
-  if (returned_) eraseAll();
+  overwrite();
   const bool full = leftOut_ > 0;
   const std::string_view fits = full ? "" : utf8::truncate(text, kMaxLineBytes - text_.size());
   append(fits);
   leftOut_ += text.size() - fits.size();
+}
+
+void LineText::overwrite() {
+  if (returned_ || back_ > kMaxLineBytes) eraseAll();
+  while (back_ > 0 && !text_.empty() && leftOut_ == 0) {
+    eraseLast();
+    --back_;
+  }
+  back_ = 0;
 }
 
 // A string that grows takes more than it is asked for; a new one does not.
@@ -230,6 +252,7 @@ void LineText::eraseAll() {
   text_.clear();
   leftOut_ = 0;
   returned_ = false;
+  back_ = 0;
 }
 
 }  // namespace tap::lines

@@ -4,8 +4,10 @@
 //   ESC sequences, C1    removed: CSI, OSC, DCS and the like; a line end ends each of them
 //   \r                   the text after it replaces the text before it; at the end it is removed
 //   ESC[2K, ESC[G        erase the line, return to its begin: as \r
+//   ESC[nD               the text after it replaces the last n characters before it
 //   \b                   removes the character before it
 //   BEL                  removed
+//   without width        erases nothing: removed where it would begin a text after \r
 //   other controls       \xNN and \u{N}, as visible() shows them (base/encoding.h); NUL is \x00
 //
 // A text longer than kMaxLineBytes bytes is cut between two characters, and a mark says how much is
@@ -51,6 +53,7 @@ class LineText {
   void csi(char32_t point);
   void inString(char32_t point);
   void put(std::string_view text);
+  void overwrite();
   void append(std::string_view text);
   void eraseLast();
   void eraseAll();
@@ -60,6 +63,7 @@ class LineText {
   State state_ = State::Ground;
   bool begun_ = false;
   bool returned_ = false;  // the next character replaces the text
+  uint16_t back_ = 0;      // characters that the next one replaces
   // Of a CSI sequence: its parameter, where it has one number and nothing else.
   uint16_t parameter_ = 0;
   bool otherParameters_ = false;

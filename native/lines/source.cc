@@ -95,8 +95,8 @@ void LineSource::beginRun(Now now, SourceEffects& effects) {
 
 void LineSource::endRun(const RunEnd& end, Now now, SourceEffects& effects) {
   Line line;
-  if (stdout_.end(line)) acceptLine(line, Source::Stdout, now, effects);
-  if (stderr_.end(line)) acceptLine(line, Source::Stderr, now, effects);
+  while (stdout_.end(line)) acceptLine(line, Source::Stdout, now, effects);
+  while (stderr_.end(line)) acceptLine(line, Source::Stderr, now, effects);
   endDigests(true, now, effects);
   Entry entry;
   const std::string text = endText(end, now);
@@ -113,7 +113,7 @@ void LineSource::endRun(const RunEnd& end, Now now, SourceEffects& effects) {
 void LineSource::post(std::string_view text, Now now, SourceEffects& effects) {
   feed(text, Source::Stdout, now, effects);
   Line line;
-  if (stdout_.end(line)) acceptLine(line, Source::Stdout, now, effects);
+  while (stdout_.end(line)) acceptLine(line, Source::Stdout, now, effects);
 }
 
 std::string LineSource::endText(const RunEnd& end, Now now) const {
@@ -330,8 +330,8 @@ void LineSource::due(Now now, SourceEffects& effects) {
 void LineSource::flush(Now now, SourceEffects& effects) {
   const uint64_t before = counters_.lines;
   Line line;
-  if (stdout_.flush(now.steady, line)) acceptLine(line, Source::Stdout, now, effects);
-  if (stderr_.flush(now.steady, line)) acceptLine(line, Source::Stderr, now, effects);
+  while (stdout_.flush(now.steady, line)) acceptLine(line, Source::Stdout, now, effects);
+  while (stderr_.flush(now.steady, line)) acceptLine(line, Source::Stderr, now, effects);
   if (counters_.lines > before) noteActivity(now, effects);
 }
 

@@ -13,9 +13,10 @@ namespace {
 }  // namespace
 
 void LineSplitter::feed(std::string_view bytes, Time now) {
+  lastByte_ = bytes.empty() ? lastByte_ : now;
+  bytes = decoder_.decode(bytes);
   block_ = bytes;
   rest_ = bytes;
-  lastByte_ = bytes.empty() ? lastByte_ : now;
   plain_ = false;
   const size_t first = bytes.find('\n');
   const size_t last = bytes.rfind('\n');
@@ -68,13 +69,28 @@ bool LineSplitter::finishCarried(std::string_view raw, Line& line) {
 }
 
 std::optional<Time> LineSplitter::nextDeadline() const {
+  if (decoder_.waits()) return lastByte_ + kPartialTime;
   if (text_.empty() || flushed_ == Flushed::Cut) return std::nullopt;
   return lastByte_ + kPartialTime;
 }
 
+// Lines of bytes that have waited for others to decide about their encoding.
+bool LineSplitter::nextOfRest(Line& line) {
+  block_ = rest_;
+  plain_ = false;
+  if (!next(line)) return false;
+  line.inBlock = false;  // but in none that anyone has seen
+  return true;
+}
+
 bool LineSplitter::flush(Time now, Line& line) {
-  const std::optional<Time> due = nextDeadline();
-  if (!due || now < *due) return false;
+  if (rest_.empty()) {
+    const std::optional<Time> due = nextDeadline();
+    if (!due || now < *due) return false;
+    if (decoder_.waits()) rest_ = decoder_.release();
+  }
+  if (nextOfRest(line)) return true;
+  if (text_.empty() || flushed_ == Flushed::Cut) return false;
   (void)finish(line);
   const bool again = flushed_ == Flushed::Whole && line.text.empty();
   flushed_ = line.cut ? Flushed::Cut : Flushed::Whole;
@@ -82,6 +98,8 @@ bool LineSplitter::flush(Time now, Line& line) {
 }
 
 bool LineSplitter::end(Line& line) {
+  if (rest_.empty()) rest_ = decoder_.end();
+  if (nextOfRest(line)) return true;
   if (text_.empty()) {
     flushed_ = Flushed::No;
     return false;

@@ -1,5 +1,5 @@
-// Bytes in any pieces become lines of valid UTF-8 (line_text.h says how). A line that needs no
-// change is a view into the piece that it came in: nothing is copied for it.
+// Bytes in any pieces become lines of valid UTF-8 (line_text.h says how, utf16.h for UTF-16). A
+// line that needs no change is a view into the piece that it came in: nothing is copied for it.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +9,7 @@
 
 #include "base/time.h"
 #include "lines/line_text.h"
+#include "lines/utf16.h"
 
 namespace tap::lines {
 
@@ -38,22 +39,26 @@ class LineSplitter {
   // When flush() is due: where a partial line waits.
   [[nodiscard]] std::optional<Time> nextDeadline() const;
   // Ends the partial line if it is due. Bytes that follow up to the line end are a line of their
-  // own, but not if there are none, or if the partial line was cut. False: there is no line.
+  // own, but not if there are none, or if the partial line was cut. REQUIRES: called until it
+  // returns false: there is no further line.
   [[nodiscard]] bool flush(Time now, Line& line);
-  // The end of the input ends a partial line, too. The splitter can be used again.
+  // The end of the input ends a partial line, too. REQUIRES: called until it returns false. Then
+  // the splitter can be used again.
   [[nodiscard]] bool end(Line& line);
 
   // Memory that it holds, besides itself.
-  [[nodiscard]] size_t bytes() const { return text_.bytes(); }
+  [[nodiscard]] size_t bytes() const { return text_.bytes() + decoder_.bytes(); }
 
  private:
   // What has become of the begin of the current line.
   enum class Flushed : uint8_t { No, Whole, Cut };
 
+  [[nodiscard]] bool nextOfRest(Line& line);
   [[nodiscard]] bool finishCarried(std::string_view raw, Line& line);
   [[nodiscard]] bool finish(Line& line);
   void keepPartial();
 
+  Utf16Decoder decoder_;
   std::string_view block_;
   std::string_view rest_;  // of block_
   bool plain_ = false;     // all complete lines of the block that begin in it are plain

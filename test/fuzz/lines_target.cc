@@ -64,7 +64,7 @@ Run runSource(const std::vector<Rule>& rules, Search search, std::string_view by
     while (splitter.next(line)) take();
     EXPECT_LE(splitter.bytes(), LineText::kMaxLineBytes + 4 * LineText::kMarkRoom);
   }
-  if (splitter.end(line)) take();
+  while (splitter.end(line)) take();
   EXPECT_LE(ring.bytes(), size_t{4096} + 8 * 64);
   for (size_t i = 0; i < filter.size(); ++i) run.isSlow |= filter.counts(i).tooSlow > 0;
   return run;

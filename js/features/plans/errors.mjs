@@ -1,7 +1,7 @@
 // What a tool or a person did wrong, or why a plan cannot go on.
 
 import { redactLines } from "../../lib/redact.mjs";
-import { visible } from "../../lib/visible.mjs";
+import { truncateText, visible } from "../../lib/visible.mjs";
 
 const MAX_ID_LENGTH = 64;
 
@@ -27,7 +27,7 @@ export function addNodeIds(detail, nodes) {
   const idAt = (/** @type {string} */ path) => {
     const [, at] = /^nodes\[(\d+)\]/.exec(path) ?? [];
     const id = Array.isArray(nodes) && at !== undefined ? nodes[Number(at)]?.id : undefined;
-    return typeof id === "string" ? { node: visible(id).slice(0, MAX_ID_LENGTH) } : {};
+    return typeof id === "string" ? { node: truncateText(visible(id), MAX_ID_LENGTH) } : {};
   };
   const problems = detail.problems?.map((one) => ({ ...one, ...idAt(one.path) }));
   return { ...detail, ...(problems && { problems }) };

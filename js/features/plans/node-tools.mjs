@@ -2,7 +2,7 @@
 
 import { BUILTIN_TOOL_NAMES } from "../../lib/status-tool.mjs";
 import { redactLine } from "../../lib/redact.mjs";
-import { visible } from "../../lib/visible.mjs";
+import { truncateText, visible } from "../../lib/visible.mjs";
 import { TOOLS } from "./tool-schemas.mjs";
 import { formatLastLines, PhaseFailed } from "./errors.mjs";
 
@@ -58,7 +58,7 @@ export async function runTool(run, { tool, args = {} }, folder) {
   const { ok, text, code } = await run.services.tools.call({ session, tool, args: given, signal });
   const name = run.logName(phase);
   await run.services.plans.writeLog({ plan: run.plan.id, name, text: `${text}\n` });
-  if (ok) return { log: name, summary: redactLine(text).slice(0, MAX_SUMMARY) };
+  if (ok) return { log: name, summary: truncateText(redactLine(text), MAX_SUMMARY) };
   const detail = { log: name, lastLines: formatLastLines(text) };
   if (late.aborted) {
     const why = `The tool ${tool} was ended after ${timeoutMs / 1000} s. A longer \`timeout\` gives it more.`;

@@ -4,7 +4,7 @@
 import { redactLine, redactLines } from "../../lib/redact.mjs";
 import { sleep } from "../../lib/timers.mjs";
 import { errorMessage } from "../../lib/values.mjs";
-import { inLine, visible } from "../../lib/visible.mjs";
+import { inLine, truncateText, visible } from "../../lib/visible.mjs";
 import { PhaseFailed, RetryLater } from "./errors.mjs";
 import { formatRecheckFailure, landCommand, landNow, requireUnprotected } from "./landing.mjs";
 
@@ -153,7 +153,10 @@ export function parseEvidence(text) {
   }
   const all = Array.isArray(findings) ? findings : [];
   return {
-    evidence: { summary: redactLines(summary).slice(0, MAX_SUMMARY), findings: escapeJson(all) },
+    evidence: {
+      summary: truncateText(redactLines(summary), MAX_SUMMARY),
+      findings: escapeJson(all),
+    },
   };
 }
 

@@ -3,7 +3,7 @@
 import { bySessionUse } from "../../lib/inspection.mjs";
 import { isReservedForGit, refusalReason } from "../../lib/refused-variables.mjs";
 import { formatSuggestion } from "../../lib/suggestion.mjs";
-import { formatNames, inLine, visible } from "../../lib/visible.mjs";
+import { formatNames, inLine, truncateText, visible } from "../../lib/visible.mjs";
 import { WorkConsent } from "../../lib/work-consent.mjs";
 import { addNodeIds, PlanError } from "./errors.mjs";
 import { requireUnprotected } from "./landing.mjs";
@@ -39,7 +39,7 @@ const PHASES = /** @type {const} */ (["prechecks", "work", "postchecks"]);
  */
 
 /** @param {string} text */
-const truncateName = (text) => visible(text).slice(0, MAX_NAME);
+const truncateName = (text) => truncateText(visible(text), MAX_NAME);
 
 /** @param {unknown} nodes not checked yet @returns {{path: string, work: any}[]} */
 export function listWorks(nodes) {

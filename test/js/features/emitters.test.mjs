@@ -121,6 +121,15 @@ test("a list and a history fit into a result, in any script", () => {
   assert.ok(bytesOf(list) <= MAX_RESULT_BYTES, `${bytesOf(list)}`);
 });
 
+test("a line in a result keeps its tabs, and ends with a whole character", () => {
+  const show = (/** @type {string} */ text) =>
+    lineView(/** @type {any} */ ({ text, number: 1, at: 1, run: 1, line: 1 })).text;
+  assert.equal(show("a\tb\x1b"), "a\tb\\x1b");
+  for (const before of [998, 999, 1000]) {
+    assert.ok(show(`${"a".repeat(before)}😀😀😀`).isWellFormed(), String(before));
+  }
+});
+
 test("a prompt keeps its lines", async () => {
   const { teller, said } = telling();
   await teller.prompt("s", "look", 2, "first\nsecond");

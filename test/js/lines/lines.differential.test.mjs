@@ -47,7 +47,10 @@ function answerOf({ patterns, output }) {
   if (lines.at(-1) === "") lines.pop();
   return lines.map((line) => {
     const states = line.replaceAll(colour, "").replace(/\r+$/, "").split("\r");
-    const text = states[states.length - 1].replaceAll("\0", "\\x00");
+    // A NUL has no width: it begins no text in the place of another.
+    const [first, ...others] = states;
+    const last = others.map((state) => state.replace(/^\0+/, "")).findLast(Boolean) ?? first;
+    const text = last.replaceAll("\0", "\\x00");
     return [rules.findIndex((rule) => rule.test(text)), text];
   });
 }

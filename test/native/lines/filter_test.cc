@@ -213,7 +213,7 @@ std::vector<Decision> decideLines(LineFilter& filter, std::string_view bytes) {
   splitter.feed(bytes, Time());
   filter.enter(splitter.block());
   while (splitter.next(line)) decisions.push_back(filter.decide(line, Time()));
-  if (splitter.end(line)) decisions.push_back(filter.decide(line, Time()));
+  while (splitter.end(line)) decisions.push_back(filter.decide(line, Time()));
   return decisions;
 }
 

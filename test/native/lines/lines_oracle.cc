@@ -54,7 +54,7 @@ std::string answer(std::string_view patterns, std::string_view output) {
   splitter.feed(output, Time());
   filter.enter(splitter.block());
   while (splitter.next(line)) show();
-  if (splitter.end(line)) show();
+  while (splitter.end(line)) show();
   return text + "]";
 }
 

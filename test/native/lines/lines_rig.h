@@ -31,7 +31,7 @@ inline std::vector<TestLine> splitLines(std::string_view bytes, size_t most = 0)
     splitter.feed({piece.data(), piece.size()}, Time());
     while (splitter.next(line)) lines.push_back({std::string(line.text), line.cut});
   }
-  if (splitter.end(line)) lines.push_back({std::string(line.text), line.cut});
+  while (splitter.end(line)) lines.push_back({std::string(line.text), line.cut});
   return lines;
 }
 

@@ -51,6 +51,66 @@ TEST(LineSplitter, ShowsTheLastStateOfAProgressBar) {
   expectOne("done\x1b[2K", "");
 }
 
+TEST(LineSplitter, ReplacesTheCharactersBeforeACursorThatMovesBack) {
+  expectOne("<-> 0% EXECUTING\x1b[16D<=> 50%\x1b[7D<==> done", "<==> done");
+  expectOne("50%\x1b[3D", "50%");
+  expectOne("50%\x1b[D\x1b[D7%", "57%");
+  expectOne("50%\x1b[99999D7", "7");
+  expectOne("größe\x1b[2Dn", "grön");
+  expectOne("old\r\x1b[K", "");
+}
+
+TEST(LineSplitter, LetsNothingWithoutWidthEraseALine) {
+  for (const std::string_view hidden : {"\uFEFF", "\u200B", "\u0301", "\x01", "\a"}) {
+    expectOne("error\r" + std::string(hidden), "error");
+    expectOne("error\r" + std::string(hidden) + "ok", "ok");
+  }
+  expectOne(std::string_view("error\r\0", 7), "error");
+}
+
+std::string encodeUtf16(std::u16string_view text, bool isLittle) {
+  std::string bytes;
+  for (const char16_t unit : text) {
+    const auto low = static_cast<char>(unit & 0xFF);
+    const auto high = static_cast<char>(unit >> 8);
+    bytes += isLittle ? low : high;
+    bytes += isLittle ? high : low;
+  }
+  return bytes;
+}
+
+TEST(LineSplitter, DecodesUtf16) {
+  const std::u16string text = u"error: größe\r\n\r\n\U0001F600 😀\r\nlast";
+  const Texts expected{"error: größe", "", "\U0001F600 😀", "last"};
+  for (const bool isLittle : {true, false}) {
+    for (size_t most = 0; most < 12; ++most) {
+      EXPECT_EQ(splitLineTexts(encodeUtf16(u"\uFEFF" + text, isLittle), most), expected) << most;
+      EXPECT_EQ(splitLineTexts(encodeUtf16(text, isLittle), most), expected) << most;
+      EXPECT_EQ(splitLineTexts(encodeUtf16(u"ok", isLittle), most), Texts{"ok"}) << most;
+      EXPECT_EQ(splitLineTexts(encodeUtf16(u"a\nb", isLittle), most), (Texts{"a", "b"})) << most;
+      const std::u16string lone{0xFEFF, 0xDC00, u'a', 0xD800};
+      EXPECT_EQ(splitLineTexts(encodeUtf16(lone, isLittle) + "x", most), Texts{"\uFFFDa\uFFFD"})
+          << most;
+    }
+  }
+}
+
+TEST(LineSplitter, DropsAByteOrderMarkAtTheBeginning) {
+  for (size_t most = 0; most < 5; ++most) {
+    EXPECT_EQ(splitLineTexts("\uFEFFerror\n\uFEFFb\n", most), (Texts{"error", "\uFEFFb"}));
+    EXPECT_EQ(splitLineTexts("\xEF\xBB", most), Texts{"\uFFFD"});
+  }
+  LineSplitter splitter;
+  Line line;
+  for (int run = 0; run < 2; ++run) {  // the end of one is the beginning of the next
+    splitter.feed("\uFEFFa\n", Time());
+    EXPECT_TRUE(splitter.next(line));
+    EXPECT_EQ(line.text, "a");
+    EXPECT_FALSE(splitter.next(line));
+    EXPECT_FALSE(splitter.end(line));
+  }
+}
+
 TEST(LineSplitter, RemovesEscapeSequences) {
   expectOne("\x1b[1;31merror\x1b[0m: no", "error: no");
   expectOne("\x1b]0;title\adone", "done");
@@ -194,7 +254,7 @@ class Partial : public testing::Test {
     while (splitter_.next(line_)) texts_.emplace_back(line_.text);
   }
   void flush(int64_t ms) {
-    if (splitter_.flush(at(ms), line_)) texts_.emplace_back(line_.text);
+    while (splitter_.flush(at(ms), line_)) texts_.emplace_back(line_.text);
   }
   Line line_;
   LineSplitter splitter_;
@@ -211,6 +271,14 @@ TEST_F(Partial, BecomesALineAfterASecondOfQuiet) {
   flush(1100);
   EXPECT_EQ(texts_, (Texts{"a", "Password: "}));
   EXPECT_FALSE(splitter_.nextDeadline());
+}
+
+TEST_F(Partial, BecomesALineWhereItsEncodingIsNotYetClear) {
+  feed("?", 0);
+  EXPECT_EQ(splitter_.nextDeadline(), at(1000));
+  flush(1000);
+  feed("ok\n", 1500);
+  EXPECT_EQ(texts_, (Texts{"?", "ok"}));
 }
 
 TEST_F(Partial, IsNotFollowedByAnEmptyLine) {
