@@ -197,6 +197,55 @@ test("without a file it says how it is used", async (t) => {
   assert.match(said, /^usage: node sarif-triage\.mjs <file\.sarif>/);
 });
 
+test("reads rules of extensions, levels of an invocation, paths and baselines", async (t) => {
+  const file = path.join(folderFor(t), "codeql.sarif");
+  const message = { text: "m" };
+  const place = (artifactLocation) => [{ physicalLocation: { artifactLocation } }];
+  const usual = (level) => ({ defaultConfiguration: { level } });
+  const toolComponent = { index: 1 };
+  const run = {
+    tool: {
+      driver: { name: "CodeQL", rules: [{ id: "own", ...usual("note") }] },
+      extensions: [
+        { name: "other", rules: [{ id: "else" }] },
+        { name: "codeql/javascript-queries", rules: [{ id: "js/sql", ...usual("error") }] },
+      ],
+    },
+    artifacts: [{ location: { uri: "src/by%20index.js" } }],
+    invocations: [
+      {
+        ruleConfigurationOverrides: [
+          { descriptor: { id: "own", index: 0 }, configuration: { level: "error" } },
+        ],
+      },
+    ],
+    results: [
+      {
+        ruleId: "js/sql",
+        rule: { index: 0, toolComponent },
+        locations: place({ uri: "src/a%20b/gr%C3%B6%C3%9Fe.js" }),
+      },
+      { ruleId: "js/sql", locations: place({ index: 0 }) },
+      { rule: { id: "js/sql", toolComponent }, locations: place({ uri: "100%.js" }) },
+      { ruleId: "own", ruleIndex: 0 },
+      { ruleId: "own", level: "warning", baselineState: "unchanged" },
+      { ruleId: "js/sql", baselineState: "absent" },
+    ].map((one) => ({ message, ...one })),
+  };
+  fs.writeFileSync(file, JSON.stringify({ version: "2.1.0", runs: [run] }));
+  const { findings } = await readSarif(file);
+  assert.deepEqual(
+    findings.map(({ rule, level, locations }) => [rule, level, locations[0]?.uri]),
+    [
+      ["js/sql", "error", "src/a b/größe.js"],
+      ["js/sql", "error", "src/by index.js"],
+      ["js/sql", "error", "100%.js"],
+      ["own", "error", undefined],
+      ["own", "warning", undefined],
+    ],
+  );
+});
+
 test("reads what nobody should have written, within its bounds", async (t) => {
   const file = path.join(folderFor(t), "x.sarif");
   const log = (runs) => fs.writeFileSync(file, JSON.stringify({ version: "2.1.0", runs }));

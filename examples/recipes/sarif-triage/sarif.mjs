@@ -63,23 +63,61 @@ function messageOf(message, rule) {
   );
 }
 
-function locationOf(location) {
+/** A URI as the path that it means. @param {string} uri */
+function pathOf(uri) {
+  try {
+    return decodeURIComponent(uri);
+  } catch {
+    return uri;
+  }
+}
+
+/** @param {unknown} location @param {unknown} artifacts of the run: a place may give its index alone */
+function locationOf(location, artifacts) {
   const { artifactLocation, region } = objectOf(objectOf(location).physicalLocation);
+  const { uri, index } = objectOf(artifactLocation);
   const { startLine } = objectOf(region);
+  const named = uri ?? objectOf(objectOf(listOf(artifacts)[index]).location).uri;
   return {
-    uri: nameOf(objectOf(artifactLocation).uri, 400),
+    uri: nameOf(typeof named === "string" ? pathOf(named) : "", 400),
     line: Number.isSafeInteger(startLine) && startLine > 0 ? startLine : 0,
   };
 }
 
-/** The rule of a result: by its index, else by its id. */
-function ruleOf(result, rules) {
-  const { ruleIndex, rule } = result;
-  const index = ruleIndex ?? objectOf(rule).index;
-  const named = String(result.ruleId ?? objectOf(rule).id ?? "");
-  if (Number.isSafeInteger(index) && rules.list[index]) return rules.list[index];
+/** The rules of a run: those of its tool, and those of the tool's extensions, such as CodeQL's packs. */
+function rulesOf(tool) {
+  const [driver, ...extensions] = [tool.driver, ...listOf(tool.extensions).slice(0, MOST_RUNS)].map(
+    (part) => listOf(objectOf(part).rules).slice(0, MOST_FINDINGS).map(objectOf),
+  );
+  const all = [...extensions, driver].flat();
+  return { driver, extensions, byId: new Map(all.map((one) => [String(one.id), one])) };
+}
+
+/** What a reference means: by the index in its part of the tool, else by the id. */
+function referred(reference, rules) {
+  const { id, index, toolComponent } = objectOf(reference);
+  const part = objectOf(toolComponent).index;
+  const list = Number.isSafeInteger(part) ? listOf(rules.extensions[part]) : rules.driver;
+  if (Number.isSafeInteger(index) && list[index]) return list[index];
   // "CA1000/1" is a kind of "CA1000".
-  return rules.byId.get(named) ?? rules.byId.get(named.split("/")[0]) ?? {};
+  return rules.byId.get(String(id)) ?? rules.byId.get(String(id).split("/")[0]);
+}
+
+function ruleOf({ ruleId, ruleIndex, rule }, rules) {
+  return referred({ id: ruleId, index: ruleIndex, ...objectOf(rule) }, rules) ?? {};
+}
+
+/** What the run's invocation has set for rules. @returns {Map<object, string>} levels, by rule */
+function overridesOf(run, rules) {
+  const all = listOf(run.invocations)
+    .slice(0, MOST_RUNS)
+    .flatMap((one) => listOf(objectOf(one).ruleConfigurationOverrides).slice(0, MOST_FINDINGS));
+  return new Map(
+    all.map((one) => {
+      const { descriptor, configuration } = objectOf(one);
+      return [referred(descriptor, rules), objectOf(configuration).level];
+    }),
+  );
 }
 
 /** What names a finding: what the tool says for this, else its place and words without the line. */
@@ -92,18 +130,20 @@ function signOf(result, { tool, rule, message, locations }) {
 
 const KINDS = ["fail", "open", "review", undefined];
 
-function levelOf(result, rule) {
-  if (!KINDS.includes(result.kind)) return "none";
+/** "none": it is no finding, or no longer one. */
+function levelOf(result, rule, overrides) {
+  if (!KINDS.includes(result.kind) || result.baselineState === "absent") return "none";
   const usual = objectOf(rule.defaultConfiguration).level;
-  return [result.level, usual].find((one) => LEVELS.includes(one)) ?? "warning";
+  return (
+    [result.level, overrides.get(rule), usual].find((one) => LEVELS.includes(one)) ?? "warning"
+  );
 }
 
 /** @returns {object[]} the findings of one run */
 function findingsOf(run, seen) {
-  const driver = objectOf(objectOf(run.tool).driver);
-  const list = listOf(driver.rules).slice(0, MOST_FINDINGS).map(objectOf);
-  const rules = { list, byId: new Map(list.map((one) => [String(one.id), one])) };
-  const tool = nameOf(driver.name) || "a tool";
+  const rules = rulesOf(objectOf(run.tool));
+  const overrides = overridesOf(run, rules);
+  const tool = nameOf(objectOf(objectOf(run.tool).driver).name) || "a tool";
   return listOf(run.results)
     .slice(0, MOST_FINDINGS)
     .map((raw) => {
@@ -111,10 +151,12 @@ function findingsOf(run, seen) {
       const rule = ruleOf(result, rules);
       const finding = {
         tool,
-        rule: nameOf(result.ruleId ?? rule.id) || "(no rule)",
-        level: levelOf(result, rule),
+        rule: nameOf(result.ruleId ?? objectOf(result.rule).id ?? rule.id) || "(no rule)",
+        level: levelOf(result, rule, overrides),
         message: messageOf(result.message, rule),
-        locations: listOf(result.locations).slice(0, MOST_LOCATIONS).map(locationOf),
+        locations: listOf(result.locations)
+          .slice(0, MOST_LOCATIONS)
+          .map((one) => locationOf(one, run.artifacts)),
         suppressed: listOf(result.suppressions).some((one) => objectOf(one).status !== "rejected"),
         about: textOf(objectOf(rule.fullDescription).text || objectOf(rule.shortDescription).text),
         help: textOf(objectOf(rule.help).text),
