@@ -2,6 +2,7 @@
 // misled by those that change direction, have no width or are not drawn. They are shown, not obeyed.
 // visible() in native/base/encoding.h does the same.
 
+import { stripVTControlCharacters } from "node:util";
 import { CLASSES } from "./character-classes.mjs";
 
 // Properties of single characters, from the same data as native/base/characters.h.
@@ -152,6 +153,10 @@ export function nameProblem(name) {
   }
   return "";
 }
+
+/** What a program has printed, without colours and the like, and of a line that it has replaced the last state. @param {string} text */
+export const plainLines = (text) =>
+  stripVTControlCharacters(text).replaceAll(/[^\n]*\r(?=[^\r\n])/g, "");
 
 /** The beginning, without half of a character at its end. @param {string} text @param {number} max */
 export const truncateText = (text, max) => text.slice(0, max).replace(/[\uD800-\uDBFF]$/, "");

@@ -162,6 +162,29 @@ class Fields {
     there_[at] = member.value.kind != json::Kind::Null;
     values_[at] = member.value;
   }
+  // What other tools call a field, or nothing.
+  [[nodiscard]] std::string_view translated(std::string_view key) const {
+    constexpr std::array<std::array<std::string_view, 2>, 14> kForeign{{
+        {"needs", "dependencies"},
+        {"depends_on", "dependencies"},
+        {"depends-on", "dependencies"},
+        {"dependsOn", "dependencies"},
+        {"after", "dependencies"},
+        {"run", "work"},
+        {"script", "work"},
+        {"command", "work"},
+        {"cmd", "work"},
+        {"steps", "work"},
+        {"run", "command"},
+        {"script", "command"},
+        {"cmd", "command"},
+        {"jobs", "nodes"},
+    }};
+    for (const auto& [foreign, own] : kForeign) {
+      if (foreign == key && std::ranges::find(names_, own) != names_.end()) return own;
+    }
+    return {};
+  }
   void refuseUnknown(std::string_view key) const {
     std::string list;
     for (const std::string_view name : names_) {
@@ -169,9 +192,10 @@ class Fields {
       list += name;
     }
     const std::string shown(key.substr(0, kMaxNodeIdBytes));
-    problems_.add(
-        Path{&path_, shown}.text(),
-        "is not a field here." + didYouMean(nearest(key, names_)) + " There are: " + list);
+    const std::string_view own = translated(key);
+    const std::string_view suggestion = own.empty() ? nearest(key, names_) : own;
+    problems_.add(Path{&path_, shown}.text(),
+                  "is not a field here." + didYouMean(suggestion) + " There are: " + list);
   }
 
   const Path& path_;

@@ -4,7 +4,7 @@ import { randomBytes } from "node:crypto";
 import { openControl } from "../../link/control.mjs";
 import { inLine } from "../../lib/visible.mjs";
 import { Output } from "../../views/output.mjs";
-import { EXIT, Failure, usage, runInterruptible } from "../exit.mjs";
+import { EXIT, Failure, pause, usage, runInterruptible } from "../exit.mjs";
 import { openOrStartGateway } from "../gateway.mjs";
 import { getEnvironment, getGatewayFiles, isRunByAgent } from "../options.mjs";
 import {
@@ -43,6 +43,12 @@ import { requireConfirmation } from "../confirm.mjs";
  * @property {(asked: ActionContext) => Promise<import("../options.mjs").Exit>} run
  */
 
+const ENDED_STATUSES = ["succeeded", "failed", "partial", "canceled"];
+/** Ids in a message. */
+const MAX_NAMED = 10;
+/** Between two looks for a plan. */
+const LOOK_MS = 1000;
+
 /** Of a plan. */
 const newId = () => `p${randomBytes(4).toString("hex")}`;
 
@@ -76,8 +82,8 @@ async function validate({ target, output, ask }) {
   });
 }
 
-/** @param {ActionContext} asked */
-async function list({ output, ask }) {
+/** @param {ActionContext["ask"]} ask */
+async function listAll(ask) {
   /** @type {any[]} */
   const plans = [];
   let cursor;
@@ -86,7 +92,38 @@ async function list({ output, ask }) {
     plans.push(...page.plans);
     cursor = page.cursor;
   } while (cursor !== undefined);
+  return plans;
+}
+
+/** @param {ActionContext} asked */
+async function list({ output, ask }) {
+  const plans = await listAll(ask);
   output.result({ plans }, () => showList(output, plans));
+}
+
+/**
+ * The plan that is meant where none is named: the one that has not ended, else the only one. Where there is none yet,
+ * it waits for one.
+ * @param {ActionContext} asked @returns {Promise<string>}
+ */
+async function findOnlyPlan({ output, ask }) {
+  let planId = "";
+  await runInterruptible(async (ending) => {
+    for (let looks = 0; planId === "" && !ending.aborted; looks += 1) {
+      const plans = await listAll(ask);
+      const running = plans.filter(({ status }) => !ENDED_STATUSES.includes(status));
+      const meant = running.length > 0 ? running : plans;
+      if (meant.length > 1) {
+        const ids = meant.slice(0, MAX_NAMED).map((one) => one.planId);
+        throw usage(`say which plan: ${ids.join(", ")}`, "copilot-tap plan list shows all");
+      }
+      planId = meant[0]?.planId ?? "";
+      if (planId !== "") return;
+      if (looks === 0 && !output.json) output.print("There is no plan yet. This waits for one.");
+      await pause(LOOK_MS, ending);
+    }
+  });
+  return planId;
 }
 
 /** @param {ActionContext} asked */
@@ -104,17 +141,21 @@ async function logs({ given, target, output, ask }) {
 }
 
 /** @param {ActionContext} asked */
-async function watch({ target, output, ask }) {
+async function watch(asked) {
+  const { output, ask } = asked;
+  const isScreen = process.stdin.isTTY && process.stdout.isTTY && process.env.TERM !== "dumb";
+  if (!output.json && !isScreen) {
+    const advice = "copilot-tap plan show shows the same once, watch --json each change";
+    throw usage("plan watch needs a terminal that can move its cursor", advice);
+  }
+  const target = asked.target || (await findOnlyPlan(asked));
+  if (target === "") return;
   const { planId } = parseReference(target, { node: "no" });
   if (output.json) {
     await runInterruptible((ending) =>
       followPlan(ask, planId, createChangePrinter(output), ending),
     );
     return;
-  }
-  if (!process.stdin.isTTY || !process.stdout.isTTY || process.env.TERM === "dumb") {
-    const advice = "copilot-tap plan show shows the same once, watch --json each change";
-    throw usage("plan watch needs a terminal that can move its cursor", advice);
   }
   await ask({ do: "show", planId }); // that there is one is known before the screen is taken
   const { watch: watchOnScreen } = await import("../plan/watch.mjs");
@@ -279,7 +320,7 @@ async function run(given) {
   if (file !== undefined && given.action !== "add")
     throw usage(`plan ${given.action} takes no "${file}"`);
   if (wanted === "none" && target !== "") throw usage(`plan ${given.action} takes no "${target}"`);
-  if (wanted !== "none" && target === "") {
+  if (wanted !== "none" && target === "" && act !== watch) {
     throw usage(`say which: copilot-tap plan ${given.action} ${TARGETS[wanted]}`);
   }
   if (tool !== undefined && isRunByAgent()) {

@@ -1,6 +1,6 @@
 // A plan, or a log, followed to its end: a line for each change.
 
-import { inLine, visible } from "../../lib/visible.mjs";
+import { inLine, plainLines, visible } from "../../lib/visible.mjs";
 import { bad, faint } from "../../views/output.mjs";
 import { cut } from "../../views/table.mjs";
 import { clock } from "../../views/wording.mjs";
@@ -112,7 +112,9 @@ export async function printFailures(ask, output, { planId, nodes }) {
   for (const { id, phase, error = "" } of failed.slice(0, MAX_SHOWN_FAILURES)) {
     const { text } = await ask({ do: "logs", planId, nodeId: id, phase, most: MAX_TAIL });
     if (text.trim() === error) continue; // no program has printed it
-    const lines = text.split(/\r?\n/).filter((/** @type {string} */ line) => line.trim() !== "");
+    const lines = plainLines(text)
+      .split(/\r?\n/)
+      .filter((/** @type {string} */ line) => line.trim() !== "");
     if (lines.length === 0) continue;
     output.print(`${inLine(id)} printed last:`);
     for (const line of lines.slice(-LAST_LINES)) {
@@ -144,7 +146,7 @@ export async function followToEnd(ask, planId, output, ending) {
 /** @param {Output} output @param {any} log */
 function printLog(output, { text, ...rest }) {
   if (text === "") return;
-  output.item({ ...rest, text }, () => output.printText(text.replace(/\r?\n$/, "")));
+  output.item({ ...rest, text }, () => output.printText(plainLines(text).replace(/\r?\n$/, "")));
 }
 
 /**

@@ -3,7 +3,7 @@
 import fs from "node:fs";
 import path from "node:path";
 import { errorMessage, isDeeperThan, MAX_JSON_LEVELS } from "../../lib/values.mjs";
-import { visible } from "../../lib/visible.mjs";
+import { inLine, visible } from "../../lib/visible.mjs";
 import { Failure } from "../exit.mjs";
 
 const MB = 1024 * 1024;
@@ -54,16 +54,65 @@ function parseLarge(text) {
   }
 }
 
+const QUOTE = "put the value in quotes, or write | and the value in the lines below";
+/** Errors of YAML that a command without quotes makes, by their codes. */
+const UNQUOTED =
+  /^(BAD_(SCALAR_START|ALIAS|INDENT)|BLOCK_AS_IMPLICIT_KEY|UNEXPECTED_TOKEN|MISSING_CHAR)$/;
+/** A name with a value behind it, such as `work: echo a: b`. */
+const VALUE = /^\s*(?:(?:- +)+|(?:- +)*["']?[\w-]+["']?: +)(?!\|)\S/;
+const KNOWN_TAG = /^tag:yaml\.org,2002:(?:str|int|float|bool|null|map|seq)$/;
+
+/** @param {string} text of the file @param {number} at an offset in it */
+const formatPlace = (text, at) => {
+  const before = text.slice(0, at).split("\n");
+  return `line ${before.length}, column ${String(before.at(-1)).length + 1}`;
+};
+
+/**
+ * What is wrong with a file, in words of its own: those of the library are for programs.
+ * @param {string} text @param {import("yaml").Document.Parsed} document @param {Pick<typeof import("yaml"), "visit">} yaml
+ * @returns {string} "": nothing
+ */
+function describeProblem(text, document, { visit }) {
+  const [error] = document.errors;
+  if (error) {
+    const [at] = error.pos;
+    const line = text.split("\n")[text.slice(0, at).split("\n").length - 1];
+    if (UNQUOTED.test(error.code) && VALUE.test(line)) {
+      return `${formatPlace(text, at)}: the value has signs of YAML: ${QUOTE}`;
+    }
+    if (error.code === "MULTIPLE_DOCS")
+      return `${formatPlace(text, at)}: a file has one plan; remove the line ---`;
+    return error.message.split("\n")[0].replace(/:$/, "");
+  }
+  let found = "";
+  const refuse = (/** @type {any} */ node, /** @type {string} */ why) => {
+    found = `${formatPlace(text, node.range?.[0] ?? 0)}: ${why}: ${QUOTE}`;
+    return visit.BREAK;
+  };
+  visit(document, {
+    Node: (_, /** @type {any} */ node) =>
+      node.tag && !KNOWN_TAG.test(node.tag)
+        ? refuse(node, "what begins with ! is a tag of YAML")
+        : undefined,
+    Alias: (_, node) =>
+      node.resolve(document)
+        ? undefined
+        : refuse(node, "what begins with * stands for another value"),
+  });
+  return found;
+}
+
 /** @param {string} text YAML or JSON @param {boolean} isJson by its name @returns {Promise<unknown>} */
 async function parsePlan(text, isJson) {
   const large = parseLarge(text);
   if (large !== undefined) return large;
-  const { parseDocument } = await import("yaml");
-  const document = parseDocument(text, { prettyErrors: true });
-  const [wrong] = document.errors;
+  const yaml = await import("yaml");
+  const document = yaml.parseDocument(text, { prettyErrors: true, logLevel: "error" });
   // It may be valid JSON with a name that is there twice.
-  if (wrong && isJson) parseJson(text);
-  if (wrong) throw new Error(wrong.message.split("\n")[0].replace(/:$/, ""));
+  if (document.errors.length > 0 && isJson) parseJson(text);
+  const problem = describeProblem(text, document, yaml);
+  if (problem !== "") throw new Error(problem);
   return document.toJS(); // throws where there are more aliases than it follows
 }
 
@@ -74,10 +123,22 @@ const isObject = (value) => typeof value === "object" && value !== null && !Arra
 const createInvalid = (file, why) =>
   new Failure(`${path.resolve(file)}: ${why}`, { code: "INVALID_PLAN" });
 
+/** An empty value is none in YAML: a node without work succeeds. @param {unknown} nodes */
+function requireWork(nodes) {
+  for (const node of Array.isArray(nodes) ? nodes : []) {
+    const empty = ["prechecks", "work", "postchecks"].find((name) => node?.[name] === null);
+    if (!empty) continue;
+    const id = inLine(visible(String(node.id)).slice(0, MAX_NAME));
+    throw new Error(`node ${id}: \`${empty}\` is empty: write a command, or leave it out`);
+  }
+}
+
 /** @param {string} file YAML or JSON @returns {Promise<any>} */
 async function readValue(file) {
   try {
-    return await parsePlan(readText(file, MAX_PLAN), /\.json$/i.test(file));
+    const value = await parsePlan(readText(file, MAX_PLAN), /\.json$/i.test(file));
+    requireWork(isObject(value) ? (/** @type {any} */ (value).nodes ?? [value]) : value);
+    return value;
   } catch (error) {
     throw createInvalid(file, errorMessage(error));
   }

@@ -1,6 +1,7 @@
 // `copilot-tap plan list`, `show` and `diff`.
 
-import { inLine } from "../../lib/visible.mjs";
+import stringWidth from "string-width";
+import { inLine, plainLines, visible } from "../../lib/visible.mjs";
 import { bad, faint, good, strong, styled } from "../../views/output.mjs";
 import { table } from "../../views/table.mjs";
 import { clock, formatCount, duration } from "../../views/wording.mjs";
@@ -16,6 +17,9 @@ import {
 
 /** @typedef {import("../../views/output.mjs").Output} Output */
 /** @typedef {import("./format.mjs").Plan} Plan */
+
+/** Of a node's error in the graph: it is cut there if it is longer than the rest of the line. */
+const MAX_INDENT = 12;
 
 /** @param {Output} output @param {any[]} plans */
 export function showList(output, plans) {
@@ -41,7 +45,10 @@ const tookText = ({ startedAt, endedAt }, now) =>
 
 /** @param {Output} output @param {string} name @param {string} value */
 function field(output, name, value) {
-  if (value !== "") output.print(faint(`${name.padEnd(11)} `), value);
+  if (value === "") return;
+  if (!value.includes("\n")) return output.print(faint(`${name.padEnd(11)} `), value);
+  output.print(faint(name));
+  output.printText(value.trimEnd(), "  ");
 }
 
 /** @param {Output} output @param {string} label @param {{files: number, insertions: number, deletions: number}} changes */
@@ -77,7 +84,17 @@ export function showPlan(output, plan) {
     if (changes) showChanges(output, label, changes);
   for (const note of listNotes(plan)) output.print(styled("yellow", note));
   output.print("");
-  for (const line of graphLines(nodes, getLineWidth(output))) output.print(...line);
+  const width = getLineWidth(output);
+  for (const line of graphLines(nodes, width)) output.print(...line);
+  // Errors that have no room there.
+  const long = nodes.filter(
+    (one) => one.status === "failed" && stringWidth(visible(one.error ?? "")) >= width - MAX_INDENT,
+  );
+  for (const { id, error = "" } of long) {
+    output.print("");
+    output.print(`${inLine(id)}:`);
+    output.printText(plainLines(error).trimEnd(), "  ");
+  }
 }
 
 /** @param {number} ms of a phase */
@@ -98,7 +115,8 @@ function showAttempt(output, { attempt, status, startedAt, endedAt, phases, erro
     const time = phase.endedAt ? timeText(phase.endedAt - phase.startedAt) : phase.status;
     output.print("  ", formatSign(phase.status), ` ${phase.phase.padEnd(11)}`, faint(time));
   }
-  if (error) output.print("  ", bad(error.message));
+  const lines = error ? error.message.trimEnd().split(/\r?\n/) : [];
+  for (const line of lines) output.print("  ", bad(line));
 }
 
 /** A command line, or what an agent is to do. @param {any} work */
@@ -161,8 +179,15 @@ function showEdits(output, edits = []) {
   for (const { at, changes, before = {} } of edits) {
     output.print(faint(`edited ${clock(at)}`));
     for (const [name, value] of Object.entries(changes)) {
-      const was = faint(`  was ${valueText(before[name])}`);
-      output.print(`  ${inLine(name)}: ${valueText(value)}`, was);
+      const [now, was] = [value, before[name]].map(valueText);
+      if (!/\n./.test(now + was)) {
+        output.print(`  ${inLine(name)}: ${now.trimEnd()}`, faint(`  was ${was.trimEnd()}`));
+        continue;
+      }
+      output.print(`  ${inLine(name)}:`);
+      output.printText(now.trimEnd(), "    ");
+      output.print(faint("  was:"));
+      output.printText(was.trimEnd(), "    ");
     }
   }
 }

@@ -5,7 +5,7 @@ import { withLock } from "../../lib/keyed-mutex.mjs";
 import { redactLine } from "../../lib/redact.mjs";
 import { sleep } from "../../lib/timers.mjs";
 import { errorMessage } from "../../lib/values.mjs";
-import { truncateText, visible } from "../../lib/visible.mjs";
+import { plainLines, truncateText, visible } from "../../lib/visible.mjs";
 import { addNodeIds, PlanError } from "./errors.mjs";
 import { settleResult } from "./landing.mjs";
 import { NodeRun } from "./node-runner.mjs";
@@ -465,7 +465,7 @@ export class PlanManager {
         findSession: async () =>
           plan.facts.session && this.preflight.findSession(plan.facts.session),
         onLine: (id, line) =>
-          this.#lines.set(`${planId}/${id}`, truncateText(redactLine(line), MAX_LINE)),
+          this.#lines.set(`${planId}/${id}`, truncateText(redactLine(plainLines(line)), MAX_LINE)),
       });
       this.#runs.set(key, run);
       this.#services.plans.awake(key, true).catch(() => {});

@@ -3,7 +3,7 @@
 import { redactLines } from "../../lib/redact.mjs";
 import { formatSuggestion } from "../../lib/suggestion.mjs";
 import { errorMessage } from "../../lib/values.mjs";
-import { visible } from "../../lib/visible.mjs";
+import { plainLines, visible } from "../../lib/visible.mjs";
 import { PlanError } from "./errors.mjs";
 import { describePolicy } from "./sandbox-policy.mjs";
 import { PHASE_NAMES, SANDBOX_KEYS } from "./tool-schemas.mjs";
@@ -280,7 +280,7 @@ export function findAttempt(node, phase, attempt) {
  */
 export async function readTail(plans, { plan, name, most }) {
   const log = await plans.readLog({ plan, name, most: Math.min(most + LEAD, MAX_READ) });
-  const text = redactLines(log.text);
+  const text = redactLines(plainLines(log.text));
   if (text.length <= most) return { ...log, text };
   return { ...log, text: text.slice(-most), from: Math.max(log.from, log.next - most) };
 }

@@ -51,6 +51,35 @@ test("YAML is read, and a mistake in it has its place", async (t) => {
   await assert.rejects(readPlan(place(t, "[]")), { message: /expected a plan/ });
 });
 
+test("a value that YAML takes for its own is refused, with its line and what to write", async (t) => {
+  const signs = [
+    ...['git commit -m "feat: x"', "@agent write docs", "%x", "`ls`", "[ -f x ] && y", "echo a: b"],
+    ...['"a" && b', "- a", "!test -f x", "! test -f x", "!!binary aGk=", "*.txt"],
+  ];
+  for (const value of signs) {
+    for (const text of [`name: x\nwork: ${value}\n`, `x:\n  - ${value}\n`]) {
+      const message = /plan\.yaml: line 2, column \d+: .*put the value in quotes, or write \|/;
+      // In a list, "- a" is another list, and `a: b` an object.
+      if (/ {2}- (?:- a|echo a: b|git)/.test(text)) continue;
+      await assert.rejects(readPlan(place(t, text)), { code: "INVALID_PLAN", message }, text);
+    }
+  }
+  const two = place(t, "name: x\n---\nname: y\n");
+  await assert.rejects(readPlan(two), { code: "INVALID_PLAN", message: /line 2, column 1: .*---/ });
+  const node = "nodes:\n  - id: a\n    work: !!str true\n    name: &x b\n    group: *x\n";
+  assert.equal(/** @type {any} */ (await readPlan(place(t, node))).nodes[0].work, "true");
+});
+
+test("a node whose work is empty is refused", async (t) => {
+  for (const name of ["work", "prechecks", "postchecks"]) {
+    const message = new RegExp(`node a: \`${name}\``);
+    const node = `id: a\n${name}:\n`;
+    await assert.rejects(readNodes(place(t, node)), { code: "INVALID_PLAN", message });
+    const plan = place(t, `nodes:\n  - ${node.replaceAll("\n", "\n    ")}`);
+    await assert.rejects(readPlan(plan), { code: "INVALID_PLAN", message });
+  }
+});
+
 test("nodes to add are a list, one node or `nodes`, and nothing else", async (t) => {
   const node = { id: "a", work: "true" };
   for (const written of [[node], node, { nodes: [node] }]) {
@@ -70,7 +99,7 @@ test("a .json file that is not JSON is told so, and a mistake of YAML ends witho
   await assert.rejects(json('{\n"name": [x}'), { message: /plan\.json: it is not JSON: .*x/ });
   await assert.rejects(json('{"name": "one", "name": "two"}'), { message: /unique.*\d$/ });
   assert.deepEqual(await json('\ufeff{"name":"x"}'), { name: "x" });
-  await assert.rejects(readPlan(place(t, "name: [one")), { message: /line 1, column \d+$/ });
+  await assert.rejects(readPlan(place(t, "name: [one")), { message: /line 1, column \d+\b/ });
 });
 
 test("an export that is not there, is no file or no JSON is refused in words", (t) => {

@@ -4,8 +4,9 @@ import assert from "node:assert/strict";
 import { Writable } from "node:stream";
 import { test } from "node:test";
 import stringWidth from "string-width";
-import { printFailures } from "../../../js/cli/plan/follow.mjs";
+import { printFailures, showLog } from "../../../js/cli/plan/follow.mjs";
 import { listNotes } from "../../../js/cli/plan/format.mjs";
+import { showNode, showPlan } from "../../../js/cli/plan/show.mjs";
 import { Output } from "../../../js/views/output.mjs";
 
 /** An output whose lines are kept. @param {number} [columns] */
@@ -25,7 +26,7 @@ function kept(columns) {
 }
 
 test("what failed nodes printed last has lines that a terminal has room for", async () => {
-  const text = `short\n${"\t漢字 and more ".repeat(100)}\n${"\u001b[2J".repeat(90)}\n`;
+  const text = `short\n${"\t漢字 and more ".repeat(100)}\n${"\u001b[2J\u0001".repeat(90)}\n`;
   const plan = /** @type {any} */ ({
     planId: "p12345678",
     nodes: [{ id: "a", status: "failed", phase: "work", error: "it ended" }],
@@ -40,7 +41,7 @@ test("what failed nodes printed last has lines that a terminal has room for", as
     assert.equal(head, "a printed last:");
     assert.equal(rest[0], "  short");
     assert.match(rest[1], /^ {2} {4}漢字 and more .*…$/);
-    assert.match(rest[2], /^ {2}\\x1b\[2J.*…$/);
+    assert.match(rest[2], /^ {2}\\x01.*…$/);
     for (const line of rest) assert.ok(stringWidth(line) <= Number(most), line);
     assert.equal(rest[3], "  all of it: copilot-tap plan logs p12345678/a");
   }
@@ -59,4 +60,38 @@ test("pairs of nodes that change the same are named, and how many more there are
   assert.deepEqual(listNotes({ ...plan, moreOverlaps: 7 }), [
     "files in common: 7 more pairs of nodes",
   ]);
+});
+
+test("a node's work, edits and errors have their lines, and logs no colours", async () => {
+  const { output, lines } = kept(80);
+  const work = { type: "shell", command: "npm ci\nnpm test\n" };
+  showNode(
+    output,
+    /** @type {any} */ ({
+      ...{ id: "a", name: "a", status: "failed", dependencies: [], config: { work }, metrics: {} },
+      ...{ workSummary: { files: 0 }, edited: [{ at: 1, changes: { work }, before: {} }] },
+      attempts: [
+        { attempt: 1, status: "failed", phases: [], error: { message: "one\n\x1b[31mtwo" } },
+      ],
+    }),
+  );
+  const all = lines().map((line) => line.trim());
+  for (const line of ["npm ci", "npm test", "work:", "one"]) assert.ok(all.includes(line));
+  assert.ok(!lines().join("").includes("\\x0a"));
+  const log = kept(80);
+  await showLog(
+    async () => ({ logs: [], text: "\x1b[1;31merror\x1b[0m\r\n 1%\r99%\n" }),
+    /** @type {any} */ ({ planId: "p" }),
+    log.output,
+  );
+  assert.deepEqual(log.lines(), ["error", "99%", ""]);
+});
+
+test("an error that has no room in the graph is below it, whole", () => {
+  const { output, lines } = kept(80);
+  const error = `first ${"x".repeat(200)} last`;
+  const node = { id: "a", name: "a", status: "failed", error };
+  const plan = { planId: "p", name: "x", status: "failed", counts: { failed: 1 }, repo: "/r" };
+  showPlan(output, /** @type {any} */ ({ ...plan, nodes: [node], baseBranch: "main", usage: {} }));
+  assert.ok(lines().some((line) => line.trim() === error));
 });

@@ -142,7 +142,7 @@ test("plan watch goes on with a plan that has failed and is retried", async (t) 
   const nodes = [{ id: "a", work: `echo tried; test -f ${gate}`, expectsNoChanges: true }];
   fs.writeFileSync(file, JSON.stringify({ name: "one", nodes }));
   const { value } = await tapJson(["plan", "run", file, "--detach"], at);
-  const terminal = new InTerminal(t, ["plan", "watch", value.planId], at, { cols: 80, rows: 12 });
+  const terminal = new InTerminal(t, ["plan", "watch"], at, { cols: 80, rows: 12 });
   await terminal.shows(/^✖ a {2}failed \(work\) {2}`echo tried;.* exit code 1\n {4}tried$/m);
   await terminal.shows(/^q quit$/m);
   fs.writeFileSync(gate, "");

@@ -58,7 +58,7 @@ test("runs a file of YAML to its end, and shows what came of it", async (t) => {
   assert.match(node.out, /^changes {5}1 file, \+2 -0$/m);
   assert.match(node.out, /^attempt 1 ✔ succeeded/m);
   assert.match(node.out, /^ {2}✔ work/m);
-  assert.equal((await plan("logs", `${id}/right`, "--phase", "work")).out, "a \\x1b[2J b\n");
+  assert.equal((await plan("logs", `${id}/right`, "--phase", "work")).out, "a  b\n");
   const diff = await plan("diff", `${id}/join`);
   assert.match(diff.out, /^# join: git diff \w+ \w+\ndiff --git a\/both\.txt b\/both\.txt\n/);
   assert.match(diff.out, /^\+left\n\+right$/m);
@@ -119,7 +119,7 @@ test("says what is wrong with a file, a plan and a command line", async (t) => {
   const cases = /** @type {[string[], number, RegExp][]} */ ([
     [["run"], 2, /say which: copilot-tap plan run <file>/],
     [["run", "missing.yaml"], 1, /missing\.yaml: there is no such file/],
-    [["validate", file("a: [", "bad.yaml")], 1, /bad\.yaml: .* at line 1/],
+    [["validate", file("a: [", "bad.yaml")], 1, /bad\.yaml: line 1/],
     [
       ["validate", file("- a", "list.yaml")],
       1,

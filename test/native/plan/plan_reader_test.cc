@@ -93,6 +93,21 @@ TEST(ReadPlan, AnUnknownFieldComesWithASuggestion) {
             "maxParalel: is not a field here. Did you mean \"maxParallel\"? Ther");
 }
 
+TEST(ReadPlan, AFieldOfAnotherToolComesWithOurs) {
+  for (const std::string_view field : {"needs", "depends_on", "dependsOn", "after"}) {
+    EXPECT_NE(problemOfNode("\"" + std::string(field) + "\":[\"b\"]").find("mean \"dependencies\""),
+              std::string::npos)
+        << field;
+  }
+  for (const std::string_view field : {"run", "script", "command", "cmd", "steps"}) {
+    EXPECT_NE(problemOfNode("\"" + std::string(field) + "\":\"true\"").find("mean \"work\""),
+              std::string::npos)
+        << field;
+  }
+  EXPECT_NE(problemOfNode(R"("work":{"type":"shell","run":"true"})").find("mean \"command\""),
+            std::string::npos);
+}
+
 TEST(ReadPlan, SaysAllThatIsWrongAtOnce) {
   EXPECT_EQ(listProblems(R"({"maxParallel":65,"nodes":[{"id":"a b"},{"work":7},)"
                          R"({"id":"c","dependencies":["d"]}]})"),
