@@ -59,6 +59,7 @@ export const MAX_STREAMS = 600;
  * @property {number} [entries] of the history
  * @property {(effects: LineEffects) => void} onEffects
  * @property {(json: string) => void} onRows an array of lines for the record store, as JSON text
+ * @property {{folder: string, cwd: string}} [place] where its programs will run
  * @property {(end: ProgramEnd) => EndJudgement} onEnded nothing of the program is left
  */
 
@@ -88,6 +89,12 @@ export async function resolveFolder(folder, cwd = ".") {
  * @property {NodeJS.ProcessEnv} env of this process
  * @property {() => Promise<import("../process/entry-sandbox.mjs").Fallback | undefined>} readFallback of the user's config
  */
+/** @param {string} file */
+const exists = (file) =>
+  fs.access(file).then(
+    () => true,
+    () => false,
+  );
 
 export class LineStream {
   /** Of the last run, where it was to have a sandbox: whether it had one. @type {boolean | undefined} */
@@ -293,9 +300,15 @@ export class LineStreams {
     this.#host = host;
   }
 
-  /** @param {LineStreamOptions} options @returns {Promise<LineStream>} */
-  async open(options) {
+  /**
+   * @param {LineStreamOptions} options
+   * @returns {Promise<LineStream>} rejected with a RangeError where its programs may not run in `place`
+   */
+  async open({ place, ...options }) {
     if (this.#closed) throw new Error("the feature has ended");
+    // One that is not there may come before the first run.
+    const isThere = place && (await exists(path.resolve(place.folder, place.cwd)));
+    if (isThere) await resolveFolder(place.folder, place.cwd);
     if (this.#open.size >= MAX_STREAMS) throw new RangeError(`there are ${MAX_STREAMS} streams`);
     const { addon } = await import("../lib/addon.mjs"); // no feature host has it before it is needed
     /** @type {LineStream} */

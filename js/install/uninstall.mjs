@@ -29,8 +29,8 @@ import { checkPath, inspect, notOurs } from "./target.mjs";
 /** @typedef {import("./target.mjs").InstallState} InstallState */
 /**
  * @typedef {object} UninstallOptions
- * @property {boolean} [purge] also what the user has allowed, and the logs
- * @property {string} [logs] their folder
+ * @property {boolean} [purge] also what the user has allowed, and `data`
+ * @property {string[]} [data] folders of logs, records and the like
  * @typedef {object} UninstallResult
  * @property {string | null} version null where only parts of one were left
  * @property {boolean} wasInstalled false where an earlier uninstall had left something, which is gone now
@@ -128,7 +128,7 @@ function restoreFormerEntry(folder, { state }) {
  * @param {Target} target @param {UninstallOptions} options
  * @returns {Omit<UninstallResult, "kept">}
  */
-function remove(target, { purge, logs }) {
+function remove(target, { purge, data = [] }) {
   const { folder, scope } = target;
   const present = inspect(target);
   const version = versionThere(target, present);
@@ -144,7 +144,9 @@ function remove(target, { purge, logs }) {
   removePackage(folder);
   const gatewayRuns = scope === "user" && removeGatewayFiles(folder);
   if (purge) fs.rmSync(path.join(folder, "consent.json"), { force: true });
-  if (purge && logs !== undefined) fs.rmSync(logs, { recursive: true, force: true });
+  // A gateway that runs writes into them.
+  if (purge && !gatewayRuns)
+    for (const each of data) fs.rmSync(each, { recursive: true, force: true });
   removeReleases(target, inUse);
   return { version, wasInstalled: present.state === "installed", gatewayRuns, restored, inUse };
 }
@@ -155,14 +157,14 @@ function remove(target, { purge, logs }) {
  * @returns {UninstallResult}
  * @throws {InstallError}
  */
-export function uninstall(target, { purge = false, logs } = {}) {
+export function uninstall(target, { purge = false, data = [] } = {}) {
   const { folder } = target;
   try {
     checkPath(target);
     versionThere(target, inspect(target)); // the lock makes the folder, which is not for nothing
-    const done = withLock(folder, () => remove(target, { purge, logs }));
+    const done = withLock(folder, () => remove(target, { purge, data }));
     removeEmpty([...target.guarded].reverse());
-    const kept = [path.join(folder, "consent.json"), ...(logs === undefined ? [] : [logs])];
+    const kept = [path.join(folder, "consent.json"), ...data];
     return { ...done, kept: kept.filter((each) => fs.existsSync(each)) };
   } catch (error) {
     throw explainError(

@@ -1,7 +1,7 @@
 // `emit`: background commands and prompts of a session and its folder, as the tools of the group `emitters` see them.
 
 import fs from "node:fs";
-import { bySessionUse } from "../../lib/inspection.mjs";
+import { bySessionUse, requestHostParts } from "../../lib/inspection.mjs";
 import { inLine } from "../../lib/visible.mjs";
 import { faint, Output, warning } from "../../views/output.mjs";
 import { clock, localTime } from "../../views/wording.mjs";
@@ -21,6 +21,19 @@ import { findSession } from "../reference.mjs";
 
 const POLL_MS = 500;
 const OUTCOMES = /** @type {const} */ (["drop", "inject", "surface"]);
+
+/**
+ * What runs without a session: the feature host cannot be asked for one, but says what holds it.
+ * @param {Control} control @param {Output} output
+ */
+async function listBackground(control, output) {
+  const { holds = [] } = (await requestHostParts(control)) ?? {};
+  const background = holds.filter(({ feature }) => feature === "builtin:emitters").map(({ what }) => what);
+  output.result({ emitters: [], background }, () => {
+    if (background.length === 0) output.print("No session is open, and no emitter runs.");
+    for (const what of background) output.print(`No session is open. In the background: ${what}`);
+  });
+}
 
 /** The one that is named, that of this folder, or the one last used. @param {InspectedSession[]} sessions @param {string} [wanted] */
 function resolveSession(sessions, wanted) {
@@ -150,7 +163,11 @@ async function run(given) {
   }
   const what = { start: () => createStartRequest(given), list: () => ({ do: "list" }) }[action];
   await withGateway(getGatewayFiles(given), async (control) => {
-    const session = resolveSession((await control.inspect()).sessions, given.session);
+    const { sessions } = await control.inspect();
+    const isOpen = sessions.some(({ ending }) => !ending);
+    if (action === "list" && !isOpen && given.session === undefined)
+      return listBackground(control, output);
+    const session = resolveSession(sessions, given.session);
     if (action === "history") return history(control, session, output, given);
     const rules = { eventFilter: listRules(given) };
     const asked = what?.() ?? { do: action, name, ...(action === "test" && rules) };

@@ -2,10 +2,17 @@
 
 import fs from "node:fs";
 import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { inspect } from "../../install/target.mjs";
 import { uninstall } from "../../install/uninstall.mjs";
 import { getGatewayFiles } from "../options.mjs";
 import { resolveTarget, TARGET } from "../installation.mjs";
 import { Output } from "../../views/output.mjs";
+import { isAlive } from "../../lib/process-liveness.mjs";
+
+/** For a gateway to end. */
+const WAIT_MS = 100;
+const MAX_WAITS = 100;
 
 /** The files of the user's own providers are not tap's to remove. @param {string} home @returns {string | null} */
 function providerFiles(home) {
@@ -13,14 +20,31 @@ function providerFiles(home) {
   return fs.existsSync(folder) && fs.readdirSync(folder).length > 0 ? folder : null;
 }
 
+/**
+ * One that no session uses waits for the next one: it is ended, and its files can go.
+ * @param {import("../../lib/paths.mjs").GatewayFiles} files
+ */
+async function endIdleGateway(files) {
+  const { openControl } = await import("../../link/control.mjs");
+  const control = await openControl(files).catch(() => undefined);
+  const stopped = await control?.request("host.stop", {}).catch(() => undefined); // a session uses it
+  control?.close();
+  for (let waits = 0; stopped && isAlive(stopped.pid) && waits < MAX_WAITS; waits += 1) {
+    await sleep(WAIT_MS);
+  }
+}
+
 /** @param {import("../installation.mjs").InstallCommandOptions & {purge?: boolean}} given */
-function run(given) {
+async function run(given) {
   const output = new Output(given);
   const target = resolveTarget(given);
   const { folder, scope } = target;
-  const { logs, home } = getGatewayFiles(given);
+  const files = getGatewayFiles(given);
+  const { logs, home } = files;
   const ofUser = scope === "user";
-  const done = uninstall(target, { purge: given.purge, logs: ofUser ? logs : undefined });
+  if (ofUser && inspect(target).state === "installed") await endIdleGateway(files);
+  const data = ofUser ? [logs, path.join(home, "tap")] : [];
+  const done = uninstall(target, { purge: given.purge, data });
   const left = ofUser ? providerFiles(home) : null;
   output.result({ folder, scope, ...done, providerFiles: left }, () => {
     const { version, wasInstalled, gatewayRuns, restored, inUse, kept } = done;
@@ -36,7 +60,10 @@ function run(given) {
     for (const release of inUse) {
       output.print(`kept (in use): ${release}; run uninstall again later`);
     }
-    for (const file of kept) output.print(`kept: ${file} (--purge removes it)`);
+    for (const file of kept) {
+      const how = given.purge ? "run uninstall --purge again later" : "--purge removes it";
+      output.print(`kept: ${file} (${how})`);
+    }
     if (left) output.print(`kept: ${left}, the files of your providers (remove them yourself)`);
   });
 }
@@ -47,11 +74,16 @@ export default {
   describe: "remove what install has put there",
   usages: ["uninstall [--local [folder]]"],
   about:
-    "Removes the installed tap and the files of a gateway that no longer runs. Keeps the logs and what you have allowed.",
+    "Removes the installed tap, and ends a gateway that no session uses. Keeps records, plans, logs and what you have " +
+    "allowed, and says where they are.",
   positionals: TARGET.positionals,
   options: {
     ...TARGET.options,
-    purge: { describe: "also remove what you have allowed, and the logs", type: "boolean" },
+    purge: {
+      describe:
+        "also remove what you have allowed, records, plans, your config of tap, and the logs",
+      type: "boolean",
+    },
   },
   examples: [["$0 uninstall --purge", "nothing of tap is left"]],
   handler: run,

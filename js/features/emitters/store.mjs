@@ -1,6 +1,7 @@
 // What runs, for the process that follows after a crash.
 
 import { errorMessage } from "../../lib/values.mjs";
+import { inLine } from "../../lib/visible.mjs";
 import { HOLD } from "./auto-start.mjs";
 import { isRunSnapshot, recordInterruptedRun } from "./run.mjs";
 
@@ -21,6 +22,8 @@ const MAX_HANGS = 2;
 const SCHEMA = 1;
 /** How long sessions that come are told what could not be read. */
 const NOTICE_MS = 60_000;
+/** In a hold. */
+const MAX_NAMED = 5;
 /** Of all emitters of one name. */
 const LAST_RUNS = 50;
 
@@ -123,7 +126,10 @@ export class EmitterStore {
   async #write(value, count) {
     const { files, holds } = this.#context.services;
     try {
-      const what = count === 1 ? "an emitter runs" : `${count} emitters run`;
+      const names = value.slice(0, Math.min(count, MAX_NAMED)).map(({ spec }) => inLine(spec.name));
+      const more = count > MAX_NAMED ? ", …" : "";
+      const what =
+        count === 1 ? `emitter ${names} runs` : `${count} emitters run: ${names.join(", ")}${more}`;
       const held = this.#holds;
       this.#holds ||= count > 0; // also if the answer is late
       if (count > 0) await holds.set(HOLD, what);

@@ -69,11 +69,12 @@ export class Feed {
   }
 
   /**
-   * @param {{expectEvery?: number}} options @param {(end: ProgramEnd) => EndJudgement} onEnded
-   * @returns {Promise<void>} rejected with a RangeError where a rule is wrong
+   * @param {{expectEvery?: number, cwd?: string}} options @param {(end: ProgramEnd) => EndJudgement} onEnded
+   * @returns {Promise<void>} rejected with a RangeError where a rule or the folder is wrong
    */
-  async open({ expectEvery }, onEnded) {
+  async open({ expectEvery, cwd }, onEnded) {
     this.#lines = await this.#parts.services.process.lines({
+      ...(cwd !== undefined && { place: { folder: this.owner.folder, cwd } }),
       delivery: this.#getDelivery(),
       rules: this.rules,
       expectEvery,

@@ -23,6 +23,15 @@ async function setUp(t, of = LocalHost) {
   return { host, session, at, emit };
 }
 
+test("without a session it lists what runs in the background", async (t) => {
+  const { emit, session } = await setUp(t);
+  await emit("start", "build", "--", "sleep 1000");
+  session.send({ type: "end", reason: "over" }); // what it has started ends a while later
+  const list = async () => JSON.parse((await emit("list", "--json")).out);
+  const background = await waitFor(async () => (await list()).background);
+  assert.deepEqual(background, ["emitter build runs"]);
+});
+
 test("starts, lists, tries rules on, shows and stops an emitter", async (t) => {
   const { emit } = await setUp(t);
   const empty = await emit();

@@ -191,4 +191,8 @@ test("a name is one emitter's in a session, and a folder may be given in full", 
     const refused = await call("tap_start_emitter", { name: "out", command: "pwd", cwd: outside });
     assert.match(refused.text, /cwd: expected a folder inside the workspace/, outside);
   }
+  fs.symlinkSync(path.dirname(cwd), path.join(cwd, "link"));
+  const linked = await call("tap_start_emitter", { name: "out", command: "pwd", cwd: "link" });
+  assert.match(linked.text, /cwd: .*link is outside of the workspace/);
+  assert.ok(!(await call("tap_list_emitters")).emitters.some(({ name }) => name === "out"));
 });

@@ -39,7 +39,7 @@ describe("an uninstall that was interrupted", () => {
       writeFiles(target.folder, { ".provider-token": "", "consent.json": "{}" });
       for (const step of steps.slice(0, done)) fs.rmSync(path.join(target.folder, step));
       assert.equal(inspect(target).state, "nothing");
-      assert.equal(uninstall(target, { purge: true, logs }).version, "1.0.0");
+      assert.equal(uninstall(target, { purge: true, data: [logs] }).version, "1.0.0");
       assert.ok(!fs.existsSync(target.folder));
       assert.ok(!fs.existsSync(logs));
       assert.throws(() => uninstall(target), { code: "NOT_INSTALLED" });
@@ -50,7 +50,7 @@ describe("an uninstall that was interrupted", () => {
     const { target, release } = installed(t);
     const inTheWay = path.join(path.dirname(target.folder), "file");
     fs.writeFileSync(inTheWay, "");
-    assert.throws(() => uninstall(target, { purge: true, logs: path.join(inTheWay, "logs") }), {
+    assert.throws(() => uninstall(target, { purge: true, data: [path.join(inTheWay, "logs")] }), {
       code: "NOT_WRITABLE",
       message: /Parts of it may be gone: uninstall again goes on from there$/,
     });
