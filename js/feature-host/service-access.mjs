@@ -18,7 +18,7 @@ export const SERVICES = /** @type {const} */ ({
     watch: "fs:read:workspace",
   },
   process: { run: "process", lines: "process" },
-  permissions: { check: "process" },
+  permissions: { check: "process", guards: "process", covering: "process" },
   network: { post: "network", get: "network" },
   telemetry: { settings: "network" },
   records: {

@@ -152,7 +152,13 @@ export function createImplementations(id, { home, telemetry, env }, requests, le
       run: (program) => programs.run(program),
       lines: (options) => streams.open(options),
     },
-    permissions: { check: (use) => requests.check(use) },
+    permissions: {
+      check: (use) => requests.check(use),
+      guards: async (of) =>
+        (await import("./guards.mjs")).listGuards(await requests.request("gateway.inspect"), of),
+      covering: async (use) =>
+        (await import("./guards.mjs")).findGuards(await requests.request("gateway.inspect"), use),
+    },
     // fetch is loaded with its first use, and has timers of its own: not the feature's.
     network: {
       post: (given) => leave(() => nextTurn().then(() => post(given))),

@@ -145,10 +145,10 @@ export function readExport(given) {
 
 /**
  * @param {Record<string, any>} plan view of it @param {object} graph view of it @param {any[]} entries of its journal
- * @returns {object} without what is of this machine only: PATH, and where the CLI is
+ * @returns {object} without what is of this machine only: PATH, where the CLI is, and the rules of a session
  */
 export function createExport(plan, graph, [created, ...journal]) {
-  const { path: _path, cli: _cli, nonce: _nonce, ...facts } = plan.facts;
+  const { path: _path, cli: _cli, nonce: _nonce, guards: _guards, ...facts } = plan.facts;
   return {
     ...{ version: VERSION, plan: { ...plan, facts }, graph },
     ...{ source: created.detail.plan, journal },

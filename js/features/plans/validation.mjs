@@ -7,6 +7,7 @@ import { formatNames, inLine, truncateText, visible } from "../../lib/visible.mj
 import { WorkConsent } from "../../lib/work-consent.mjs";
 import { addNodeIds, PlanError } from "./errors.mjs";
 import { requireUnprotected } from "./landing.mjs";
+import { createDenied, requireGuards } from "./session-guards.mjs";
 import { formatMissingTools, formatOwnTools, toShellUse } from "./node-tools.mjs";
 import { budgetQuestion, controlQuestion, formatPlanQuestion } from "./notifications.mjs";
 import {
@@ -379,21 +380,30 @@ export class PlanPreflight {
     this.#consent = new WorkConsent(/** @type {any} */ (services.sessions));
   }
 
-  /** The rules and gates for what an agent does hold for what its plan does. @param {string} session @param {{tool: string, args: object}} use */
-  async requirePermission(session, { tool, args }) {
+  /**
+   * The rules and gates for what an agent does hold for what its plan does, also once its session has ended.
+   * @param {{session: string, repo: string, guards?: object[]}} facts of the plan @param {{tool: string, args: object}} use
+   * @param {AbortSignal} [signal]
+   */
+  async requirePermission(facts, use, signal) {
+    const { session } = facts;
     if (session === "") return; // the user's own act
     const listener = await this.findSession(session);
-    if (listener === undefined) return; // it was allowed when it was made, and nobody is there
+    if (listener !== session) {
+      await requireGuards(facts, use, /** @type {any} */ (this.#services), { signal });
+    }
+    if (listener === undefined) return;
     const { allowed, reason, by } = await this.#services.permissions.check({
       session: listener,
-      tool,
-      args,
+      ...use,
     });
-    if (allowed) return;
-    throw new PlanError(
-      "DENIED",
-      `denied${by ? ` by ${by}` : ""}: ${reason ?? `a rule for ${tool}`}`,
-    );
+    if (!allowed) throw createDenied(by, reason ?? `a rule for ${use.tool}`);
+  }
+
+  /** The deny rules and gates of a session, for the journal of its plan. @param {string} session */
+  async #findGuards(session) {
+    const guards = session === "" ? [] : await this.#services.permissions.guards({ session });
+    return guards.length > 0 ? { guards } : {};
   }
 
   /** The session whose rules and tools a plan has: where its own has gone, the one that was used last. @param {string} session */
@@ -492,6 +502,7 @@ export class PlanPreflight {
       ...(problem && { unsandboxed: true }),
       defaults: { copy, link, setup, gitignore },
       ...(await this.findPrograms(asker)),
+      ...(await this.#findGuards(asker.id)),
     };
     return { found, facts, notes, target };
   }
@@ -643,9 +654,10 @@ export class PlanPreflight {
     const { id } = asker;
     if (!Array.isArray(nodes)) return;
     if (id === "") return this.requireOwnConsent(given, asker, context);
+    const owner = { session: id, repo: context.root };
     const works = listWorks(nodes).map(({ work }) => work);
     for (const { type, tool, args = {} } of works.filter(Boolean)) {
-      if (type === "tool") await this.requirePermission(id, { tool, args });
+      if (type === "tool") await this.requirePermission(owner, { tool, args });
     }
     const programs = [setup, ...works].filter(toCommandLine);
     const shared = { ...context.ofPlan?.env, ...env };
@@ -653,7 +665,7 @@ export class PlanPreflight {
       toShellUse(toCommandLine(work), { ...shared, ...work.env }),
     );
     for (const use of new Map(uses.map((one) => [JSON.stringify(one), one])).values()) {
-      await this.requirePermission(id, use);
+      await this.requirePermission(owner, use);
     }
     const unallowed = await this.#findUnallowed(given, context);
     const opened = formatOpenings(unallowed);

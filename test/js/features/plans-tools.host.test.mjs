@@ -7,7 +7,7 @@ import path from "node:path";
 import { test } from "node:test";
 import { provider } from "../../../sdk/node/provider.mjs";
 import { waitFor } from "../../support/wait.mjs";
-import { checkoutOf, plansRig } from "./plans-rig.mjs";
+import { checkoutOf, flagFile, flagsFolder, plansRig } from "./plans-rig.mjs";
 
 /** A provider whose tools write a file into a folder that they are given. @param {import("node:test").TestContext} t @param {any} rig */
 async function withWriter(t, { host }, options = {}) {
@@ -122,6 +122,46 @@ test("a tool that nobody has, one of tap's own, and one that the rules deny are 
   await waitFor(async () => /notes are closed/.test((await make("write_note")).text ?? ""), {
     what: "the denial",
   });
+});
+
+test("a gate of the session that made a plan is asked after its end, once its provider is there again", async (t) => {
+  const rig = await plansRig(t, { env: { TAP_LINGER_MS: "50" } });
+  const { repo, ended, join, control } = rig;
+  const maker = await join();
+  const asked = /** @type {string[]} */ ([]);
+  const guard = async (/** @type {any} */ session) => {
+    const { own } = await withWriter(t, rig, { session: session.id });
+    own.gate({ tool: "shell", args: "echo b" }, ({ session: by }) => {
+      asked.push(by);
+      return true;
+    });
+    const isWanted = (/** @type {any} */ { type, wanted }) => type === "hooks" && wanted;
+    await waitFor(() => session.events.some(isWanted), { what: "the gate" });
+    return own;
+  };
+  const first = await guard(maker);
+  const flag = flagFile(repo, "go");
+  const nodes = [
+    { id: "a", work: `until [ -e ${flag} ]; do sleep 0.05; done; echo new > new-a.txt` },
+    { id: "b", work: "echo b > new-b.txt", dependencies: ["a"] },
+  ];
+  const plan = { name: "x", allowedFolders: [flagsFolder(repo)], nodes };
+  const { planId } = JSON.parse(await maker.call("create_copilot_plan", plan));
+  const status = async (/** @type {string} */ nodeId) =>
+    (await rig.ask("get_copilot_node_details", { planId, nodeId })).status;
+  await waitFor(async () => (await status("a")) === "running", { what: "the first node" });
+  assert.deepEqual(asked, [maker.id], "when the plan was made");
+  maker.close();
+  await first.close();
+  const isGone = async () =>
+    !(await control.request("gateway.inspect", {})).sessions.some(({ id }) => id === maker.id);
+  await waitFor(isGone, { what: "the end of the session" });
+  fs.writeFileSync(flag, "");
+  await waitFor(async () => (await status("b")) === "running", { what: "the second node" });
+  const next = await join();
+  await guard(next);
+  assert.equal((await ended(planId)).status, "succeeded");
+  assert.ok(asked.includes(next.id), "before the second node ran");
 });
 
 test("the user is asked once for each plan of the model, and no answer is no", async (t) => {
