@@ -461,7 +461,8 @@ export class PlanManager {
         ...{ plan, effect, services: this.#services, spans: this.spans },
         tell: (input) => this.submit(input),
         onAgent: (workers, cli) => void this.#models.fetchFromWorkers(workers, cli),
-        requirePermission: (use) => this.preflight.requirePermission(plan.facts, use, run?.signal),
+        requirePermission: (use) =>
+          this.preflight.requirePermission(/** @type {any} */ (plan.facts), use, run?.signal),
         findSession: async () =>
           plan.facts.session && this.preflight.findSession(plan.facts.session),
         onLine: (id, line) =>
