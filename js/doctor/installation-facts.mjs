@@ -4,7 +4,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { parse } from "jsonc-parser";
-import { findCopilotProgram } from "../lib/copilot-cli.mjs";
+import { findCopilotProgram } from "../process/copilot-cli.mjs";
 import { RELEASES } from "../lib/release-use.mjs";
 import { listNodes, findNode, readNodeVersion } from "../lib/node.mjs";
 import { MIN_NODE } from "../lib/node-version.mjs";

@@ -141,7 +141,7 @@ async function findCli(given, env) {
     if (fs.existsSync(given.cli)) return path.resolve(given.cli);
     throw usage(`there is no ${given.cli}`, "--cli names the program copilot");
   }
-  const { findCopilotProgram } = await import("../../lib/copilot-cli.mjs");
+  const { findCopilotProgram } = await import("../../process/copilot-cli.mjs");
   const found = findCopilotProgram(env);
   if (found !== undefined) return found;
   throw new Failure("there is no copilot on PATH", {

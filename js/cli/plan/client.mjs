@@ -145,7 +145,7 @@ export async function cliFor(plan) {
     ...[node?.prechecks, node?.work, node?.postchecks],
   ]);
   if (!works.some(isAgent)) return {};
-  const { findCopilot } = await import("../../lib/copilot-cli.mjs");
+  const { findCopilot } = await import("../../process/copilot-cli.mjs");
   const cli = await findCopilot();
   return cli ? { cli } : {};
 }

@@ -1,10 +1,10 @@
 // The user's Copilot CLI where no session has told of it: the program on PATH, and the SDK that it brings along.
 
-import { execFile } from "node:child_process";
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { findOnPath } from "./paths.mjs";
+import { findOnPath } from "../lib/paths.mjs";
+import { runProgram } from "./run.mjs";
 
 /** The first start of a CLI unpacks it. */
 const VERSION_MS = 20_000;
@@ -43,14 +43,10 @@ function listNames(folder) {
 }
 
 /** @param {string} file @param {NodeJS.ProcessEnv} env @returns {Promise<string>} "": it does not say */
-function readCliVersion(file, env) {
+async function readCliVersion(file, env) {
   const quiet = { ...env, COPILOT_AUTO_UPDATE: "false", COPILOT_OFFLINE: "true" };
-  const options = { env: quiet, timeout: VERSION_MS, windowsHide: true };
-  return new Promise((resolve) => {
-    execFile(file, ["--version"], options, (error, out) =>
-      resolve(error ? "" : (/\d+\.\d+\.\d+(?:-[\w.]+)?/.exec(out)?.[0] ?? "")),
-    );
-  });
+  const { code, stdout } = await runProgram(file, ["--version"], { env: quiet, ms: VERSION_MS });
+  return code === 0 ? (/\d+\.\d+\.\d+(?:-[\w.]+)?/.exec(stdout)?.[0] ?? "") : "";
 }
 
 /**
