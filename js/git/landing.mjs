@@ -126,18 +126,32 @@ export async function fastForward(repository, what, isRefusal) {
   fsSync.writeFileSync(file, line, { flush: true });
   const onStart = (/** @type {number} */ pid) => noteGit(file, pid);
   const args = ["merge", ...FLAGS, "--no-overwrite-ignore", to];
-  /** @type {unknown} */
-  let failure;
   try {
     await repository.change(args, { ...checkoutOptions(cwd), onStart });
-  } catch (error) {
-    // After a ref's lock, git may have tried again on what it had written.
-    const isUnchanged = isRefusal(error) && !(await isWritten(repository, begun));
-    failure = isUnchanged ? error : await settleFailure(repository, begun, file, error);
+  } catch (/** @type {any} */ error) {
+    // Behind a lock of the index git has not begun; at one of the branch it had written all.
+    const mayBeUnchanged = isRefusal(error) || isGitError(error, "LOCKED");
+    if (!mayBeUnchanged || (await isWritten(repository, begun))) {
+      noteGit(file, 0);
+      return settleFailure(repository, begun, error);
+    }
+    await removeJournal(file, line);
+    throw error;
   }
   await removeJournal(file, line);
-  if (failure) throw failure;
   fsSync.rmSync(listFile(file), { force: true });
+}
+
+/** Of the git of this process: as that of a former one. @param {Repository} repository @param {LandingJournal} begun @param {any} error */
+async function settleFailure(repository, { target, path, to }, error) {
+  const left = await recoverLandingUnderLock(repository, target);
+  const [at] = await resolveRefs(repository, [branchRef(target)]);
+  if (at === to) return;
+  const text = left || `The files in "${path}" are as they were: try again.`;
+  throw new GitError(error.code ?? "GIT_FAILED", `${error.message} ${text}`, {
+    path,
+    cause: error,
+  });
 }
 
 /**
@@ -148,36 +162,6 @@ export async function fastForward(repository, what, isRefusal) {
 const isAway = async ({ path: place, gitDir }) =>
   (await resolveGitDir(place).catch(() => "")) !== gitDir && fsSync.existsSync(gitDir);
 
-/**
- * Of the git of this process. Where that is not settled, the journal stays.
- * @param {Repository} repository @param {LandingJournal} begun @param {string} file @param {any} error
- * @returns {Promise<GitError | undefined>} undefined: it has landed
- */
-async function settleFailure(repository, begun, file, error) {
-  const { path: place } = begun;
-  const toFailure = (
-    /** @type {string} */ text,
-    changed = /** @type {string[]} */ ([]),
-    code = error.code,
-  ) =>
-    new GitError(code ?? "GIT_FAILED", `${error.message} ${text}`, {
-      path: place,
-      changed,
-      cause: error,
-    });
-  try {
-    if (await isAway(begun)) throw new Error("it is away.");
-    const left = await settleCutOff(repository, begun, file, isGitError(error, "LOCKED"));
-    if (left === undefined) return undefined;
-    const text = left.message || `The files in "${place}" are as they were: try again.`;
-    return toFailure(text, left.changed);
-  } catch (cause) {
-    noteGit(file, 0);
-    const text = `The next try settles what it has left in "${place}": ${errorMessage(cause)}`;
-    throw toFailure(text, [], isGitError(cause, "LOCKED") ? "LOCKED" : error.code);
-  }
-}
-
 /** Git writes the index once all files are written, and then moves the branch. @param {Repository} repository @param {LandingJournal} begun */
 async function isWritten(repository, { path: place, to }) {
   const args = ["diff-index", "--cached", "--quiet", to];
@@ -185,34 +169,28 @@ async function isWritten(repository, { path: place, to }) {
   return code === 0;
 }
 
-/** @typedef {{message: string, changed: string[]}} Left message: "" where nothing is left */
-
 /**
  * @param {Repository} repository @param {LandingJournal} begun @param {string} file its journal
- * @param {boolean} [isLocked] by somebody else
- * @returns {Promise<Left | undefined>} undefined: the branch has moved
+ * @returns {Promise<string>} what is left of it, and how that is put back; "": nothing
  */
-async function settleCutOff(repository, begun, file, isLocked = false) {
+async function settleCutOff(repository, begun, file) {
   const { target, path: place, gitDir, from, to } = begun;
   const ref = branchRef(target);
   const [at] = await resolveRefs(repository, [ref]);
-  if (at !== from) return undefined;
-  const nothing = { message: "", changed: [] };
-  if (!fsSync.existsSync(place) || (await readHead(gitDir)) !== `ref: ${ref}`) return nothing;
+  if (at !== from) return "";
+  if (!fsSync.existsSync(place) || (await readHead(gitDir)) !== `ref: ${ref}`) return "";
   const lock = join(gitDir, "index.lock");
-  if (!isLocked) {
-    await removeStaleIndexLock(place, lock, begun.at);
-    if (fsSync.existsSync(lock)) {
-      const text = `A git is at work in "${place}". Let it end, or remove "${lock}". Then try again.`;
-      throw new GitError("LOCKED", text);
-    }
+  await removeStaleIndexLock(place, lock, begun.at);
+  if (fsSync.existsSync(lock)) {
+    const text = `A git is at work in "${place}". Let it end, or remove "${lock}". Then try again.`;
+    throw new GitError("LOCKED", text);
   }
   if (await isWritten(repository, begun)) {
     await moveRefs(repository, [{ ref, from, to }]);
-    return undefined;
+    return "";
   }
   const names = await listChanged(repository, begun);
-  return names.length === 0 ? nothing : writeLeft(begun, names, listFile(file));
+  return names.length === 0 ? "" : writeLeft(begun, names, listFile(file));
 }
 
 /** Of the files that the landing changes, those that are not as before. @param {Repository} repository @param {LandingJournal} begun @returns {Promise<string[]>} their bytes, as Latin-1: they may be no UTF-8 */
@@ -232,14 +210,13 @@ async function listChanged(repository, { path: place, from, to }) {
     .map((change) => change.path);
 }
 
-/** A stash loses nothing, whoever has written it. @param {LandingJournal} begun @param {string[]} names @param {string} list @returns {Left} */
+/** A stash loses nothing, whoever has written it. @param {LandingJournal} begun @param {string[]} names @param {string} list */
 function writeLeft({ target, path: place }, names, list) {
   fsSync.writeFileSync(list, Buffer.from(names.map((name) => `${name}\0`).join(""), "latin1"));
   const changed = names.map((name) => Buffer.from(name, "latin1").toString());
   const files = `--pathspec-from-file=${quoteWord(list)} --pathspec-file-nul`;
   const command = `git -C ${quoteWord(place)} --literal-pathspecs stash push --all ${files}`;
-  const message = `A landing on "${target}" was cut off in "${place}". It may have written ${formatFiles(changed)}, wholly or in part, or you have since. To put back what was there, and keep what is there now in a stash: ${command}`;
-  return { message, changed };
+  return `A landing on "${target}" was cut off in "${place}". It may have written ${formatFiles(changed)}, wholly or in part, or you have since. To put back what was there, and keep what is there now in a stash: ${command}`;
 }
 
 /** The lock that the git of this landing has left. @param {string} place @param {string} lock @param {number} since */
@@ -277,13 +254,13 @@ export async function recoverLandingUnderLock(repository, target, signal) {
   let left = "";
   if (found) {
     await waitForGit(found, signal);
-    if (await isAway(found.begun)) return "";
+    const { path: place } = found.begun;
+    if (await isAway(found.begun)) return `A landing was cut off in "${place}", which is away.`;
     try {
-      left = (await settleCutOff(repository, found.begun, file))?.message ?? "";
+      left = await settleCutOff(repository, found.begun, file);
     } catch (error) {
       // Later, it may work.
       if (isGitError(error, "LOCKED", "RACE", "DISK_FULL", "NO_GIT")) throw error;
-      const { path: place } = found.begun;
       left = `What a landing has left in "${place}" cannot be listed: ${errorMessage(error)} What has changed there: git -C ${quoteWord(place)} status`;
     }
   }
