@@ -11,7 +11,7 @@ import { recoverLanding, land } from "../../../js/git/landing.mjs";
 import { integrate } from "../../../js/git/integration.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 import { waitFor } from "../../support/wait.mjs";
-import { commitOn, git, makeRepository, write } from "./rig.mjs";
+import { commitOn, git, listLeft, makeRepository, write } from "./rig.mjs";
 
 const OF = { plan: "p", target: "feature" };
 const STEPS = new URL("../../../js/git/", import.meta.url);
@@ -71,14 +71,6 @@ function putBack(message) {
 /** @param {string} root */
 const listJournals = (root) =>
   fs.readdirSync(path.join(root, ".git", "tap")).filter((name) => /^landing-\w+$/.test(name));
-
-/** The files that a landing has left, their bytes as Latin-1. @param {string} root */
-function listLeft(root) {
-  const folder = path.join(root, ".git", "tap");
-  const [name] = fs.readdirSync(folder).filter((one) => /^landing-\w+-files$/.test(one));
-  if (name === undefined) return [];
-  return fs.readFileSync(path.join(folder, name), "latin1").split("\0").filter(Boolean).sort();
-}
 
 /** @param {Promise<unknown>} landing @returns {Promise<any>} why it failed */
 const catchFailure = (landing) => landing.then(assert.fail, (error) => error);

@@ -154,3 +154,11 @@ export async function makeRepository(t, options = {}) {
   });
   return { root, first, repository, worktrees, wanted };
 }
+
+/** The files that a landing has left, their bytes as Latin-1. @param {string} root */
+export function listLeft(root) {
+  const folder = path.join(root, ".git", "tap");
+  const [name] = fs.readdirSync(folder).filter((one) => /^landing-\w+-files$/.test(one));
+  if (name === undefined) return [];
+  return fs.readFileSync(path.join(folder, name), "latin1").split("\0").filter(Boolean).sort();
+}
