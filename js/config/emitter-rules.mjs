@@ -14,7 +14,6 @@ import {
   refine,
   required,
   text,
-  toJsonSchema,
 } from "./schema.mjs";
 
 /** @typedef {"drop" | "keep" | "surface" | "inject"} Outcome each includes the ones before it */
@@ -97,10 +96,6 @@ export const filterFields = {
   excludePattern: pattern,
   notifyPattern: pattern,
 };
-
-export const filterParameters = Object.fromEntries(
-  Object.entries(filterFields).map(([name, schema]) => [name, toJsonSchema(schema)]),
-);
 
 /** @param {(string | undefined)[]} patterns those of PATTERNS, which ignore case @returns {Rule[]} */
 export function toRules([exclude, notify, include]) {

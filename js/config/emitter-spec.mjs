@@ -24,7 +24,7 @@ import {
   refine,
   required,
   text,
-  toJsonSchema,
+  toParameters,
   usually,
 } from "./schema.mjs";
 
@@ -443,9 +443,7 @@ const streamSchema = object("a stream", STREAM_FIELDS, {
 });
 
 /** Of tap_start_emitter. */
-export const emitterParameters = /** @type {any} */ (
-  toJsonSchema(object("an emitter", TOOL_FIELDS))
-);
+export const emitterParameters = toParameters(TOOL_FIELDS);
 
 /** @template T @param {import("./schema.mjs").Schema<T>} schema @param {unknown} given @returns {{ok: true, spec: T, notes: string[]} | Rejection} */
 function readSpec(schema, given) {

@@ -100,11 +100,11 @@ export const formatProblem = ({ field, text }) => (field === "" ? text : `${fiel
 /** @param {Schema<any>} schema */
 export const toJsonSchema = (schema) => schema.json;
 
+/** With more of JSON Schema, such as bounds where nothing else checks them. @template T @param {object} more @param {Schema<T>} schema @returns {Schema<T>} */
+export const shown = (more, schema) => ({ ...schema, json: { ...schema.json, ...more } });
+
 /** With a word for the model. @template T @param {string} description @param {Schema<T>} schema @returns {Schema<T>} */
-export const about = (description, schema) => ({
-  ...schema,
-  json: { ...schema.json, description },
-});
+export const about = (description, schema) => shown({ description }, schema);
 
 /** @template T @param {Schema<T>} schema @returns {Schema<T>} a model does not see it */
 export const hidden = (schema) => ({ ...schema, json: undefined });
@@ -307,15 +307,15 @@ function checkPresence({ one = [], most = [], some = [] }, has, place, what) {
 
 /** @param {Record<string, Schema<any>>} fields @param {boolean} isOpen */
 function toObjectSchema(fields, isOpen) {
-  const shown = Object.entries(fields).filter(([, { json }]) => json !== undefined);
-  const needed = shown.filter((field) => field[1].required).map(([name]) => name);
-  const isWhole = !isOpen && shown.length === Object.keys(fields).length;
+  const seen = Object.entries(fields).filter(([, { json }]) => json !== undefined);
+  const needed = seen.filter((field) => field[1].required).map(([name]) => name);
+  const isWhole = !isOpen && seen.length === Object.keys(fields).length;
   return {
     type: "object",
     ...(isWhole && { additionalProperties: false }),
     ...(needed.length > 0 && { required: needed }),
-    ...((isWhole || shown.length > 0) && {
-      properties: Object.fromEntries(shown.map(([name, { json }]) => [name, json])),
+    ...((isWhole || seen.length > 0) && {
+      properties: Object.fromEntries(seen.map(([name, { json }]) => [name, json])),
     }),
   };
 }
@@ -352,3 +352,6 @@ export const object = (
     return finish(read, place, value);
   },
 });
+
+/** The JSON Schema of a tool's arguments. @param {Record<string, Schema<any>>} [fields] @returns {any} */
+export const toParameters = (fields = {}) => toJsonSchema(object("the arguments", fields));

@@ -1,9 +1,34 @@
 // Goals with evidence: what has to be shown before the agent may say that it is done. The code of the tools is loaded
 // with their first call.
 
+import {
+  about,
+  integer,
+  list,
+  object,
+  required,
+  shown,
+  text,
+  toParameters,
+} from "../../config/schema.mjs";
 import { traceRecords } from "../../lib/telemetry.mjs";
 
-const GOAL = { type: "string", maxLength: 64, description: "Its id. Default: all open goals." };
+const createText = (/** @type {number} */ maxLength) => shown({ maxLength }, text());
+const createWords = (/** @type {number} */ maxLength) => shown({ minLength: 1, maxLength }, text());
+const GOAL = { goal: about("Its id. Default: all open goals.", createText(64)) };
+const EVIDENCE = {
+  file: createWords(1024),
+  sha256: shown({ pattern: "^[0-9a-fA-F]{64}$" }, text()),
+  stream: createWords(256),
+  command: createWords(1024),
+  exitCode: integer(0),
+  match: createWords(1024),
+};
+const COMMAND = {
+  command: required(createWords(1024)),
+  exitCode: required(integer(0)),
+  output: required(createText(65_536)),
+};
 
 /** @type {import("../../feature-host/descriptor.mjs").Descriptor} */
 export const descriptor = {
@@ -39,62 +64,36 @@ export const descriptor = {
       description:
         "Sets a goal with the evidence that it needs before it can be closed. Evidence is one of " +
         "{file, match?, sha256?}, {stream, match}, {command, exitCode, match?}; match is a regular expression.",
-      parameters: {
-        type: "object",
-        additionalProperties: false,
-        required: ["statement", "evidence"],
-        properties: {
-          statement: { type: "string", minLength: 1, maxLength: 2000 },
-          evidence: {
-            type: "array",
-            minItems: 1,
-            maxItems: 20,
-            items: {
-              type: "object",
-              additionalProperties: false,
-              properties: {
-                file: { type: "string", minLength: 1, maxLength: 1024 },
-                sha256: { type: "string", pattern: "^[0-9a-fA-F]{64}$" },
-                stream: { type: "string", minLength: 1, maxLength: 256 },
-                command: { type: "string", minLength: 1, maxLength: 1024 },
-                exitCode: { type: "integer" },
-                match: { type: "string", minLength: 1, maxLength: 1024 },
-              },
-            },
-          },
-          prohibited: {
-            type: "array",
-            maxItems: 20,
-            description: "Texts that must not be claimed, such as: should work.",
-            items: { type: "string", minLength: 1, maxLength: 200 },
-          },
-        },
-      },
+      parameters: toParameters({
+        statement: required(createWords(2000)),
+        evidence: required(
+          shown({ minItems: 1, maxItems: 20 }, list(object("evidence", EVIDENCE))),
+        ),
+        prohibited: about(
+          "Texts that must not be claimed, such as: should work.",
+          shown({ maxItems: 20 }, list(createWords(200))),
+        ),
+      }),
     },
     {
       name: "tap_goal_status",
       group: "goals",
       requires: ["records:read", "fs:read:workspace", "session:read"],
       description: "The goals of this session and what each still lacks.",
-      parameters: { type: "object", additionalProperties: false, properties: { goal: GOAL } },
+      parameters: toParameters(GOAL),
     },
     {
       name: "tap_close_goal",
       group: "goals",
       requires: ["records:read", "records:write", "fs:read:workspace", "session:read"],
       description: "Closes a goal if all of its evidence is there.",
-      parameters: {
-        type: "object",
-        additionalProperties: false,
-        properties: {
-          goal: { ...GOAL, description: "Its id. Not needed for the only open goal." },
-          summary: {
-            type: "string",
-            maxLength: 2000,
-            description: "What was done. Prohibited claims in it keep the goal open.",
-          },
-        },
-      },
+      parameters: toParameters({
+        goal: about("Its id. Not needed for the only open goal.", GOAL.goal),
+        summary: about(
+          "What was done. Prohibited claims in it keep the goal open.",
+          createText(2000),
+        ),
+      }),
     },
     {
       name: "tap_verify_goal_output",
@@ -103,27 +102,10 @@ export const descriptor = {
       description:
         "Checks the evidence of goals. It runs no command: run them in the shell, and tap sees how they end. " +
         "What you pass here of commands is kept as a comment.",
-      parameters: {
-        type: "object",
-        additionalProperties: false,
-        properties: {
-          goal: GOAL,
-          commands: {
-            type: "array",
-            maxItems: 20,
-            items: {
-              type: "object",
-              additionalProperties: false,
-              required: ["command", "exitCode", "output"],
-              properties: {
-                command: { type: "string", minLength: 1, maxLength: 1024 },
-                exitCode: { type: "integer" },
-                output: { type: "string", maxLength: 65_536 },
-              },
-            },
-          },
-        },
-      },
+      parameters: toParameters({
+        ...GOAL,
+        commands: shown({ maxItems: 20 }, list(object("a command", COMMAND))),
+      }),
     },
     {
       name: "tap_audit_claims",
@@ -132,19 +114,9 @@ export const descriptor = {
       description:
         "Holds claims about what was done against tap's records: each is supported, contradicted or " +
         "unsupported. Put the names of tools and whole commands in backquotes.",
-      parameters: {
-        type: "object",
-        additionalProperties: false,
-        required: ["claims"],
-        properties: {
-          claims: {
-            type: "array",
-            minItems: 1,
-            maxItems: 50,
-            items: { type: "string", minLength: 1, maxLength: 500 },
-          },
-        },
-      },
+      parameters: toParameters({
+        claims: required(shown({ minItems: 1, maxItems: 50 }, list(createWords(500)))),
+      }),
     },
   ],
   hooks: [
@@ -185,7 +157,7 @@ export async function install(context) {
   let loaded;
   const watch = () =>
     (loaded ??= import("./commands.mjs").then(
-      ({ CommandWatch }) => new CommandWatch(services, (text) => diagnostics.add(text)),
+      ({ CommandWatch }) => new CommandWatch(services, (problem) => diagnostics.add(problem)),
     ));
   /** @template T @param {string} session @param {() => Promise<T>} work that may set or end goals @returns {Promise<T>} */
   const watching = async (session, work) => {

@@ -11,7 +11,7 @@ import {
   object,
   required,
   text,
-  toJsonSchema,
+  toParameters,
 } from "../../config/schema.mjs";
 
 const TEXT = text();
@@ -94,14 +94,11 @@ const JOB_FIELDS = {
   work: required(NODE_FIELDS.work),
 };
 
-/** @param {Record<string, import("../../config/schema.mjs").Schema<any>>} fields @returns {any} */
-const createParameters = (fields) => toJsonSchema(object("the arguments", fields));
-
 const PLAN = { planId: required(TEXT) };
 const NODE = { ...PLAN, nodeId: required(TEXT) };
 const GROUP = { ...PLAN, group: required(TEXT) };
-const PLAN_PARAMETERS = createParameters(PLAN);
-const NODE_PARAMETERS = createParameters(NODE);
+const PLAN_PARAMETERS = toParameters(PLAN);
+const NODE_PARAMETERS = toParameters(NODE);
 const CURSOR = { cursor: about("Of the answer before.", TEXT) };
 export const PHASE_NAMES = "merge-fi prechecks work commit postchecks merge-ri".split(" ");
 const PHASE = { phase: choice(PHASE_NAMES) };
@@ -116,25 +113,25 @@ const PLAN_STATUSES = createChoice("pending running paused succeeded failed part
 export const TOOLS = /** @type {Record<string, [string, object]>} */ ({
   create_copilot_plan: [
     "Makes a plan: a graph of nodes, each an agent or a command in a git worktree of its own, several at a time; what they commit flows to their dependents and, with targetBranch, into that branch. It runs in the background; tap tells you when it ends.",
-    createParameters({ ...PLAN_FIELDS, ...NODES }),
+    toParameters({ ...PLAN_FIELDS, ...NODES }),
   ],
-  create_copilot_job: ["Makes a plan of one node.", createParameters(JOB_FIELDS)],
+  create_copilot_job: ["Makes a plan of one node.", toParameters(JOB_FIELDS)],
   get_copilot_plan_status: [
     "How a plan stands: counts, usage, and its nodes, those first that failed or run.",
-    createParameters({ ...PLAN, nodes: about("Only these.", TEXTS), ...CURSOR }),
+    toParameters({ ...PLAN, nodes: about("Only these.", TEXTS), ...CURSOR }),
   ],
   list_copilot_plans: [
     "All plans of this user, this repository's first, of these the last made first.",
-    createParameters({ status: PLAN_STATUSES, ...CURSOR }),
+    toParameters({ status: PLAN_STATUSES, ...CURSOR }),
   ],
   wait_copilot_plan: [
     "Waits until a plan changes or ends, at most 60 s.",
-    createParameters({ ...PLAN, until: createChoice("change end"), timeout: decimal(0) }),
+    toParameters({ ...PLAN, until: createChoice("change end"), timeout: decimal(0) }),
   ],
   pause_copilot_plan: ["Starts nothing new; what runs goes on.", PLAN_PARAMETERS],
   resume_copilot_plan: [
     "Goes on with a paused plan; with a larger budget where that was spent.",
-    createParameters({ ...PLAN, budget: OBJECT }),
+    toParameters({ ...PLAN, budget: OBJECT }),
   ],
   cancel_copilot_plan: ["Ends a plan. Worktrees stay.", PLAN_PARAMETERS],
   delete_copilot_plan: [
@@ -144,21 +141,21 @@ export const TOOLS = /** @type {Record<string, [string, object]>} */ ({
   retry_copilot_plan: ["Retries all nodes that failed or were canceled.", PLAN_PARAMETERS],
   create_copilot_node: [
     "Adds a node to a plan that has not ended, with the fields that nodes of create_copilot_plan have.",
-    createParameters({ ...PLAN, ...ADDED_FIELDS, id: required(ADDED_FIELDS.id) }),
+    toParameters({ ...PLAN, ...ADDED_FIELDS, id: required(ADDED_FIELDS.id) }),
   ],
   add_copilot_nodes: [
     "Adds nodes, such as create_copilot_plan has, to a plan that has not ended.",
-    createParameters({ ...PLAN, ...ADDED_NODES }),
+    toParameters({ ...PLAN, ...ADDED_NODES }),
   ],
   list_copilot_nodes: [
     "Nodes of a plan by status, group or phase.",
-    createParameters({ ...PLAN, ...FILTER, ...CURSOR }),
+    toParameters({ ...PLAN, ...FILTER, ...CURSOR }),
   ],
   get_copilot_node: ["A node: status, config, commits, worktree, usage.", NODE_PARAMETERS],
   get_copilot_node_details: ["A node with its evidence, metrics and summaries.", NODE_PARAMETERS],
   get_copilot_node_logs: [
     "The last output of a node's phase.",
-    createParameters({ ...NODE, ...PHASE, attempt: integer(1) }),
+    toParameters({ ...NODE, ...PHASE, attempt: integer(1) }),
   ],
   get_copilot_node_attempts: ["The attempts of a node, phase by phase.", NODE_PARAMETERS],
   get_copilot_node_failure_context: [
@@ -167,11 +164,11 @@ export const TOOLS = /** @type {Record<string, [string, object]>} */ ({
   ],
   retry_copilot_node: [
     "Retries a node from the phase that failed, or from the start; an agent goes on with its session and your instructions.",
-    createParameters({ ...NODE, from: createChoice("failed-phase start"), instructions: TEXT }),
+    toParameters({ ...NODE, from: createChoice("failed-phase start"), instructions: TEXT }),
   ],
-  get_copilot_group_status: ["A group of nodes: its status and counts.", createParameters(GROUP)],
-  list_copilot_groups: ["The groups of a plan.", createParameters({ ...PLAN, ...CURSOR })],
-  cancel_copilot_group: ["Cancels the nodes of a group.", createParameters(GROUP)],
+  get_copilot_group_status: ["A group of nodes: its status and counts.", toParameters(GROUP)],
+  list_copilot_groups: ["The groups of a plan.", toParameters({ ...PLAN, ...CURSOR })],
+  cancel_copilot_group: ["Cancels the nodes of a group.", toParameters(GROUP)],
 });
 
 /** Their `work` says which models there are. */

@@ -1,7 +1,19 @@
 // The record store: tap_query_records for the model, and spans for a receiver of OpenTelemetry.
 
+import {
+  about,
+  anything,
+  integer,
+  object,
+  required,
+  shown,
+  text,
+  toParameters,
+} from "../../config/schema.mjs";
 import { version } from "../../lib/paths.mjs";
 import { ToolError } from "../../../sdk/node/errors.mjs";
+
+const TIME = about("2h, ISO 8601 or Unix ms.", shown({ type: ["string", "integer"] }, anything));
 
 /** @type {import("../../feature-host/descriptor.mjs").Descriptor} */
 export const descriptor = {
@@ -26,27 +38,22 @@ export const descriptor = {
       description:
         "Reads what tap has recorded: tool calls, gates, pushes, sessions, providers, spans, diagnostics. " +
         "Newest first, as { records, cursor }; pass cursor for the next page.",
-      parameters: {
-        type: "object",
-        additionalProperties: false,
-        required: ["collection"],
-        properties: {
-          collection: {
-            type: "string",
-            maxLength: 64,
-            description: "Such as tool_call, gate, push, session, provider, span, diagnostic.",
-          },
-          where: {
-            type: "object",
-            description:
-              '{field: value} or {field: {op: value}}; op: eq, ne, lt, gt, prefix. Such as {"tool": "get_weather"}.',
-          },
-          since: { type: ["string", "integer"], description: "2h, ISO 8601 or Unix ms." },
-          until: { type: ["string", "integer"], description: "2h, ISO 8601 or Unix ms." },
-          limit: { type: "integer", minimum: 1, maximum: 1000, description: "Default: 20." },
-          cursor: { type: "string", maxLength: 256 },
-        },
-      },
+      parameters: toParameters({
+        collection: required(
+          about(
+            "Such as tool_call, gate, push, session, provider, span, diagnostic.",
+            shown({ maxLength: 64 }, text()),
+          ),
+        ),
+        where: about(
+          '{field: value} or {field: {op: value}}; op: eq, ne, lt, gt, prefix. Such as {"tool": "get_weather"}.',
+          object("a query", {}, { isOpen: true }),
+        ),
+        since: TIME,
+        until: TIME,
+        limit: about("Default: 20.", shown({ minimum: 1, maximum: 1000 }, integer(1))),
+        cursor: shown({ maxLength: 256 }, text()),
+      }),
     },
   ],
   tasks: [{ name: "export-spans", when: "spans-exported" }],
@@ -96,7 +103,7 @@ export function install({ tools, services }) {
       /** @type {import("../../feature-host/tasks.mjs").Task} */
       "export-spans": async ({ signal, diagnostics }) => {
         const { exportSpans } = await import("./span-export.mjs");
-        const diagnose = (/** @type {string} */ text) => diagnostics.add(text);
+        const diagnose = (/** @type {string} */ problem) => diagnostics.add(problem);
         return exportSpans({ services, diagnose, version }, signal);
       },
     },

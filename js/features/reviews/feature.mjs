@@ -1,6 +1,7 @@
 // Companions of the agent: one that reviews its work and records what it finds, and one that will coordinate several.
 // The code is loaded with the first call or command.
 
+import { about, choice, required, shown, text, toParameters } from "../../config/schema.mjs";
 import { traceRecords } from "../../lib/telemetry.mjs";
 
 /** @type {import("../../feature-host/descriptor.mjs").Descriptor} */
@@ -23,23 +24,18 @@ export const descriptor = {
       requires: ["records:read", "records:write", "session:read"],
       description:
         "Records a finding of a review, with evidence that others can check. With the id of a review, its new status.",
-      parameters: {
-        type: "object",
-        additionalProperties: false,
-        required: ["finding", "severity", "evidence", "status"],
-        properties: {
-          finding: { type: "string", minLength: 1, maxLength: 1000 },
-          severity: { enum: ["low", "medium", "high", "critical"] },
-          evidence: {
-            type: "string",
-            minLength: 1,
-            maxLength: 2000,
-            description: "File and line, a record's id, or a command and its output.",
-          },
-          status: { enum: ["open", "fixed", "dismissed"] },
-          review: { type: "string", maxLength: 64, description: "Its id, if it is known already." },
-        },
-      },
+      parameters: toParameters({
+        finding: required(shown({ minLength: 1, maxLength: 1000 }, text())),
+        severity: required(choice(["low", "medium", "high", "critical"])),
+        evidence: required(
+          about(
+            "File and line, a record's id, or a command and its output.",
+            shown({ minLength: 1, maxLength: 2000 }, text()),
+          ),
+        ),
+        status: required(choice(["open", "fixed", "dismissed"])),
+        review: about("Its id, if it is known already.", shown({ maxLength: 64 }, text())),
+      }),
     },
   ],
   commands: [

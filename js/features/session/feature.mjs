@@ -1,5 +1,15 @@
 // The state of a session, and its mode. The code of the tools is loaded with their first call.
 
+import {
+  about,
+  anything,
+  choice,
+  required,
+  shown,
+  text,
+  toParameters,
+} from "../../config/schema.mjs";
+
 /** @type {import("../../feature-host/descriptor.mjs").Descriptor} */
 export const descriptor = {
   id: "builtin:session",
@@ -23,7 +33,7 @@ export const descriptor = {
       description:
         "The state of this session: mode, model, plan and todos, context, usage, quota, tasks, " +
         "schedules, canvases, permission mode. What the CLI does not say is unknown, with the reason.",
-      parameters: { type: "object", additionalProperties: false, properties: {} },
+      parameters: toParameters(),
     },
     {
       name: "tap_set_session_mode",
@@ -31,21 +41,13 @@ export const descriptor = {
       requires: ["session:read", "session:control"],
       description:
         "Changes the mode of this session. The user is asked first; where nobody can be asked, it is refused.",
-      parameters: {
-        type: "object",
-        additionalProperties: false,
-        required: ["mode", "confirm", "reason"],
-        properties: {
-          mode: { enum: ["interactive", "plan", "autopilot"] },
-          confirm: { const: true, description: "You mean it." },
-          reason: {
-            type: "string",
-            minLength: 1,
-            maxLength: 500,
-            description: "For the user: why.",
-          },
-        },
-      },
+      parameters: toParameters({
+        mode: required(choice(["interactive", "plan", "autopilot"])),
+        confirm: required(about("You mean it.", shown({ const: true }, anything))),
+        reason: required(
+          about("For the user: why.", shown({ minLength: 1, maxLength: 500 }, text())),
+        ),
+      }),
     },
   ],
 };
