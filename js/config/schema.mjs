@@ -337,7 +337,7 @@ export const object = (
       Object.hasOwn(value, name) && value[name] !== undefined;
     const known = Object.keys(fields);
     const unknown = Object.keys(value).filter((one) => !isOpen && !Object.hasOwn(fields, one));
-    for (const name of unknown) {
+    for (const name of unknown.slice(0, MAX_PROBLEMS)) {
       const hint = formatSuggestion(name, known);
       place.at(name).problem(`unknown field ${quoteText(name)} in ${what}: ${hint}`, true);
     }

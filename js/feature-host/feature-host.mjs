@@ -6,7 +6,7 @@ import { truncateText } from "../lib/visible.mjs";
 import { provider } from "../../sdk/node/provider.mjs";
 import { evaluateConditions } from "./capability-grants.mjs";
 import { Installation } from "./installation.mjs";
-import { preflightTrusted } from "./preflight.mjs";
+import { preflight } from "./preflight.mjs";
 import { providerName } from "./descriptor.mjs";
 import { LinkTransport } from "../../sdk/node/link.mjs";
 import { toCallError } from "./results.mjs";
@@ -195,7 +195,7 @@ export class FeatureHost {
       origin: "tap itself",
     }));
     const conditions = evaluateConditions(telemetry, gated);
-    const changed = preflightTrusted(candidates, { features, conditions }).filter(
+    const changed = preflight(candidates, { features, conditions }).filter(
       (checked) => this.#running.get(checked.descriptor.id)?.shape !== formatShape(checked),
     );
     await Promise.all(

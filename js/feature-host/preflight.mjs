@@ -1,7 +1,7 @@
 // Looks at all descriptors together before any feature is installed. The outcome does not depend on their order:
 // two that claim the same name both go without it, and each is told of the other.
 
-import { descriptorProblems, unknownCapabilities } from "./descriptor.mjs";
+import { unknownCapabilities } from "./descriptor.mjs";
 import { decideGrants } from "./capability-grants.mjs";
 
 /** @typedef {import("./descriptor.mjs").Descriptor} Descriptor */
@@ -45,36 +45,17 @@ function findConflicts(candidates, namesOf) {
   return new Map([...claims].filter(([, ids]) => ids.length > 1));
 }
 
-/** One that cannot be read has none. @param {any} descriptor @returns {any} */
-function readIdentity(descriptor) {
-  try {
-    const { id, runtime, displayName, version } = descriptor ?? {};
-    return { id, runtime, displayName, version };
-  } catch {
-    return {};
-  }
-}
-
-/** @param {readonly Candidate[]} same of one id @returns {string} */
-function describeDuplicate(same) {
-  const origins = same.map(({ origin }) => origin).sort();
-  return `${readIdentity(same[0].descriptor).id} is declared by ${origins.join(" and by ")}: neither is installed`;
-}
-
-/** @param {Candidate} candidate @param {string[]} problems @returns {PreflightResult} nothing of it is installed */
-function rejectCandidate({ descriptor, origin }, problems) {
-  const { id, runtime, displayName, version } = readIdentity(descriptor);
+/** Nothing of it is installed. @param {Candidate} candidate @param {Candidate[]} same of its id @returns {PreflightResult} */
+function rejectDuplicate({ descriptor, origin }, same) {
+  const { id, runtime, displayName, version } = descriptor;
+  const origins = same.map((one) => one.origin).sort();
+  const obstacle = `${id} is declared by ${origins.join(" and by ")}: neither is installed`;
   return {
-    descriptor: /** @type {Descriptor} */ ({
-      id: typeof id === "string" ? id : "(without an id)",
-      runtime: typeof runtime === "string" ? runtime : "unknown",
-      displayName: String(displayName ?? ""),
-      version: String(version ?? ""),
-    }),
+    descriptor: { id, runtime, displayName, version },
     origin,
-    decision: { enabled: true, granted: [], denied: [], obstacle: problems[0] },
-    skipped: [{ what: "the feature", reason: problems[0] }],
-    problems,
+    decision: { enabled: true, granted: [], denied: [], obstacle },
+    skipped: [{ what: "the feature", reason: obstacle }],
+    problems: [obstacle],
   };
 }
 
@@ -123,11 +104,8 @@ function checkCandidate({ descriptor, origin }, policy, claimed) {
   return { descriptor: left, origin, decision, skipped, problems };
 }
 
-/**
- * For descriptors that are known to be right, such as those of this program (a test holds them to the schema).
- * @param {Candidate[]} candidates @param {Policy} policy @returns {PreflightResult[]} in the order of the candidates
- */
-export function preflightTrusted(candidates, policy) {
+/** @param {Candidate[]} candidates @param {Policy} policy @returns {PreflightResult[]} in their order */
+export function preflight(candidates, policy) {
   const byId = groupById(candidates);
   const alone = candidates.filter(({ descriptor }) => byId.get(descriptor.id)?.length === 1);
   // One that is not installed takes no name.
@@ -138,24 +116,8 @@ export function preflightTrusted(candidates, policy) {
   };
   return candidates.map((candidate) => {
     const same = byId.get(candidate.descriptor.id) ?? [];
-    if (same.length === 1) return checkCandidate(candidate, policy, claimed);
-    return rejectCandidate(candidate, [describeDuplicate(same)]);
+    return same.length === 1
+      ? checkCandidate(candidate, policy, claimed)
+      : rejectDuplicate(candidate, same);
   });
-}
-
-/** @param {Candidate[]} candidates @param {Policy} policy @returns {PreflightResult[]} in their order */
-export function preflight(candidates, policy) {
-  const problems = candidates.map(({ descriptor }) => descriptorProblems(descriptor));
-  // One that is wrong claims its id, too.
-  const twice = candidates.map((candidate) => {
-    const { id } = readIdentity(candidate.descriptor);
-    const same = candidates.filter(({ descriptor }) => readIdentity(descriptor).id === id);
-    return typeof id === "string" && same.length > 1 ? [describeDuplicate(same)] : [];
-  });
-  const all = candidates.map((_, at) => [...twice[at], ...problems[at]]);
-  const good = candidates.filter((_, at) => all[at].length === 0);
-  const checked = new Map(preflightTrusted(good, policy).map((one, at) => [good[at], one]));
-  return candidates.map(
-    (candidate, at) => checked.get(candidate) ?? rejectCandidate(candidate, all[at]),
-  );
 }

@@ -5,7 +5,7 @@ import { provider } from "../../sdk/node/provider.mjs";
 import { openFeatureFolder } from "../feature-host/feature-folder.mjs";
 import { FEATURES } from "../features/list.mjs";
 import { Installation } from "../feature-host/installation.mjs";
-import { preflightTrusted } from "../feature-host/preflight.mjs";
+import { preflight } from "../feature-host/preflight.mjs";
 import { inProcess } from "./in-process.mjs";
 
 /** @typedef {import("../lib/addon.js").Gateway} Gateway */
@@ -26,7 +26,7 @@ export const isResident = ({ descriptor }) => descriptor.host === "gateway";
  * @returns {Checked[]}
  */
 export const checkBuiltins = (features, enabled, conditions) =>
-  preflightTrusted(
+  preflight(
     features.map(({ descriptor }) => ({ descriptor, origin: ORIGIN })),
     { features: enabled, conditions },
   );

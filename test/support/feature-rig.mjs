@@ -2,7 +2,7 @@
 
 import { inProcess } from "../../js/gateway-host/in-process.mjs";
 import { Installation } from "../../js/feature-host/installation.mjs";
-import { preflightTrusted } from "../../js/feature-host/preflight.mjs";
+import { preflight } from "../../js/feature-host/preflight.mjs";
 import { provider } from "../../sdk/node/provider.mjs";
 import { TestGateway } from "./harness.mjs";
 
@@ -33,7 +33,7 @@ export async function installed(t, fields, install, options = {}) {
     model: /** @type {any[]} */ ([]),
     prompts: /** @type {any[]} */ ([]),
   };
-  const [checked] = preflightTrusted([{ descriptor: descriptorOf(fields), origin: "a test" }], {});
+  const [checked] = preflight([{ descriptor: descriptorOf(fields), origin: "a test" }], {});
   const installation = new Installation(checked, {
     provider: own,
     sinks: {

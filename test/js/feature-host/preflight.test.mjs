@@ -1,14 +1,12 @@
-// Descriptors, capabilities, policy and preflight: what is accepted, and what a bad one gets.
+// Descriptors, capabilities, policy and preflight: what is installed, and what not.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { FEATURES } from "../../../js/features/list.mjs";
 import { describeCapability, parseCapability } from "../../../js/feature-host/capabilities.mjs";
 import { evaluateConditions } from "../../../js/feature-host/capability-grants.mjs";
-import { descriptorProblems } from "../../../js/feature-host/descriptor.mjs";
-import { preflight, preflightTrusted } from "../../../js/feature-host/preflight.mjs";
+import { preflight } from "../../../js/feature-host/preflight.mjs";
 import { createReport, MAX_REPORT_BYTES, readReport } from "../../../js/feature-host/report.mjs";
-import { cpuMs } from "../../support/cost.mjs";
 
 /** @param {object} [fields] */
 const feature = (fields) => ({
@@ -49,103 +47,17 @@ describe("capabilities", () => {
   }
 });
 
-describe("a descriptor", () => {
-  test("of each built-in feature is right", async () => {
-    for (const { descriptor } of FEATURES) {
-      assert.deepEqual(descriptorProblems(descriptor), [], descriptor.id);
-      assert.deepEqual(JSON.parse(JSON.stringify(descriptor)), descriptor, "data only");
-    }
-  });
-
-  const bomb = () => {
-    const $defs = { a0: { type: "string" } };
-    for (let i = 1; i < 40; i += 1) {
-      $defs[`a${i}`] = { allOf: [{ $ref: `#/$defs/a${i - 1}` }, { $ref: `#/$defs/a${i - 1}` }] };
-    }
-    return { type: "object", properties: { x: { $ref: "#/$defs/a39" } }, $defs };
-  };
-  const deep = () => {
-    let schema = {};
-    for (let i = 0; i < 500; i += 1) schema = { type: "object", properties: { x: schema } };
-    return schema;
-  };
-  /** @type {[string, any, RegExp][]} */
-  const bad = [
-    ["nothing", null, /expected an object/],
-    ["a list", [], /expected an object/],
-    ["an unknown field", feature({ onLoad: "x" }), /unknown field/],
-    ["no version", { ...feature(), version: undefined }, /version|descriptor/],
-    ["another source", feature({ id: "stranger:x" }), /^id: expected/],
-    ["an id without a source", feature({ id: "one" }), /id: expected/],
-    ["a control character in its id", feature({ id: "builtin:a\u001b" }), /id: expected/],
-    ["another runtime", feature({ runtime: "wasm" }), /^runtime: expected one of "builtin"/],
-    ["a source that is not its runtime's", feature({ id: "user:x" }), /cannot have the runtime/],
-    [
-      "a name that the CLI refuses",
-      feature({ tools: [tool("no spaces")] }),
-      /^tools\[0\]\.name: expected/,
-    ],
-    ["a tool twice", feature({ tools: [tool("a"), tool("a")] }), /there twice/],
-    [
-      "10,000 tools",
-      feature({ tools: Array(10_000).fill(tool("a")) }),
-      /at most 100 tools, found 10000/,
-    ],
-    [
-      "100,000 capabilities",
-      feature({ capabilities: Array(100_000).fill(wanted("event")) }),
-      /capabilities\[50\]: expected at most 50 capabilities, found 100000/,
-    ],
-    ["a channel twice", feature({ channels: ["n", "n"] }), /channels: "n" is there twice/],
-    [
-      "a program as a source of MCP",
-      feature({ id: "mcp:x", runtime: "external-process" }),
-      /cannot have the runtime "external-process"/,
-    ],
-    [
-      "an MCP bridge of another source",
-      feature({ id: "user:x", runtime: "mcp-bridge" }),
-      /cannot have the runtime "mcp-bridge"/,
-    ],
-    ["tools that are no list", feature({ tools: {} }), /^tools: expected a list/],
-    [
-      "a schema bomb",
-      feature({ tools: [tool("a", { parameters: bomb() })] }),
-      /references lead to/,
-    ],
-    [
-      "a schema that is too deep",
-      feature({ tools: [tool("a", { parameters: deep() })] }),
-      /64 levels/,
-    ],
-    [
-      "a schema that is too large",
-      feature({ tools: [tool("a", { parameters: { enum: Array(9000).fill(1) } })] }),
-      /5000 values/,
-    ],
-    [
-      "a hook at another point",
-      feature({ hooks: [{ name: "h", point: "onExit" }] }),
-      /point: expected one of/,
-    ],
-    [
-      "a requirement that it does not list",
-      feature({ tools: [tool("a", { requires: ["notify"] })] }),
-      /does not list/,
-    ],
-  ];
-  for (const [what, descriptor, pattern] of bad) {
-    test(`with ${what} is refused in words`, async () => {
-      const before = cpuMs();
-      const problems = descriptorProblems(descriptor);
-      assert.match(problems.join("\n"), pattern);
-      assert.ok(problems.length <= 10);
-      assert.ok(
-        problems.every((one) => one.length < 600),
-        problems.join("\n"),
+test("the descriptor of each built-in feature is data, and lists what its tools require", () => {
+  for (const { descriptor } of FEATURES) {
+    assert.deepEqual(JSON.parse(JSON.stringify(descriptor)), descriptor, "data only");
+    const listed = (descriptor.capabilities ?? []).map(({ capability }) => capability);
+    assert.equal(new Set(listed).size, listed.length, descriptor.id);
+    for (const { name, requires = [] } of descriptor.tools ?? [])
+      assert.deepEqual(
+        requires.filter((one) => !listed.includes(one)),
+        [],
+        name,
       );
-      assert.ok(cpuMs() - before < 2000);
-    });
   }
 });
 
@@ -154,12 +66,12 @@ describe("the preflight", () => {
     descriptors.map((descriptor, at) => ({ descriptor, origin: `file ${at}` }));
   const check = (policy, ...descriptors) => preflight(candidates(...descriptors), policy);
 
-  test("of a duplicate id names both, and neither is installed, in either order", async () => {
+  test("of a duplicate id names both, and neither is installed, in either order", () => {
     for (const versions of [
       ["1", "2"],
       ["2", "1"],
     ]) {
-      const checked = await check({}, ...versions.map((version) => feature({ version })));
+      const checked = check({}, ...versions.map((version) => feature({ version })));
       for (const { decision, problems } of checked) {
         assert.match(decision.obstacle, /declared by file 0 and by file 1: neither is installed/);
         assert.equal(problems.length, 1);
@@ -174,7 +86,7 @@ describe("the preflight", () => {
       [one, two],
       [two, one],
     ]) {
-      const checked = await check({}, ...both);
+      const checked = check({}, ...both);
       const byId = new Map(checked.map((each) => [each.descriptor.id, each]));
       for (const { problems, skipped } of checked) {
         assert.match(
@@ -194,7 +106,7 @@ describe("the preflight", () => {
   test("lets a tool be where the other feature is disabled", async () => {
     const two = feature({ id: "builtin:two", tools: [tool("a")] });
     const policy = { features: { "builtin:two": false } };
-    const [one] = await check(policy, feature({ tools: [tool("a")] }), two);
+    const [one] = check(policy, feature({ tools: [tool("a")] }), two);
     assert.deepEqual(one.problems, []);
     assert.equal(one.descriptor.tools?.length, 1);
   });
@@ -204,7 +116,7 @@ describe("the preflight", () => {
     const other = feature({ id: "project:x", runtime: "declarative", tools });
     const poor = feature({ id: "builtin:poor", capabilities: [wanted("telepathy")], tools });
     const withheld = () => "you have not allowed it";
-    const [one, ...left] = await check({ withheld }, feature({ tools }), other, poor);
+    const [one, ...left] = check({ withheld }, feature({ tools }), other, poor);
     assert.deepEqual([one.problems, one.descriptor.tools?.length], [[], 1]);
     assert.ok(left.every(({ decision }) => decision.obstacle));
   });
@@ -215,7 +127,7 @@ describe("the preflight", () => {
       tool("a", { requires: ["telepathy"] }),
       tool("b", { requires: ["records:read"] }),
     ];
-    const [one] = await check({}, feature({ capabilities, tools }));
+    const [one] = check({}, feature({ capabilities, tools }));
     assert.deepEqual(one.decision.granted, ["records:read"]);
     assert.equal(one.decision.obstacle, "");
     assert.match(one.decision.denied[0].reason, /no such capability; known are event/);
@@ -223,7 +135,7 @@ describe("the preflight", () => {
       one.descriptor.tools?.map(({ name }) => name),
       ["b"],
     );
-    const [two] = await check({}, feature({ capabilities: [wanted("telepathy")] }));
+    const [two] = check({}, feature({ capabilities: [wanted("telepathy")] }));
     assert.match(two.decision.obstacle, /it needs telepathy/);
   });
 
@@ -231,11 +143,11 @@ describe("the preflight", () => {
     const capabilities = [wanted("process", false)];
     const project = feature({ id: "project:x", runtime: "declarative", capabilities });
     const bridge = feature({ id: "mcp:x", runtime: "mcp-bridge" });
-    const [one, two] = await check({}, project, bridge);
+    const [one, two] = check({}, project, bridge);
     assert.deepEqual(one.decision.granted, []);
     assert.match(one.decision.denied[0].reason, /no policy allows it/);
     assert.match(two.decision.obstacle, /^not yet/);
-    const [allowed] = await check({ withheld: () => "" }, project);
+    const [allowed] = check({ withheld: () => "" }, project);
     assert.deepEqual(allowed.decision.granted, ["process"]);
   });
 
@@ -243,7 +155,7 @@ describe("the preflight", () => {
     const one = feature({ tasks: [{ name: "post", when: "spans-exported" }, { name: "wait" }] });
     const variables = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://localhost" };
     const under = async (/** @type {any} */ conditions) => {
-      const [{ descriptor, skipped }] = await check({ conditions }, one);
+      const [{ descriptor, skipped }] = check({ conditions }, one);
       return { tasks: descriptor.tasks?.map(({ name }) => name), skipped };
     };
     const none = { tasks: ["wait"], skipped: [] };
@@ -254,14 +166,12 @@ describe("the preflight", () => {
     const refused = await under(evaluateConditions({ variables, recorded: false }));
     assert.deepEqual([refused.tasks, refused.skipped[0].what], [["wait"], "task post"]);
     assert.match(refused.skipped[0].reason, /config.json has "records": false or "spans": false/);
-    const [unknown] = await check({}, feature({ tasks: [{ name: "post", when: "never" }] }));
-    assert.match(unknown.problems.join(), /^tasks\[0\]\.when: .*found "never"/);
   });
 
   test("of the built-in features finds nothing, whatever their order", () => {
     const all = FEATURES.map(({ descriptor }) => ({ descriptor, origin: "tap" }));
     for (const order of [all, all.toReversed()]) {
-      for (const { decision, problems, skipped } of preflightTrusted(order, {})) {
+      for (const { decision, problems, skipped } of preflight(order, {})) {
         assert.deepEqual([decision.obstacle, problems, skipped], ["", [], []]);
       }
     }

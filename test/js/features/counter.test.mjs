@@ -3,13 +3,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { openFeatureFolder } from "../../../js/feature-host/feature-folder.mjs";
-import { descriptorProblems } from "../../../js/feature-host/descriptor.mjs";
 import { installed } from "../../support/feature-rig.mjs";
 import { descriptor, install } from "../../support/fixtures/features/counter.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 
 test("the example feature counts, keeps the count, and tells of each tenth", async (t) => {
-  assert.deepEqual(await descriptorProblems(descriptor), []);
   const files = openFeatureFolder(temporaryFolder(t), descriptor.id);
   const { session, said, report } = await installed(t, descriptor, install, {
     implementations: { files },

@@ -8,7 +8,7 @@ import { describe, test } from "node:test";
 import { descriptor } from "../../../js/features/goals/feature.mjs";
 import { note } from "../../../js/features/goals/ledger.mjs";
 import { evaluateConditions } from "../../../js/feature-host/capability-grants.mjs";
-import { preflightTrusted } from "../../../js/feature-host/preflight.mjs";
+import { preflight } from "../../../js/feature-host/preflight.mjs";
 import { MAX_RESULT_BYTES } from "../../../js/feature-host/results.mjs";
 import { cpuMs } from "../../support/cost.mjs";
 import { goals, runner } from "./goals-rig.mjs";
@@ -340,7 +340,7 @@ describe("the gate", () => {
     assert.ok(!session.events.some(({ type, wanted }) => type === "hooks" && wanted));
     const hooksWith = (gated) => {
       const conditions = evaluateConditions({ variables: {}, recorded: true }, gated);
-      const [{ descriptor: left }] = preflightTrusted([{ descriptor, origin: "tap" }], {
+      const [{ descriptor: left }] = preflight([{ descriptor, origin: "tap" }], {
         conditions,
       });
       return left.hooks?.map(({ name }) => name);

@@ -47,7 +47,7 @@ const ROOMS = {
   git: ["lib", "process"],
   agents: ["lib", "process"],
   features: ["lib", "config", "sdk"],
-  "feature-host": ["lib", "link", "process", "config", "git", "agents", "features", "sdk"],
+  "feature-host": ["lib", "link", "process", "git", "agents", "features", "sdk"],
   "gateway-host": ["lib", "process", "config", "views", "features", "feature-host", "sdk"],
   extension: ["lib", "link"],
   embedded: ["lib", "link", "gateway-host", "extension"],
