@@ -1,6 +1,7 @@
 // An entry of a config of copilot-tap-extension 1.1, with the fields that tap has for the same.
 
 import { PATTERNS, toRules } from "./emitter-rules.mjs";
+import { isMap } from "./schema.mjs";
 
 /** @typedef {Record<string, unknown>} Members */
 
@@ -14,9 +15,6 @@ const NAMES = {
 };
 /** Entries of a config are persistent. */
 const LIFETIMES = ["lifespan", "scope"];
-
-/** @param {unknown} value @returns {value is Members} */
-const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** A field that is given under both names stays, and is refused. @param {Members} given @returns {Members} */
 const renameFields = (given) =>
@@ -39,10 +37,10 @@ function convertPatterns(given) {
 /** @param {Members} given an emitter or a stream @returns {Members} what cannot be converted stays as it is */
 export function convertEntry(given) {
   const { sessionInjector, subscription = sessionInjector, ...own } = given;
-  const entry = renameFields({ ...own, ...(isObject(subscription) && subscription) });
+  const entry = renameFields({ ...own, ...(isMap(subscription) && subscription) });
   if (entry.delivery === "surface") entry.delivery = "important";
   const { eventFilter = entry } = entry;
-  const rules = isObject(eventFilter) ? convertPatterns(eventFilter) : undefined;
+  const rules = isMap(eventFilter) ? convertPatterns(eventFilter) : undefined;
   if (rules === undefined) return entry;
   for (const name of eventFilter === entry ? PATTERNS : ["eventFilter"]) delete entry[name];
   return Array.isArray(rules) && rules.length === 0 ? entry : { ...entry, eventFilter: rules };

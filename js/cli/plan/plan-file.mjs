@@ -2,6 +2,7 @@
 
 import fs from "node:fs";
 import path from "node:path";
+import { isMap } from "../../config/schema.mjs";
 import { errorMessage, isDeeperThan, MAX_JSON_LEVELS } from "../../lib/values.mjs";
 import { inLine, visible } from "../../lib/visible.mjs";
 import { Failure } from "../exit.mjs";
@@ -116,9 +117,6 @@ async function parsePlan(text, isJson) {
   return document.toJS(); // throws where there are more aliases than it follows
 }
 
-/** @param {unknown} value */
-const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
-
 /** @param {string} file @param {string} why */
 const createInvalid = (file, why) =>
   new Failure(`${path.resolve(file)}: ${why}`, { code: "INVALID_PLAN" });
@@ -147,7 +145,7 @@ async function readValue(file) {
 /** @param {string} file YAML or JSON @returns {Promise<object>} */
 export async function readPlan(file) {
   const plan = await readValue(file);
-  if (isObject(plan)) return plan;
+  if (isMap(plan)) return plan;
   throw createInvalid(file, "expected a plan, an object with `name` and `nodes`");
 }
 
@@ -155,9 +153,8 @@ export async function readPlan(file) {
 export async function readNodes(file) {
   const value = await readValue(file);
   if (Array.isArray(value)) return value;
-  if (isObject(value) && !Object.hasOwn(value, "nodes") && Object.hasOwn(value, "id"))
-    return [value];
-  if (!isObject(value) || !Array.isArray(value.nodes))
+  if (isMap(value) && !Object.hasOwn(value, "nodes") && Object.hasOwn(value, "id")) return [value];
+  if (!isMap(value) || !Array.isArray(value.nodes))
     throw createInvalid(file, "expected `nodes`, a list of nodes, or one node with an `id`");
   const more = Object.keys(value).filter((name) => name !== "nodes");
   if (more.length === 0) return value.nodes;
@@ -171,7 +168,7 @@ export function readExport(file) {
     const value = parseJson(readText(file, MAX_EXPORT));
     if (isDeeperThan(value, MAX_JSON_LEVELS))
       throw new Error(`it has more than ${MAX_JSON_LEVELS} levels`);
-    if (!isObject(value)) throw new Error("expected an object");
+    if (!isMap(value)) throw new Error("expected an object");
     return value;
   } catch (error) {
     throw new Failure(`${path.resolve(file)}: ${errorMessage(error)}`, {
