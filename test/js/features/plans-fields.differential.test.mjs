@@ -29,7 +29,8 @@ async function listKnown(t, plan) {
 
 /** Of a kind of work, as the model is told of it. @param {string} kind */
 const listWorkFields = (kind) => {
-  const [, fields = ""] = new RegExp(`{type: "${kind}", ([^}]*)}`).exec(node.work.description) ?? [];
+  const [, fields = ""] =
+    new RegExp(`{type: "${kind}", ([^}]*)}`).exec(node.work.description) ?? [];
   return ["type", ...fields.split(", ")].toSorted();
 };
 
