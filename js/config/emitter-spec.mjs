@@ -448,7 +448,8 @@ export const emitterParameters = toParameters(TOOL_FIELDS);
 /** @template T @param {import("./schema.mjs").Schema<T>} schema @param {unknown} given @returns {{ok: true, spec: T, notes: string[]} | Rejection} */
 function readSpec(schema, given) {
   const read = readValue(schema, given);
-  return read.ok ? { ok: true, spec: read.value, notes: read.notes } : read;
+  if (read.ok === false) return read;
+  return { ok: true, spec: read.value, notes: read.notes };
 }
 
 /**

@@ -130,6 +130,7 @@ export function readJsonc(schema, text, file) {
     if (problems.length < MAX_PROBLEMS) problems.push(problemAt(file, text, offset, message));
   };
   const read = readValue(schema, toValue(root, report));
-  for (const one of read.ok ? [] : read.problems) report(findNode(root, one), formatProblem(one));
+  const found = read.ok === false ? read.problems : [];
+  for (const one of found) report(findNode(root, one), formatProblem(one));
   return read.ok && problems.length === 0 ? read : { ok: false, problems };
 }

@@ -286,7 +286,7 @@ export function parseConfig(content, fileName = CONFIG_NAME, owner = "project") 
     return { ok: false, problems: [problemAt(file, "", 0, TOO_LARGE)] };
   }
   const read = readJsonc(SCHEMAS[owner], content.replace(/^\ufeff/, ""), file);
-  return read.ok ? { ok: true, ...read.value } : read;
+  return read.ok === false ? read : { ok: true, ...read.value };
 }
 
 const TOO_LARGE = `expected at most ${MAX_CONFIG_BYTES / 1024} KB`;

@@ -240,11 +240,11 @@ export function readCases(source) {
     for (const { pos, message } of document.errors.slice(0, MAX_PROBLEMS)) add(pos[0], message);
     if (problems.length > 0) return { cases, problems };
     const read = readValue(wholeFile, document.toJS({ maxAliasCount: MAX_ALIASES }));
-    if (read.ok) {
+    if (read.ok === false) {
+      for (const one of read.problems) add(findOffset(document, one.path), formatProblem(one));
+    } else {
       ({ cases } = read.value);
       checkNames(cases, (at, message) => add(findOffset(document, ["cases", at]), message));
-    } else {
-      for (const one of read.problems) add(findOffset(document, one.path), formatProblem(one));
     }
   } catch (error) {
     const deep = error instanceof RangeError;
