@@ -317,18 +317,6 @@ export const TOOL_CHECKS = [
 // Check of who keeps the model waiting: a provider with a call that it has not answered.
 
 const LONG_WAIT_MS = 5000;
-/** The gateway looks once a second while a ping has no answer. */
-const POLL_MS = 1000;
-
-/**
- * After so long a wait, a ping has been sent and has had its time: the timer for it may have started just
- * before the call, so it is due twice.
- * @param {Facts["inspection"]} inspection
- */
-function pingJudgedMs(inspection) {
-  const ping = inspection?.limits.find(({ name }) => name === "provider-ping-ms")?.value;
-  return 2 * (ping ?? LONG_WAIT_MS) + 2 * POLL_MS;
-}
 
 /** @param {Facts} place */
 function waiting({ inspection }) {
@@ -342,11 +330,7 @@ function waiting({ inspection }) {
     const problem = `Provider ${name} has not answered a call for ${seconds} s, nor a ping: its process is stopped or hangs.`;
     return finding("PROVIDER_HANGS", problem);
   }
-  const known = late.waitedMs >= pingJudgedMs(inspection);
-  const alive = known
-    ? "It answers pings, so its process is alive."
-    : "The gateway does not know yet whether it answers pings: the doctor says so in some seconds.";
-  const problem = `Provider ${name} has not answered a call for ${seconds} s. ${alive}`;
+  const problem = `Provider ${name} has not answered a call for ${seconds} s. No answer to a ping is overdue.`;
   return finding("PROVIDER_SLOW", problem);
 }
 

@@ -7,7 +7,6 @@ import { fileURLToPath } from "node:url";
 import { waitFor } from "../../support/wait.mjs";
 import { tap, tapJson } from "../../support/cli-process.mjs";
 import { GATEWAY_CHECKS } from "../../../js/doctor/checks-gateway.mjs";
-import { WAITING_CHECK } from "../../../js/doctor/checks-session.mjs";
 import { running } from "./doctor-place.mjs";
 
 const PROVIDER = fileURLToPath(
@@ -52,19 +51,6 @@ test("a provider that is stopped: the doctor names it, status and timeline say i
     what: "no error any more",
   });
   assert.ok((await at.diagnose()).warned.includes("PROVIDER_SLOW"));
-});
-
-test("a provider that a ping may not have reached yet is not said to answer pings", () => {
-  const found = (waitedMs, limits) => {
-    const providers = [{ name: "slow", connection: 1, waitedMs }];
-    return WAITING_CHECK.run(/** @type {any} */ ({ inspection: { providers, limits } }));
-  };
-  const limits = [{ name: "provider-ping-ms", value: 8000 }];
-  assert.equal(found(4999, limits), undefined);
-  assert.match(found(17_999, limits).problem, /does not know yet whether it answers pings/);
-  assert.match(found(18_000, limits).problem, /It answers pings/);
-  assert.match(found(6000, []).problem, /does not know yet/);
-  assert.match(found(12_000, []).problem, /It answers pings/);
 });
 
 test("a call that was cancelled is counted apart", async (t) => {
