@@ -33,6 +33,12 @@ const CAUSES = [
     advice: "Free some space and try again.",
   },
   {
+    code: "NO_LFS",
+    said: /filter '?lfs'? failed|git-lfs/,
+    advice:
+      "Files of Git LFS have to be in the repository, since a node has no network: run `git lfs fetch --all` in your checkout, and retry. tap does not support `lfs.storage`.",
+  },
+  {
     code: "NO_SUBMODULE",
     said: /(?:into|[Ff]etch(?:ed)? in) submodule path/,
     advice:

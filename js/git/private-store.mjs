@@ -9,6 +9,7 @@ import os from "node:os";
 import path from "node:path";
 import { GitError, isGitError } from "./errors.mjs";
 import { isCommit } from "./git.mjs";
+import { createLfsFolders, importLfsFiles } from "./lfs.mjs";
 import { readRegular } from "./repository.mjs";
 
 /** @typedef {import("./repository.mjs").Repository} Repository */
@@ -30,8 +31,9 @@ const OWN_FILE = /^tap(?:-|$)/;
 const commonFolder = (admin) => path.dirname(path.dirname(admin));
 
 const ALTERNATES = path.join("objects", "info", "alternates");
-/** Inside, the repository's objects are at this path. @param {string} admin */
-const formatAlternates = (admin) => `${path.join(commonFolder(admin), "tap")}\n`;
+/** Inside, the repository's objects are at this path. @param {string} admin @param {string} lfs see createLfsFolders */
+const formatAlternates = (admin, lfs) =>
+  [path.join(commonFolder(admin), "tap"), ...(lfs ? [lfs] : [])].map((one) => `${one}\n`).join("");
 
 /** @param {string} admin */
 export const storeFolder = (admin) =>
@@ -85,7 +87,9 @@ export async function createStore(admin) {
   await fs.rm(made, { recursive: true, force: true });
   const folders = ["tmp", "objects/info", "objects/pack"];
   for (const name of folders) await fs.mkdir(path.join(made, name), { recursive: true });
-  await fs.writeFile(path.join(made, ALTERNATES), formatAlternates(admin));
+  const alternates = formatAlternates(admin, await createLfsFolders(made, commonFolder(admin)));
+  await fs.writeFile(path.join(made, ALTERNATES), alternates);
+  await fs.writeFile(path.join(made, "alternates"), alternates);
   await copyFolder(admin, path.join(made, "admin"));
   await fs.rename(made, store);
   await notePublished(admin);
@@ -220,7 +224,9 @@ export async function checkStore(admin) {
   }
   // It may name a folder with such files.
   const alternates = path.join(store, ALTERNATES);
-  const expected = formatAlternates(admin);
+  const expected = await readRegular(path.join(store, "alternates")).catch(() =>
+    formatAlternates(admin, ""),
+  );
   if ((await readRegular(alternates).catch(() => "")) === expected) return;
   await fs.mkdir(path.dirname(alternates), { recursive: true });
   await fs.writeFile(`${alternates}.tap-new`, expected);
@@ -242,11 +248,12 @@ function toImportError(error) {
  * @param {string[]} wanted their names
  * @param {{base?: string, signal?: AbortSignal}} [options] base: a commit that the repository has
  * @returns {Promise<void>}
- * @throws {GitError} BAD_OBJECTS: they are broken or incomplete, or see checkStore; TOO_LARGE
+ * @throws {GitError} BAD_OBJECTS: they are broken or incomplete, or see checkStore; TOO_LARGE; NO_LFS
  */
 export async function importObjects(repository, place, wanted, { base, signal } = {}) {
   if (!hasStore(place.admin) || wanted.length === 0) return;
   await checkStore(place.admin);
+  await importLfsFiles(storeFolder(place.admin), commonFolder(place.admin), signal);
   const file = path.join(storeFolder(place.admin), `pack-${crypto.randomUUID()}`);
   // The worktree itself is not needed, and may be gone.
   const cwd = await fs.realpath(await fs.mkdtemp(path.join(os.tmpdir(), "tap-import-")));

@@ -34,8 +34,10 @@ import { archiveCommit, snapshotContents } from "./archive.mjs";
 import { entryExists, exists, readRegular, resolveLinks, updateSubmodules } from "./repository.mjs";
 import { forgetSetup } from "./commit-work.mjs";
 
+import { requireLfs } from "./lfs.mjs";
 import {
   createStore,
+  hasStore,
   importObjects,
   publishCheckout,
   refreshModules,
@@ -313,6 +315,7 @@ export class Worktrees {
     };
     await detach(this.repository, worktree, commit);
     await this.repository.change(["reset", "--hard", "--quiet", commit], limits);
+    if (hasStore(worktree.admin)) await requireLfs(worktree.path, this.repository.git.env.PATH);
     return limits;
   }
 

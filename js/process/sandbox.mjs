@@ -112,6 +112,22 @@ function listRepositoryMounts({ checkout, common, admin, own }) {
     { at: objects, how: "--bind", from: path.join(own, "objects") },
     { at: admins, how: "--tmpfs" },
     { at: admin, how: "--bind", from: path.join(own, "admin") },
+    ...listLfsMounts(common, own),
+  ];
+}
+
+/**
+ * New files of git-lfs are in the store; the repository's are read-only, below it (js/git/lfs.mjs).
+ * @param {string} common @param {string} own @returns {Mount[]}
+ */
+function listLfsMounts(common, own) {
+  const [lfs, alternate] = [path.join(common, "lfs"), path.join(own, "lfs-alternate")];
+  if (!fs.existsSync(alternate)) return [];
+  const inside = path.join(lfs, "tap");
+  return [
+    { at: lfs, how: "--bind", from: path.join(own, "lfs") },
+    { at: inside, how: "--ro-bind", from: alternate },
+    { at: path.join(inside, "lfs"), how: "--ro-bind", from: lfs },
   ];
 }
 
