@@ -28,7 +28,9 @@ const OUTCOMES = /** @type {const} */ (["drop", "inject", "surface"]);
  */
 async function listBackground(control, output) {
   const { holds = [] } = (await requestHostParts(control)) ?? {};
-  const background = holds.filter(({ feature }) => feature === "builtin:emitters").map(({ what }) => what);
+  const background = holds
+    .filter(({ feature }) => feature === "builtin:emitters")
+    .map(({ what }) => what);
   output.result({ emitters: [], background }, () => {
     if (background.length === 0) output.print("No session is open, and no emitter runs.");
     for (const what of background) output.print(`No session is open. In the background: ${what}`);

@@ -115,12 +115,12 @@ test("a command that is not there is a run that has failed, and says so", async 
 });
 
 test("a command does not leave the workspace, also not by a link", async (t) => {
-  const { call, cwd, injected } = await setUp(t);
+  const { call, cwd } = await setUp(t);
   fs.symlinkSync("/", path.join(cwd, "out"));
   const refused = await call("tap_start_emitter", { name: "a", command: "pwd", cwd: "../.." });
   assert.equal(refused.code, "INVALID_ARGUMENTS", JSON.stringify(refused));
-  await call("tap_start_emitter", { name: "b", command: "pwd", cwd: "out/tmp" });
-  await until(() => injected().some((text) => /outside of the workspace/.test(text)), injected);
+  const linked = await call("tap_start_emitter", { name: "b", command: "pwd", cwd: "out/tmp" });
+  assert.equal(linked.code, "INVALID_ARGUMENTS", JSON.stringify(linked));
 });
 
 test("a line is recorded with the trace of its run", async (t) => {
