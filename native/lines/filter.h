@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "base/line_pattern.h"
+#include "base/prefilter.h"
 #include "base/result.h"
 #include "base/time.h"
-#include "lines/prefilter.h"
 #include "lines/rules.h"
 #include "lines/splitter.h"
 

@@ -7,7 +7,7 @@
 #include "base/sha256.h"
 #include "base/utf8.h"
 #include "records/redact.h"
-#include "records/secret_texts.h"
+#include "records/secrets.h"
 
 namespace tap::records {
 

@@ -5,8 +5,7 @@
 #include <optional>
 
 #include "base/json_writer.h"
-#include "records/secret_names.h"
-#include "records/secret_texts.h"
+#include "records/secrets.h"
 
 namespace tap::records {
 
@@ -160,7 +159,7 @@ void Redactor::string(json::Value string) {
       return;
     }
   }
-  if (removeSecretTexts(text, clean)) {
+  if (removeSecretTexts(text, clean, &insideKey_)) {
     removed_ = true;
     json::appendQuoted(out_, clean);
   } else {

@@ -1,5 +1,4 @@
-// Takes secrets out of JSON: by the names of members (secret_names.h), and
-// by the form of texts (secret_texts.h).
+// Takes secrets out of JSON: by the names of members and by the form of texts (secrets.h).
 #pragma once
 
 #include <cstddef>
@@ -40,7 +39,8 @@ class Redactor {
   std::string& out_;
   size_t most_;
   bool removed_ = false;
-  int nested_ = 0;  // levels of JSON in strings
+  bool insideKey_ = false;  // a string has begun a private key, which the next ones go on with
+  int nested_ = 0;          // levels of JSON in strings
 };
 
 // Any text, without secrets: as JSON where it is an object or an array, else by its form.

@@ -23,6 +23,7 @@
 #include "plan_rig.h"
 #include "protocol/link/session_codec.h"
 #include "protocol/provider/provider_codec.h"
+#include "records/body.h"
 #include "websocket_client.h"
 #include "ws/connection.h"
 #include "ws/frame_parser.h"
@@ -135,6 +136,21 @@ Body tracing() {
   return routed(gateway::RecordMode::All, true);
 }
 
+// What the store makes of such a record: its body without secrets.
+Body recordBody() {
+  auto encoder = std::make_shared<records::BodyEncoder>();
+  return [encoder] {
+    constexpr std::string_view kResult =
+        R"({"text":"2026-04-26 14:01:00 INFO build 214: unit tests passed in 12.4 s"})";
+    records::QueuedRow row;
+    row.body = R"({"tool":"build","provider":"ci","outcome":"ok","durationMs":3})";
+    row.bodyBytes = row.body.size();
+    row.payloads[0] = {"arguments", kArgs, kArgs.size()};
+    row.payloads[1] = {"result", kResult, kResult.size()};
+    benchmark::DoNotOptimize(encoder->encode(row, [](std::string_view) {}));
+  };
+}
+
 // A push past fifty rules of its stream's filter, the last of which drops it.
 Body filters() {
   auto rig = std::make_shared<CoreRig>();
@@ -238,6 +254,7 @@ constexpr Case kCases[] = {
     {"routing-spans-on", tracing, 300},
     {"rule-on-command", ruleOnCommand, 300},
     {"rule-on-numbers", ruleOnNumbers, 300},
+    {"record-body", recordBody, 500},
     {"call-log", callLog, 1000},
     {"filters", filters, 0},
     {"timer-queue", timers, 2000},

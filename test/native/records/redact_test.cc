@@ -7,8 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "records/secret_names.h"
-#include "records/secret_texts.h"
+#include "records/secrets.h"
 
 namespace tap::records {
 namespace {
@@ -53,6 +52,7 @@ TEST(SecretTexts, AreFoundByTheirForm) {
         "xoxc-" + repeated("1", 10),
         "xoxd-" + repeated("1", 10),
         "hf_" + repeated("a", 20),
+        "MTIzNDU2Nzg5MDEyMzQ1Njc4." + std::string("GaBcDe.") + repeated("aB1-", 9),
         "AIza" + repeated("a1B2", 9),
         "xapp-1-" + repeated("A1", 10),
         "xoxb-" + repeated("1", 10),
@@ -64,6 +64,18 @@ TEST(SecretTexts, AreFoundByTheirForm) {
                                                        : "curl -H 'x: <removed>' https://x")
         << secret;
     EXPECT_EQ(cleanText(secret), "<removed>") << secret;
+  }
+}
+
+TEST(SecretTexts, AreTokensOfMessengers) {
+  const std::string token = "AA" + repeated("aB1-_", 7);
+  EXPECT_EQ(cleanText("https://api.telegram.org/bot123456789:" + token + "/getMe"),
+            "https://api.telegram.org/bot123456789:<removed>/getMe");
+  EXPECT_EQ(cleanText("run 123456789:" + token), "run 123456789:<removed>");
+  EXPECT_EQ(cleanText("https://discord.com/api/webhooks/123456789/" + token),
+            "https://discord.com/api/webhooks/123456789/<removed>");
+  for (const char* text : {"at 123456:AAbb", "MTIz.abc.def", "a:AA"}) {
+    EXPECT_EQ(cleanText(text), text);
   }
 }
 
@@ -199,6 +211,29 @@ TEST(SecretTexts, AreFoundInCommandsOfCurl) {
   }
 }
 
+TEST(SecretTexts, AreFoundInOptionsOfPrograms) {
+  EXPECT_EQ(cleanText("mysql -u root -phunter2 db"), "mysql -u root -p<removed> db");
+  EXPECT_EQ(cleanText("mysqldump --all -p'hunter 2' x"), "mysqldump --all -p'<removed>' x");
+  EXPECT_EQ(cleanText("$ mariadb \\\n  -phunter2"), "$ mariadb \\\n  -p<removed>");
+  EXPECT_EQ(cleanText("sshpass -phunter2 ssh x"), "sshpass -p<removed> ssh x");
+  EXPECT_EQ(cleanText("sshpass -p hunter2 ssh -p 22 x"), "sshpass -p <removed> ssh -p 22 x");
+  EXPECT_EQ(cleanText("docker login -u ada -p hunter2 r"), "docker login -u ada -p <removed> r");
+  for (const char* text : {"mkdir -pv a", "ssh -p2222 x", "cp -pr a b", "mysql -p db",
+                           "mysql x\nls -px", "docker run -p 80:80 x", "-phunter2"}) {
+    EXPECT_EQ(cleanText(text), text);
+  }
+}
+
+TEST(SecretTexts, AreBlocksOfYaml) {
+  EXPECT_EQ(cleanText("db:\n  password: |\n    hunter2\n\n    more\n  user: ada"),
+            "db:\n  password: |\n    <removed>\n  user: ada");
+  EXPECT_EQ(cleanText("api_key: >-\n  hunter2"), "api_key: >-\n  <removed>");
+  EXPECT_EQ(cleanText("- token: |2\n    hunter2\n- x: 1"), "- token: |2\n    <removed>\n- x: 1");
+  for (const char* text : {"text: |\n  hunter2", "password: |\nhunter2", "password: |"}) {
+    EXPECT_EQ(cleanText(text), text);
+  }
+}
+
 TEST(SecretTexts, AreFoundInANetrc) {
   EXPECT_EQ(cleanText("machine x login ada password hunter2"),
             "machine x login ada password <removed>");
@@ -242,6 +277,24 @@ TEST(SecretTexts, AreWholeKeysWithHeadersOfTheirOwn) {
             "<removed>\\n");
 }
 
+TEST(SecretTexts, AreLinesOfAKey) {
+  const std::string line = repeated("MIIEvQ+1", 8);
+  EXPECT_EQ(cleanText(line), "<removed>");
+  EXPECT_EQ(cleanText("tail: " + line + "\n"), "tail: <removed>\n");
+  for (const std::string& text : {repeated("0123abcd", 8), line + "0", "integrity sha512-" + line,
+                                  line + " and more", repeated("../a1/B2", 8) + ".cc"}) {
+    EXPECT_EQ(cleanText(text), text);
+  }
+}
+
+TEST(SecretTexts, AreRemovedHoweverLongTheyAre) {
+  const std::string value = repeated("a\\\"b'", 300'000);
+  for (const std::string& text : {"password=\"" + value, "-----BEGIN PRIVATE KEY-----" + value,
+                                  "password: |\n  a" + repeated("\n  b", 300'000)}) {
+    EXPECT_EQ(cleanText("x\n" + text).find('b', 30), std::string::npos) << text.substr(0, 40);
+  }
+}
+
 TEST(SecretTexts, TakeTimeInProportion) {
   for (const char* piece : {"-eyJaaaaaaaaaa",
                             "eyJaaaaaaaaaa.",
@@ -278,6 +331,12 @@ TEST(SecretTexts, TakeTimeInProportion) {
                             "\ntoken = ",
                             "token : \"",
                             "Basic YTpi",
+                            "mysql -p",
+                            "mysql ",
+                            "password: |\n  a\n",
+                            "\n password: |",
+                            "123456:AA",
+                            "MTAa.",
                             "authorization: Basic ",
                             "://a:b@",
                             "://a@",
@@ -330,6 +389,19 @@ TEST(Redactor, RemovesSecretsFromNames) {
   const std::string token = "ghp_" + repeated("a1B2", 9);
   EXPECT_EQ(redactJson("{\"users\":{\"" + token + "\":\"ada\",\"a \\\" long name\":1}}"),
             R"({"users":{"<removed>":"ada","a \" long name":1}})");
+}
+
+TEST(Redactor, RemovesAKeyThatIsSpreadOverAList) {
+  EXPECT_EQ(redactJson(R"(["-----BEGIN RSA PRIVATE KEY-----","Proc-Type: 4,ENCRYPTED","","MIIE",)"
+                       R"("c2g=","-----END RSA PRIVATE KEY-----","city"])"),
+            R"(["<removed>","<removed>","","<removed>","<removed>","<removed>","city"])");
+  EXPECT_EQ(
+      redactJson(R"({"lines":[{"text":"x -----BEGIN PRIVATE KEY-----\nMI"},{"text":"c2g="},)"
+                 R"({"text":"-----END PRIVATE KEY----- done"}],"n":"Oslo"})"),
+      R"({"lines":[{"text":"x <removed>"},{"text":"<removed>"},{"text":"<removed> done"}],"n":"Oslo"})");
+  // Its end is missing: what is no part of a key ends it.
+  EXPECT_EQ(redactJson(R"(["-----BEGIN PRIVATE KEY-----","MIIE","{done}","MIIE"])"),
+            R"(["<removed>","<removed>","{done}","MIIE"])");
 }
 
 TEST(Redactor, KeepsASchema) {

@@ -13,23 +13,33 @@
 #include <string_view>
 #include <vector>
 
-namespace tap::lines {
+namespace tap {
 
 class Prefilter {
  public:
-  // Whether ASCII letters of both cases count as the same, and so do U+212A with k, U+017F with s.
-  // A caseless literal is in lower case.
+  // Whether ASCII letters of both cases count as the same. A caseless literal is in lower case.
   struct Literal {
     std::string text;
     bool caseless = false;
   };
-  // REQUIRES: at least one literal, at most kMaxLiterals; each has kMinLiteral bytes or more.
-  explicit Prefilter(std::vector<Literal> literals);
+  // REQUIRES: at least one literal, at most kMaxLiterals; each has three bytes or more.
+  // Unicode: in a caseless literal U+212A counts as k, too, and U+017F as s.
+  enum class Folding : uint8_t { Unicode, Ascii };
+  explicit Prefilter(std::vector<Literal> literals, Folding folding = Folding::Unicode);
   static constexpr size_t kMaxLiterals = 2000;
 
   // Where the first literal at or after `from` begins; npos if there is none. Places that only look
   // like a caseless literal with U+212A or U+017F in it are found, too.
-  [[nodiscard]] size_t find(std::string_view text, size_t from) const;
+  [[nodiscard]] size_t find(std::string_view text, size_t from) const {
+    return findHit(text, from).at;
+  }
+  // The same, and which literal it is: npos where it only looks like one. Of literals that begin
+  // with each other it is any.
+  struct Hit {
+    size_t at;
+    size_t literal;
+  };
+  [[nodiscard]] Hit findHit(std::string_view text, size_t from) const;
   static constexpr size_t npos = std::string_view::npos;
 
   // Memory that it holds, besides itself.
@@ -43,12 +53,12 @@ class Prefilter {
   [[nodiscard]] static size_t pairIndex(const char* pair);
   void enter(uint16_t literal);
   [[nodiscard]] uint8_t placesAt(std::string_view text, size_t from, size_t at) const;
-  [[nodiscard]] bool matchesAt(std::string_view text, size_t at) const;
-  [[nodiscard]] size_t findLiteral(std::string_view text, size_t from) const;
+  [[nodiscard]] size_t literalAt(std::string_view text, size_t at) const;
+  [[nodiscard]] Hit findLiteral(std::string_view text, size_t from) const;
 
   std::vector<Literal> literals_;
   size_t window_ = kMaxWindow;
-  bool folds_ = false;  // a caseless literal has a k or an s
+  bool folds_ = false;  // to Unicode, and a caseless literal has a k or an s
   // By a pair of bytes: at which places of a window it is, a bit for each.
   std::array<uint8_t, kRows> places_{};
   struct Head {
@@ -62,4 +72,4 @@ class Prefilter {
   std::vector<Head> heads_;  // the literals that begin with these bytes; sorted
 };
 
-}  // namespace tap::lines
+}  // namespace tap

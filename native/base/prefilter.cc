@@ -1,4 +1,4 @@
-#include "lines/prefilter.h"
+#include "base/prefilter.h"
 
 #include <algorithm>
 #include <bit>
@@ -7,7 +7,7 @@
 
 #include "base/text_map.h"
 
-namespace tap::lines {
+namespace tap {
 namespace {
 
 [[nodiscard]] char upperCase(char c) {
@@ -37,12 +37,14 @@ size_t Prefilter::pairIndex(const char* pair) {
   return static_cast<uint16_t>(value * 0x9E37U) >> (16 - kBits);
 }
 
-Prefilter::Prefilter(std::vector<Literal> literals) : literals_(std::move(literals)) {
+Prefilter::Prefilter(std::vector<Literal> literals, Folding folding)
+    : literals_(std::move(literals)) {
   for (const Literal& literal : literals_) window_ = std::min(window_, literal.text.size());
   for (size_t i = 0; i < literals_.size(); ++i) enter(static_cast<uint16_t>(i));
   std::sort(heads_.begin(), heads_.end());
   heads_.erase(std::unique(heads_.begin(), heads_.end()), heads_.end());
   heads_.shrink_to_fit();
+  folds_ = folds_ && folding == Folding::Unicode;
 }
 
 void Prefilter::enter(uint16_t literal) {
@@ -57,21 +59,21 @@ void Prefilter::enter(uint16_t literal) {
   }
 }
 
-bool Prefilter::matchesAt(std::string_view text, size_t at) const {
+// Returns: its index; npos if there is none.
+size_t Prefilter::literalAt(std::string_view text, size_t at) const {
   const auto row = static_cast<uint16_t>(pairIndex(text.data() + at));
   auto head = std::lower_bound(heads_.begin(), heads_.end(), Head{row, 0});
   for (; head != heads_.end() && head->row == row; ++head) {
     const auto& [literal, caseless] = literals_[head->literal];
     const std::string_view there = text.substr(at, literal.size());
-    if (caseless ? equalIgnoringCase(there, literal) : there == literal) return true;
+    if (caseless ? equalIgnoringCase(there, literal) : there == literal) return head->literal;
   }
-  return false;
+  return npos;
 }
 
 // At which places of a window the pair at `at` may be. The pairs beside it must fit, too.
 uint8_t Prefilter::placesAt(std::string_view text, size_t from, size_t at) const {
   uint32_t places = places_[pairIndex(text.data() + at)];
-  if (places == 0) return 0;
   if (at + 3 <= text.size()) {
     const uint32_t last = 1U << (window_ - 2);
     places &= static_cast<uint32_t>(places_[pairIndex(text.data() + at + 1)] >> 1) | last;
@@ -81,23 +83,27 @@ uint8_t Prefilter::placesAt(std::string_view text, size_t from, size_t at) const
   return static_cast<uint8_t>(places);
 }
 
-size_t Prefilter::findLiteral(std::string_view text, size_t from) const {
+Prefilter::Hit Prefilter::findLiteral(std::string_view text, size_t from) const {
   const size_t step = window_ - 1;
   for (size_t at = from; at + 2 <= text.size(); at += step) {
+    if (places_[pairIndex(text.data() + at)] == 0) continue;
     // The last place first: it is that of the literal that begins first.
     for (uint32_t places = placesAt(text, from, at); places != 0;) {
       const auto place = static_cast<size_t>(std::bit_width(places)) - 1;
       places &= ~(1U << place);
-      if (at >= from + place && matchesAt(text, at - place)) return at - place;
+      if (at < from + place) continue;
+      const size_t literal = literalAt(text, at - place);
+      if (literal != npos) return {at - place, literal};
     }
   }
-  return npos;
+  return {npos, npos};
 }
 
-size_t Prefilter::find(std::string_view text, size_t from) const {
-  const size_t found = findLiteral(text, from);
+Prefilter::Hit Prefilter::findHit(std::string_view text, size_t from) const {
+  const Hit found = findLiteral(text, from);
   if (!folds_) return found;
-  return std::min(found, findFolded(text.substr(0, found), from));
+  const size_t folded = findFolded(text.substr(0, found.at), from);
+  return folded < found.at ? Hit{folded, npos} : found;
 }
 
 size_t Prefilter::bytes() const {
@@ -106,4 +112,4 @@ size_t Prefilter::bytes() const {
   return bytes;
 }
 
-}  // namespace tap::lines
+}  // namespace tap
