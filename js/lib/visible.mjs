@@ -3,48 +3,38 @@
 // visible() in native/base/encoding.h does the same.
 
 import { stripVTControlCharacters } from "node:util";
-import { CLASSES } from "./character-classes.mjs";
 
-// Properties of single characters, from the same data as native/base/characters.h.
+/** Scripts that are written with joiners (U+200C, U+200D). */
+const JOINED = [
+  ...["Arabic", "Syriac", "Mongolian", "Devanagari", "Bengali", "Gurmukhi", "Gujarati", "Oriya"],
+  ...["Tamil", "Telugu", "Kannada", "Malayalam", "Sinhala", "Khmer", "Myanmar"],
+].map((script) => `\\p{Script=${script}}`);
 
-/** Bits of a class: native/base/characters.h says what they mean. */
-export const HIDDEN = 1;
-export const UNNAMED = 2;
-export const PICTOGRAPH = 4;
-export const JOINS = 8;
-export const MARK = 16;
+// What a character is. packaging/characters.mjs writes native/base/character_classes.h from these.
+/** Not seen as it is: shown as an escape. */
+export const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{DI}\p{VS}\p{NChar}]/u;
+/** An emoji, or unassigned and reserved for one. */
+export const PICTOGRAPH = /\p{ExtPict}/u;
+/** Of a script that is written with joiners. */
+export const JOINS = new RegExp(`(?=[\\p{L}\\p{M}])[${JOINED.join("")}]`, "u");
+/** Drawn onto what is before it. */
+export const MARK = /\p{M}/u;
+// U+2800 is a Braille pattern without a dot: a blank that is no blank to Unicode.
+const NO_NAME = /[\p{C}\p{Z}\u2800\u1100-\u11ff\ua960-\ua97f\ud7b0-\ud7ff]/u;
 
-/** @type {{starts: number[], bits: number[]} | undefined} read with the first character that needs it */
-let table;
-
-function readTable() {
-  /** @type {number[]} */
-  const starts = [];
-  /** @type {number[]} */
-  const bits = [];
-  let at = 0;
-  for (const word of CLASSES.trim().split(/\s/)) {
-    const [distance, value] = word.split(".");
-    at += parseInt(distance, 36);
-    starts.push(at);
-    bits.push(parseInt(value, 36));
-  }
-  return { starts, bits };
+/** Another spelling of something else: ﬁ, Ａ, Å (U+212B). @param {string} character */
+function isAnotherForm(character) {
+  const composed = character.normalize("NFC");
+  const another = composed !== character && [...composed].length === 1;
+  return another || character.normalize("NFD") !== character.normalize("NFKD");
 }
 
-/** @param {number} point @returns {number} */
-export function characterClass(point) {
-  table ??= readTable();
-  let [low, high] = [0, table.starts.length];
-  while (high - low > 1) {
-    const middle = (low + high) >> 1;
-    if (table.starts[middle] <= point) low = middle;
-    else high = middle;
-  }
-  return table.bits[low];
-}
+/** In no name; every hidden one is. @param {string} character */
+export const isUnnamed = (character) =>
+  HIDDEN.test(character) ||
+  (character !== " " && NO_NAME.test(character)) ||
+  isAnotherForm(character);
 
-const PLAIN = /^[ -~]*$/;
 const NON_JOINER = 0x200c;
 const JOINER = 0x200d;
 const TEXT_STYLE = 0xfe0e;
@@ -67,24 +57,23 @@ function escapeCharacter(character) {
 /** @param {JoinContext} before */
 const isEmoji = (before) => before === "pictograph" || before === "styled";
 
-/** @param {number} point @param {number} bits @param {JoinContext} before @returns {JoinContext} */
-function nextContext(point, bits, before) {
+/** @param {string} character @param {JoinContext} before @returns {JoinContext} */
+function nextContext(character, before) {
+  const point = codePoint(character);
   if (point >= 0x1f3fb && point <= 0x1f3ff && isEmoji(before)) return "styled";
-  if (bits & MARK && before === "letter") return before;
-  if (bits & PICTOGRAPH) return "pictograph";
-  if (bits & JOINS) return "letter";
+  if (MARK.test(character) && before === "letter") return before;
+  if (PICTOGRAPH.test(character)) return "pictograph";
+  if (JOINS.test(character)) return "letter";
   return isKey(point) ? "key" : "";
 }
 
-/** @param {number} point @param {JoinContext} before @param {number | undefined} next */
+/** @param {number} point @param {JoinContext} before @param {string} [next] */
 function joinsNext(point, before, next) {
   if (next === undefined) return false;
-  if (point === EMOJI_STYLE) return before === "key" && next === KEYCAP;
-  if (point !== JOINER && point !== NON_JOINER) return false;
-  const bits = characterClass(next);
-  if (bits & HIDDEN) return false;
-  if (before === "letter") return (bits & JOINS) !== 0;
-  return isEmoji(before) && point === JOINER && (bits & PICTOGRAPH) !== 0;
+  if (point === EMOJI_STYLE) return before === "key" && codePoint(next) === KEYCAP;
+  if ((point !== JOINER && point !== NON_JOINER) || HIDDEN.test(next)) return false;
+  if (before === "letter") return JOINS.test(next);
+  return isEmoji(before) && point === JOINER && PICTOGRAPH.test(next);
 }
 
 /**
@@ -92,21 +81,20 @@ function joinsNext(point, before, next) {
  * @returns {string} joiners and selectors stay within an emoji or a word that needs them
  */
 export function escapeHidden(text, escape) {
-  if (PLAIN.test(text)) return text;
+  if (!HIDDEN.test(text)) return text;
   const characters = [...text];
   /** @type {JoinContext} */
   let before = "";
   let shown = "";
   for (const [index, character] of characters.entries()) {
-    const point = codePoint(character);
-    const bits = characterClass(point);
-    if ((bits & HIDDEN) === 0) {
+    if (!HIDDEN.test(character)) {
       shown += character;
-      before = nextContext(point, bits, before);
+      before = nextContext(character, before);
       continue;
     }
+    const point = codePoint(character);
     const styles = before === "pictograph" && (point === EMOJI_STYLE || point === TEXT_STYLE);
-    const joins = joinsNext(point, before, characters[index + 1]?.codePointAt(0));
+    const joins = joinsNext(point, before, characters[index + 1]);
     shown += styles || joins ? character : escape(character);
     before = styles ? "styled" : "";
   }
@@ -139,16 +127,16 @@ export const formatNames = (names, most) =>
  * @param {string} name @returns {string} to follow "expected"; empty: it is one
  */
 export function nameProblem(name) {
-  const bad = [...name].map(codePoint).find((point) => characterClass(point) & UNNAMED);
+  const bad = [...name].find(isUnnamed);
   if (bad !== undefined) {
-    const code = bad.toString(16).toUpperCase().padStart(4, "0");
+    const code = codePoint(bad).toString(16).toUpperCase().padStart(4, "0");
     return `a name of plain, visible characters, found U+${code}`;
   }
   if (/^ | $| {2}/.test(name)) {
     return "a name without spaces at its ends or in a row";
   }
   if (name === "") return "a name that is not empty";
-  if (name.split(" ").some((word) => characterClass(codePoint(word)) & MARK)) {
+  if (/(?:^| )\p{M}/u.test(name)) {
     return "a name with no combining mark at the front of a word";
   }
   return "";

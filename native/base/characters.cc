@@ -4,7 +4,6 @@
 #include <iterator>
 
 #include "base/character_classes.h"
-#include "base/character_looks.h"
 
 namespace tap::characters {
 
@@ -13,11 +12,6 @@ uint8_t classBits(char32_t point) {
   const uint32_t last = static_cast<uint32_t>(point) << 8 | 0xFF;
   // The first place is 0, so that there is always one before.
   return static_cast<uint8_t>(*std::prev(std::ranges::upper_bound(kClasses, last)) & 0xFF);
-}
-
-char32_t skeletonPoint(char32_t point) {
-  const Look* row = std::ranges::lower_bound(kLooks, point, {}, &Look::from);
-  return row != std::end(kLooks) && row->from == point ? row->to : point;
 }
 
 }  // namespace tap::characters

@@ -1,5 +1,5 @@
-// Properties of single characters: which are hidden, which a name must not contain, and which are
-// drawn alike. The tables are generated (packaging/characters.mjs).
+// Properties of single characters: which are hidden, and which a name must not contain. The table
+// is generated (packaging/characters.mjs).
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,5 @@ inline constexpr uint8_t kMark = 16;       // drawn onto what is before it
 [[nodiscard]] inline bool is(char32_t point, uint8_t bits) {
   return (classBits(point) & bits) != 0;
 }
-// The character that stands for all that look like this one, often itself.
-[[nodiscard]] char32_t skeletonPoint(char32_t point);
 
 }  // namespace tap::characters

@@ -4,6 +4,7 @@
 
 #include "base/characters.h"
 #include "base/encoding.h"
+#include "base/text_map.h"
 #include "base/utf8.h"
 
 namespace tap {
@@ -59,32 +60,22 @@ std::string inLine(std::string_view name) {
   return plain ? std::string(name) : inQuotes(name);
 }
 
-std::string skeleton(std::string_view name) {
-  std::string out;
-  while (!name.empty()) {
-    const char32_t point = next(name);
-    if (characters::is(point, characters::kHidden | characters::kMark)) continue;
-    out += utf8::encode(characters::skeletonPoint(point)).view();
+std::string asciiNameProblem(std::string_view name) {
+  for (std::string_view rest = name; !rest.empty();) {
+    const char32_t point = next(rest);
+    if (point < 0x20 || point > 0x7E)
+      return "a name of ASCII characters, found " + pointName(point);
   }
-  return out;
+  return {};
 }
 
-bool hasSkeleton(std::string_view name, std::string_view look) {
-  while (!name.empty()) {
-    // What stands in a skeleton stands for itself.
-    const bool isAscii = static_cast<unsigned char>(name.front()) < 0x80;
-    if (isAscii && !look.empty() && look.front() == name.front()) {
-      name.remove_prefix(1);
-      look.remove_prefix(1);
-      continue;
-    }
-    const char32_t point = next(name);
-    if (characters::is(point, characters::kHidden | characters::kMark)) continue;
-    const utf8::Encoded drawn = utf8::encode(characters::skeletonPoint(point));
-    if (!look.starts_with(drawn.view())) return false;
-    look.remove_prefix(drawn.view().size());
-  }
-  return look.empty();
+bool looksLike(std::string_view one, std::string_view other) {
+  const auto drawn = [](char c) {
+    const char small = lowerCase(c);
+    if (small == 'i' || small == '1' || small == '|') return 'l';
+    return small == '0' ? 'o' : small;
+  };
+  return std::ranges::equal(one, other, {}, drawn, drawn);
 }
 
 }  // namespace tap

@@ -16,11 +16,12 @@ namespace tap {
 // like two names.
 [[nodiscard]] std::string inLine(std::string_view name);
 
-// Names with the same skeleton can be taken for each other: it has small letters without marks, and
-// one of those that are drawn alike for all (Latin, Greek, Cyrillic and some others). Any bytes
-// give UTF-8 of at most three times their size; the skeleton of a skeleton is itself.
-[[nodiscard]] std::string skeleton(std::string_view name);
-// Whether that is the name's skeleton, without making it. Precondition: `look` is a skeleton.
-[[nodiscard]] bool hasSkeleton(std::string_view name, std::string_view look);
+// Why it is no name for a party that is not the user's, to follow "expected ": it has other
+// characters than those of ASCII that are seen. Empty: it is one.
+[[nodiscard]] std::string asciiNameProblem(std::string_view name);
+
+// Whether the two can be taken for each other: they differ at most in the case of their letters, or
+// in what is drawn alike: i, l, 1 and |; o and 0.
+[[nodiscard]] bool looksLike(std::string_view one, std::string_view other);
 
 }  // namespace tap

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/encoding.h"
+#include "base/names.h"
 #include "base/text_map.h"
 #include "gateway/hooks/hooks.h"
 #include "gateway/records/own_names.h"
@@ -77,6 +78,10 @@ std::optional<Refusal> unauthorized(const Provider& provider, const protocol::He
     return refused(ErrorCode::Unauthorized, std::move(*reason));
   }
   if (toParty(provider).isTrusted()) return std::nullopt;
+  if (const std::string problem = asciiNameProblem(hello.name); !problem.empty()) {
+    return refused(ErrorCode::InvalidJson, "hello.name: expected " + problem +
+                                               "; letters of other scripts can pass for those");
+  }
   if (hello.context || !hello.startupContext.empty()) {
     return refused(ErrorCode::Unauthorized, "an external provider cannot set context");
   }

@@ -105,9 +105,8 @@ std::string findLookAlike(const Turn& turn, const Session& session, const Provid
                           const std::string& name) {
   Providers& providers = turn.state.providers;
   if (!providers.instances(session.id, name).empty()) return {};  // it has been compared
-  const std::string look = skeleton(name);
   const auto resembles = [&](const std::string& other) {
-    return other != name && hasSkeleton(other, look);
+    return other != name && looksLike(other, name);
   };
   for (const Provider* other : providers.inSession(session.id)) {
     if (other->peer != provider.peer && resembles(other->name)) return other->name;
@@ -127,7 +126,7 @@ std::string findLookAlike(const Turn& turn, const Session& session, const Provid
     const bool pages = provider.origin && other.origin;
     if (other.sessionId != session.id || (pages && provider.origin == other.origin)) continue;
     // A program may have been paired by this name before, and has lost that token.
-    if (pages ? hasSkeleton(other.name, look) : resembles(other.name)) return other.name;
+    if (pages ? looksLike(other.name, name) : resembles(other.name)) return other.name;
   }
   return {};
 }

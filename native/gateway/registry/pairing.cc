@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/encoding.h"
+#include "base/names.h"
 #include "gateway/registry/refusal.h"
 #include "gateway/registry/session_output.h"
 
@@ -67,6 +68,9 @@ void admit(const Turn& turn, Provider& provider, const Credentials& credentials,
 
 std::optional<Refusal> startPairing(const Turn& turn, Provider& provider,
                                     const protocol::Auth& auth) {
+  if (const std::string problem = asciiNameProblem(auth.name); !problem.empty()) {
+    return Refusal{ErrorCode::InvalidJson, "auth.name: expected " + problem, "auth"};
+  }
   Sessions& sessions = turn.state.sessions;
   const std::vector<const Session*> active = sessions.active();
   std::string id = auth.session.value_or("");

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <random>
+#include <vector>
 
 #include "base/encoding.h"
 #include "base/utf8.h"
@@ -49,7 +50,7 @@ TEST(LookAlikes, OfAConnectedProviderAreRefusedAndNamed) {
   tap.session("s");
   tap.session("t");
   const PeerId first = tap.bound("docs", "s");
-  for (const char* name : {"Docs", "d\u043Ecs", "d0cs", "do\u0441s"}) {
+  for (const char* name : {"Docs", "d0cs", "DOCS"}) {
     const PeerId other = tap.authed();
     tap.say(other, hello(name, "s"));
     const Message error = tap.take(other, "error");
@@ -125,10 +126,21 @@ struct PairedLookAlikes : testing::Test {
 TEST_F(PairedLookAlikes, OfAPairedNameAreForItsPageOnly) {
   const PeerId good = pairedPage("https://good.example", "Notes");
   const PeerId evil = pairedPage("https://evil.example", "other");
-  EXPECT_EQ(answer(tap, evil, hello("n\u043Etes", "s")), "DUPLICATE_INSTANCE");
+  EXPECT_EQ(answer(tap, evil, hello("n0tes", "s")), "DUPLICATE_INSTANCE");
   EXPECT_EQ(answer(tap, evil, hello("Notes", "s")), "DUPLICATE_INSTANCE");
   EXPECT_EQ(answer(tap, good, hello("notes", "s")), "hello.ack");
   EXPECT_EQ(answer(tap, evil, hello("mine", "s")), "hello.ack");
+}
+
+// shows: P-ID-15
+TEST_F(PairedLookAlikes, HaveNamesOfAscii) {
+  const PeerId page = tap.open("https://page.example");
+  const std::string pair = R"({"type":"auth","mode":"pair","session":"s","name":"n\u043Etes"})";
+  EXPECT_EQ(answer(tap, page, pair), "INVALID_JSON");
+  EXPECT_EQ(tap.count(page, "auth.pairing"), 0U);
+  const PeerId paired = pairedPage("https://good.example", "Notes");
+  EXPECT_EQ(answer(tap, paired, hello("n\u043Etes", "s")), "INVALID_JSON");
+  EXPECT_EQ(answer(tap, tap.authed(), hello("n\u043Etes", "s")), "hello.ack") << "the user's own";
 }
 
 // shows: P-ID-8
@@ -248,7 +260,7 @@ TEST(NamesProperty, OfOneSessionAreToldApart) {
     Harness tap;
     tap.session("s");
     std::map<std::string, std::string> shown;
-    std::map<std::string, std::string> looks;
+    std::vector<std::string> names;
     for (int i = 0; i < 40; ++i) {
       const std::string name = randomName(random);
       const PeerId peer = tap.authed();
@@ -258,11 +270,13 @@ TEST(NamesProperty, OfOneSessionAreToldApart) {
       }
       const auto [one, isNew] = shown.emplace(visible(name, false), name);
       EXPECT_EQ(one->second, name) << "seed " << seed;
-      const auto [look, isNewLook] = looks.emplace(skeleton(name), name);
-      EXPECT_EQ(look->second, name) << "seed " << seed;
+      for (const std::string& other : names) {
+        EXPECT_TRUE(other == name || !looksLike(other, name)) << "seed " << seed;
+      }
+      names.push_back(name);
       EXPECT_EQ(nameProblem(name), "");
     }
-    EXPECT_GT(looks.size(), 3U);
+    EXPECT_GT(names.size(), 3U);
   }
 }
 
