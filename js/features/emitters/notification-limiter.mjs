@@ -1,5 +1,5 @@
-// What emitters say: lines in the timeline, and texts for the model. Both are bounded for all emitters together; what
-// finds no room is counted, and the count is shown within two seconds.
+// What emitters say: lines in the timeline, and texts for the model. The feature's sinks bound both for all emitters
+// together; what finds no room is counted, and the count is shown within two seconds.
 
 import { shortenRedacted } from "../../lib/redact.mjs";
 import { inLine } from "../../lib/visible.mjs";
@@ -8,9 +8,7 @@ import { createRandomHex, toTraceparent } from "./run.mjs";
 
 /** @typedef {import("../../feature-host/installation.mjs").Context} Context */
 
-/** Lines in the timeline: at once, and again after each second. */
-const BURST = 8;
-const PER_SECOND = 4;
+/** Until the count of the lines that were not shown: the sink has room for it again. */
 const COUNT_MS = 1500;
 /** Of a text for the model: the sink's limit, and room for how many lines are missing. */
 const MAX_TEXT = 3000;
@@ -83,8 +81,6 @@ function fitLines(lines, most) {
 
 export class NotificationLimiter {
   #context;
-  #tokens = BURST;
-  #at = performance.now();
   /** Lines that were not shown, by session and emitter. @type {Map<string, Map<string, number>>} */
   #counts = new Map();
   /** @type {NodeJS.Timeout | undefined} */
@@ -95,15 +91,6 @@ export class NotificationLimiter {
     this.#context = context;
   }
 
-  #acquireToken() {
-    const now = performance.now();
-    this.#tokens = Math.min(BURST, this.#tokens + ((now - this.#at) / 1000) * PER_SECOND);
-    this.#at = now;
-    if (this.#tokens < 1) return false;
-    this.#tokens -= 1;
-    return true;
-  }
-
   /**
    * A line in the timeline of a session.
    * @param {string | undefined} session undefined: nobody is there to read it
@@ -111,7 +98,7 @@ export class NotificationLimiter {
    */
   show(session, name, text, level = "info") {
     if (session === undefined) return;
-    if (!this.#acquireToken()) return this.#count(session, name);
+    if (this.#timer) return this.#count(session, name); // it would take the room of the count
     this.#emit(session, `${inLine(name)}: ${text}`, level).catch(() => this.#count(session, name));
   }
 

@@ -9,6 +9,7 @@ import { EmitterStore } from "../../../js/features/emitters/store.mjs";
 import { resolveOwner, SessionList } from "../../../js/features/emitters/manager.mjs";
 import { NotificationLimiter } from "../../../js/features/emitters/notification-limiter.mjs";
 import { lineView, fitList, fitNewest } from "../../../js/features/emitters/views.mjs";
+import { createSinks } from "../../../js/feature-host/sinks.mjs";
 import { MAX_RESULT_BYTES } from "../../../js/feature-host/results.mjs";
 
 const FEED = { name: "build", stream: "build" };
@@ -63,11 +64,26 @@ test("a line that is too long for one text is cut with a mark, and short lines b
 
 test("lines beyond what the timeline takes are counted, and the count is shown", async (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
-  const { teller, said } = telling();
-  for (let index = 0; index < 50; index += 1) teller.show("s", "build", `line ${index}`);
-  assert.equal(said.events.length, 8);
+  let now = 0;
+  const shown = /** @type {any[]} */ ([]);
+  const sinks = createSinks({
+    ...{ granted: ["event"], channels: ["lines"], closed: () => "", onDenied: () => {} },
+    port: /** @type {any} */ ({ emit: async (_channel, event) => void shown.push(event.summary) }),
+    diagnostics: /** @type {any} */ ({ add: () => {} }),
+    clock: () => now,
+  });
+  const limiter = new NotificationLimiter(/** @type {any} */ (sinks));
+  const settle = () => new Promise((resolve) => setImmediate(resolve));
+  for (let index = 0; index < 50; index += 1) limiter.show("s", "build", `line ${index}`);
+  await settle();
+  assert.equal(shown.length, 20);
+  // What comes meanwhile does not take the room of the count.
+  now = 1500;
+  for (let index = 0; index < 50; index += 1) limiter.show("s", "test", `line ${index}`);
   t.mock.timers.tick(2000);
-  assert.match(said.events.at(-1).summary, /not shown: 42 of build; tap_stream_history has them/);
+  await settle();
+  assert.equal(shown.length, 21);
+  assert.match(shown[20], /not shown: 50 of test, 30 of build; tap_stream_history has them/);
 });
 
 test("half a secret is in no text that is cut: for the model, in a record, in a result", async () => {
