@@ -189,13 +189,13 @@ constexpr std::array<std::string_view, 5> kParameterKinds{"access", "auth", "api
   return isCapital(c) || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
 }
 
-[[nodiscard]] bool isOneOf(std::span<const std::string_view> words, std::string_view word) {
+[[nodiscard]] bool hasWord(std::span<const std::string_view> words, std::string_view word) {
   return std::ranges::find(words, word) != words.end();
 }
 
 [[nodiscard]] bool isSecretWord(std::string_view word) {
   const auto isEnd = [&](std::string_view end) { return word.ends_with(end); };
-  if (isOneOf(kSecretWords, word) || std::ranges::any_of(kSecretEnds, isEnd)) return true;
+  if (hasWord(kSecretWords, word) || std::ranges::any_of(kSecretEnds, isEnd)) return true;
   return word.ends_with('s') && isSecretWord(word.substr(0, word.size() - 1));
 }
 
@@ -238,11 +238,11 @@ class Words {
     looks.lastIsTokens = word == "tokens";
     looks.lastIsSecret = isSecretWord(word);
     const bool isKey = word == "key" || word == "keys";
-    looks.ends = looks.lastIsSecret || (isKey && isOneOf(kKeyKinds, before)) ||
+    looks.ends = looks.lastIsSecret || (isKey && hasWord(kKeyKinds, before)) ||
                  (word == "string" && before == "connection");
     looks.secret |= looks.ends;
     looks.parameter = (word == "key" || word == "signature" || word == "sig") &&
-                      (count == 0 || (count == 1 && isOneOf(kParameterKinds, before)));
+                      (count == 0 || (count == 1 && hasWord(kParameterKinds, before)));
     ++count;
     before = word;
   }
