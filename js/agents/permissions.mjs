@@ -1,10 +1,11 @@
 // What a permission request of the CLI gets. With a wall the kernel holds a session's commands, and the CLI its own
 // tools; without one nothing does. What is refused in both is what no job of tap may ever do.
 
+import fs from "node:fs";
 import path from "node:path";
 import { isInside } from "../lib/paths.mjs";
-import { findHostRefusal, parseHost, quoteName } from "./hosts.mjs";
-import { resolved } from "./paths.mjs";
+import { matchesHost } from "../lib/values.mjs";
+import { shortenText, visible, wrapInQuotes } from "../lib/visible.mjs";
 
 /**
  * For tools for files, all resolved. `folders`: of the session alone; `shared`: where others may write meanwhile.
@@ -12,6 +13,73 @@ import { resolved } from "./paths.mjs";
  */
 /** `files`: of a session with a wall. @typedef {{hosts: string[], tools: string[], files?: FileBounds}} Bounds */
 /** @typedef {"files" | "search" | undefined} ToolKind what asks to read or write */
+
+// Hosts in what an agent asks for.
+
+/** @param {unknown} value */
+const quoteName = (value) => wrapInQuotes(visible(shortenText(String(value), 300)));
+
+const SCHEMES = /^(https?|ftps?|wss?|ssh|git|sftp):[/\\]+/i;
+
+/** @param {string} word @returns {string | undefined} the host of a URL, or of `user@host:path` */
+export function parseHost(word) {
+  if (/^file:/i.test(word)) return undefined;
+  const begin = /^[a-z][a-z0-9+.-]*:\/\//i.exec(word) ?? SCHEMES.exec(word);
+  if (!begin) return /^[\w.-]+@([\w.-]+):/.exec(word)?.[1].toLowerCase();
+  const authority = /^[/\\]*([^/?#]*)/.exec(word.slice(begin[0].length))?.[1] ?? "";
+  // Programs do not agree on such a one: it is no host that could be allowed.
+  if (/\\|\s|@.*@/.test(authority)) return authority;
+  const host = /^(?:[^@]*@)?(\[[^\]]+\]|[^:]+)/.exec(authority)?.[1];
+  return host?.toLowerCase().replace(/\.$/, "");
+}
+
+/** @param {string} host @param {{hosts: string[]}} bounds @returns {string} why not; "": it may */
+const findHostRefusal = (host, { hosts }) =>
+  hosts.some((one) => matchesHost(parseHost(one) ?? one, host))
+    ? ""
+    : `tap: this job may not reach ${quoteName(host)}. Allowed hosts: ${hosts.map(visible).join(", ") || "none"}.`;
+
+// Paths as the file system resolves them.
+
+const SEPARATOR = path.sep === "/" ? /\// : /[\\/]/;
+
+const MAX_LINKS = 40;
+
+/**
+ * Links resolved, also where the end of the path does not exist yet. Behind a link, .. is the folder above its target.
+ * @param {string} file absolute @returns {string}
+ * @throws {Error} where links lead round
+ */
+export function resolved(file) {
+  let { root: at } = path.parse(file);
+  const parts = file.slice(at.length).split(SEPARATOR).reverse();
+  for (let links = 0; parts.length > 0;) {
+    const next = path.resolve(at, String(parts.pop()));
+    const target = linkTarget(next);
+    if (target === "") {
+      const whole = path.join(next, ...parts.reverse());
+      return parts.includes("..") ? resolved(whole) : whole;
+    }
+    if (target !== undefined) {
+      if (++links > MAX_LINKS) throw new Error(`too many links: ${file}`);
+      const { root } = path.parse(target);
+      at = path.resolve(at, root);
+      parts.push(...target.slice(root.length).split(SEPARATOR).reverse());
+    } else at = next;
+  }
+  return at;
+}
+
+/** @param {string} file @returns {string | undefined} where it leads; undefined: it is not a link; "": there is nothing */
+function linkTarget(file) {
+  try {
+    const stat = fs.lstatSync(file, { throwIfNoEntry: false });
+    if (!stat) return "";
+    return stat.isSymbolicLink() ? fs.readlinkSync(file) : undefined;
+  } catch {
+    return "";
+  }
+}
 
 /**
  * For a kinder message than that of the network.

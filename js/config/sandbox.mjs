@@ -64,8 +64,7 @@ const createFolder = ({ isInProject = false } = {}) =>
     if (!isWhole && !isInProject) return place.expected(`a folder, ${from}`, given);
     const absolute = resolveFolder(given);
     const why = isWhole ? explainRefusedFolder(absolute) : explainRefusedPath(given);
-    if (why !== "")
-      return place.problem(`${quoteText(given)} cannot be allowed: ${visible(why)}`);
+    if (why !== "") return place.problem(`${quoteText(given)} cannot be allowed: ${visible(why)}`);
     return isInProject ? given : absolute;
   });
 

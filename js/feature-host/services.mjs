@@ -119,6 +119,15 @@ const createLogServices = (plans) => ({
   removeLogs: async (/** @type {string} */ plan) => (await plans()).removeLogs(plan),
 });
 
+/** What rules and gates say. @param {GatewayRequests} requests @returns {Implementations["permissions"]} */
+const createPermissionServices = (requests) => ({
+  check: (use) => requests.check(use),
+  guards: async (of) =>
+    (await import("./guards.mjs")).listGuards(await requests.request("gateway.inspect"), of),
+  covering: async (use) =>
+    (await import("./guards.mjs")).findGuards(await requests.request("gateway.inspect"), use),
+});
+
 /**
  * @param {string} id of the feature
  * @param {Pick<import("./feature-host.mjs").StartMessage, "home" | "telemetry"> & {env: NodeJS.ProcessEnv}} where `env`: of
@@ -152,13 +161,7 @@ export function createImplementations(id, { home, telemetry, env }, requests, le
       run: (program) => programs.run(program),
       lines: (options) => streams.open(options),
     },
-    permissions: {
-      check: (use) => requests.check(use),
-      guards: async (of) =>
-        (await import("./guards.mjs")).listGuards(await requests.request("gateway.inspect"), of),
-      covering: async (use) =>
-        (await import("./guards.mjs")).findGuards(await requests.request("gateway.inspect"), use),
-    },
+    permissions: createPermissionServices(requests),
     // fetch is loaded with its first use, and has timers of its own: not the feature's.
     network: {
       post: (given) => leave(() => nextTurn().then(() => post(given))),

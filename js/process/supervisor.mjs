@@ -179,7 +179,7 @@ class SupervisedProvider {
       return opened?.close();
     }
     this.state = "running";
-    this.sandbox = opened && (opened.isSandboxed ? "on" : "off");
+    this.sandbox = opened ? (opened.isSandboxed ? "on" : "off") : undefined;
     this.#tokens.push({ token });
     const how = this.sandbox === "off" ? ", not sandboxed" : "";
     this.#log.note("tap", `started, pid ${this.#run.pid ?? "none"}${how}`);

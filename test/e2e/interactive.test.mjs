@@ -121,7 +121,11 @@ describe("in the terminal", { concurrency: 1 }, () => {
     assert.match(prompt, /^````\nplease look at ```this```\n````$/m);
     await terminal.waitForScreen(/noted/);
     assert.doesNotMatch(terminal.allText(), /kept quietly|not an instruction/);
-    assert.equal(terminal.allText().match(/please look at/g)?.length, 1, "each event is there once");
+    assert.equal(
+      terminal.allText().match(/please look at/g)?.length,
+      1,
+      "each event is there once",
+    );
     await provider.waitFor(({ type, state }) => type === "session.lifecycle" && state === "idle");
     await terminal.exit();
   });

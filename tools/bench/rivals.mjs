@@ -123,7 +123,6 @@ async function tapDetached(config) {
       welcomed = true;
       runner.resendState();
     },
-    startFallback: () => Promise.reject(new Error("a host is there")),
     onLost: nothing,
     onTrouble: (text) => process.stderr.write(`${text}\n`),
   });

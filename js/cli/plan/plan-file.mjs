@@ -135,7 +135,7 @@ function requireWork(nodes) {
 async function readValue(file) {
   try {
     const value = await parsePlan(readText(file, MAX_PLAN), /\.json$/i.test(file));
-    requireWork(isObject(value) ? (/** @type {any} */ (value).nodes ?? [value]) : value);
+    requireWork(isMap(value) ? (/** @type {any} */ (value).nodes ?? [value]) : value);
     return value;
   } catch (error) {
     throw createInvalid(file, errorMessage(error));
