@@ -270,7 +270,10 @@ export async function importObjects(repository, place, wanted, { base, signal } 
     const count = stdout.split("\n").length - 1;
     if (count === 0) return;
     if (count > MAX_OBJECTS)
-      throw new GitError("TOO_LARGE", `It has ${count} new objects, and ${MAX_OBJECTS} may be.`);
+      throw new GitError(
+        "TOO_LARGE",
+        `It has ${count} new objects; at most ${MAX_OBJECTS} are taken over. Keep generated files out of the commit.`,
+      );
     await writePack(repository, file, { ...inside, input: stdout });
     await readPack(repository, file, count, signal);
   } catch (error) {
@@ -291,7 +294,10 @@ async function writePack(repository, file, options) {
     });
     const { size } = await pack.stat();
     if (size > MAX_PACK_BYTES)
-      throw new GitError("TOO_LARGE", `It has ${size} bytes of new objects, and 2 GiB may be.`);
+      throw new GitError(
+        "TOO_LARGE",
+        `It has ${size} bytes of new objects; at most 2 GiB are taken over. Keep large files out of the commit.`,
+      );
   } finally {
     await pack.close();
   }

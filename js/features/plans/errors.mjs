@@ -77,5 +77,9 @@ export function toStartError(command, error) {
     /** @type {"ENOENT" | "EACCES"} */ (error.cause?.code)
   ];
   if (!why) return error;
+  if (String(error.cause.path).endsWith("/bwrap") && !command.endsWith("bwrap")) {
+    const advice = "Install bubblewrap again, then retry the node: copilot-tap sandbox shows it.";
+    return new PhaseFailed("NO_SANDBOX", `bwrap ${why} any more, so nothing ran. ${advice}`);
+  }
   return new PhaseFailed("NO_PROGRAM", `The program "${visible(command)}" ${why}.`);
 }

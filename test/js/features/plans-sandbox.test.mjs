@@ -23,6 +23,7 @@ import {
 import { TOOLS } from "../../../js/features/plans/tool-schemas.mjs";
 import { listAttempts, listRefusals, viewNode } from "../../../js/features/plans/views.mjs";
 import { CACHES } from "../../../js/process/sandbox.mjs";
+import { toStartError } from "../../../js/features/plans/errors.mjs";
 
 const PLACES = {
   checkouts: ["/home/me/repo"],
@@ -249,4 +250,12 @@ test("caches have the same names in the sandbox and for the model", () => {
   const [, schema] = TOOLS.create_copilot_plan;
   const { caches } = /** @type {any} */ (schema).properties;
   assert.deepEqual(caches.items.enum, Object.keys(CACHES));
+});
+
+test("a bwrap that has gone meanwhile is a missing sandbox, and no missing program", () => {
+  const error = new Error("x", { cause: { code: "ENOENT", path: "/usr/bin/bwrap" } });
+  assert.equal(toStartError("make", error).code, "NO_SANDBOX");
+  assert.equal(toStartError("bwrap", error).code, "NO_PROGRAM");
+  const other = new Error("x", { cause: { code: "ENOENT", path: "/usr/bin/make" } });
+  assert.equal(toStartError("make", other).code, "NO_PROGRAM");
 });
