@@ -2,7 +2,7 @@
 # folder it starts a command; what tap has written for that folder comes after the CLI's own mounts, and covers them.
 # Without that there is no command. An agent's own bubblewrap is what it is everywhere.
 if [ -n "$COPILOT_AGENT_SESSION_ID" ] || [ "$*" = --version ]; then exec "$program" "$@"; fi
-at=0 skip=0 words= folder= wall=
+at=0 skip=0 words= folder= wall= bridge= next=
 for word do
   at=$((at + 1))
   if [ "$skip" -gt 0 ]; then
@@ -18,11 +18,11 @@ for word do
         fi
         . "$walls$folder/wall"
         words="$words $wall"
-        skip=$#
+        next=$bridge skip=$#
         ;;
     esac
   fi
-  words="$words \"\${$at}\""
+  words="$words \"\${$at}\" $next" next=
 done
 if [ -z "$wall" ]; then
   echo "tap: a call of bubblewrap that cannot be read" >&2

@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url";
 import { findOnPath, isInside } from "../lib/paths.mjs";
 import { quoteWord, visible } from "../lib/visible.mjs";
 import {
+  createBridge,
   formatWallArguments,
   makeCacheFolders,
   listSystemReadable,
@@ -22,8 +23,6 @@ import {
  */
 
 const SHIM = fileURLToPath(new URL("bwrap.sh", import.meta.url));
-/** The CLI's proxy for named hosts is not the way to what runs beside a command. */
-const LOCAL = { NO_PROXY: "localhost,127.0.0.1,::1", no_proxy: "localhost,127.0.0.1,::1" };
 /** What the CLI reads for its system message. */
 const INSTRUCTIONS = [
   "AGENTS.md",
@@ -58,19 +57,21 @@ const wallFolder = (folder, { cwd }) => path.join(folder, "walls", cwd);
  * Before a session begins.
  * @param {string} folder of its server; no wall makes it writable, or shows it
  * @param {Policy} given
- * @param {{sessionId: string, output: string, packageFolder: string, env: NodeJS.ProcessEnv}} session env: the server's
+ * @param {{sessionId: string, output: string, packageFolder: string, env: NodeJS.ProcessEnv,
+ *   ways?: import("../process/sandbox.mjs").Ways}} session env: the server's; ways: of its commands, to named hosts
  * @returns {Wall | undefined} undefined: another session has that worktree
  */
-export function openWall(folder, given, { sessionId, output, packageFolder, env }) {
+export function openWall(folder, given, { sessionId, output, packageFolder, env, ways }) {
   const temporary = path.join(folder, "sessions", sessionId);
   const [home, search] = [env.HOME ?? os.homedir(), (env.PATH ?? "").split(path.delimiter)];
+  const bridge = createBridge(ways);
   const policy = {
     ...given,
     writable: [...given.writable, temporary],
-    readable: [...given.readable, output, fs.realpathSync(packageFolder)],
+    readable: [...given.readable, output, fs.realpathSync(packageFolder), ...bridge.readable],
   };
   const variables = {
-    ...{ TMPDIR: temporary, TMP: temporary, TEMP: temporary, ...LOCAL },
+    ...{ TMPDIR: temporary, TMP: temporary, TEMP: temporary },
     ...redirectCaches(policy, path.join(temporary, ".cache")),
   };
   const words = [
@@ -78,7 +79,9 @@ export function openWall(folder, given, { sessionId, output, packageFolder, env 
     ...Object.entries(variables).flatMap(([name, value]) => ["--setenv", name, value]),
     ...["--unsetenv", "NODE_COMPILE_CACHE"],
   ];
-  const text = `wall=${quoteWord(words.map((word) => quoteWord(word)).join(" "))}\n`;
+  const quote = (/** @type {string[]} */ all) =>
+    quoteWord(all.map((word) => quoteWord(word)).join(" "));
+  const text = `wall=${quote(words)}\nbridge=${quote(bridge.words)}\n`;
   const place = wallFolder(folder, given);
   fs.mkdirSync(place, { recursive: true });
   try {
@@ -119,14 +122,6 @@ function listFiles(file) {
   return fs.readdirSync(file).flatMap((name) => listFiles(path.join(file, name)));
 }
 
-/** @param {Policy} policy */
-function toNetwork({ hosts }) {
-  // The network of the host comes from the program in front of bubblewrap; the CLI would make one of its own.
-  if (hosts === "*" || hosts.length === 0)
-    return { allowOutbound: false, allowLocalNetwork: false };
-  return { allowOutbound: true, allowLocalNetwork: false, allowedHosts: hosts };
-}
-
 /** `sandboxConfig` of a session, also of one that is resumed: the CLI keeps none. @param {Wall} wall */
 export function toSandboxConfig({ policy, home, search }) {
   const { cwd, repository, writable, readable } = policy;
@@ -145,7 +140,9 @@ export function toSandboxConfig({ policy, home, search }) {
         readwritePaths: [...new Set(readwrite)].filter(fs.existsSync),
         readonlyPaths: [...new Set(readonly)].filter(fs.existsSync),
       },
-      network: toNetwork(policy),
+      // What a command reaches comes from the program in front of bubblewrap. For named hosts the CLI would need
+      // rights to make a network of its own.
+      network: { allowOutbound: false, allowLocalNetwork: false },
     },
   };
 }

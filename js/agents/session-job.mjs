@@ -4,6 +4,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { errorMessage } from "../lib/values.mjs";
 import { sleep } from "../lib/timers.mjs";
+import { openWays } from "../process/host-proxy.mjs";
 import { FileGate } from "./file-gate.mjs";
 import { classifyFailure, buildPrompt, sessionName, toOutcome } from "./job.mjs";
 import { endJobShells } from "./orphans.mjs";
@@ -185,7 +186,8 @@ export async function deleteSession({ client }, sessionId) {
 export async function runInSession(job, server, place, packageFolder, onEvent) {
   const output = outputFolder(job, server);
   fs.mkdirSync(output, { recursive: true });
-  if (job.policy?.sandbox !== "on") return runSession(job, server, place, undefined, onEvent);
+  if (job.policy?.sandbox !== "on")
+    return runSession(new JobRun(job, onEvent), job, server, place, undefined);
   const broken = await server.probeSandbox(packageFolder);
   if (broken) {
     const isLost = await Promise.race([server.ending.then(() => true), sleep(NOTICE_MS)]);
@@ -194,24 +196,31 @@ export async function runInSession(job, server, place, packageFolder, onEvent) {
       : toOutcome("SANDBOX_BROKEN", `${BROKEN}: ${broken}`);
     return createUnstartedResult(job, why);
   }
+  /** @type {JobRun | undefined} */
+  let run;
+  const onRefused = (/** @type {string} */ host) =>
+    run?.refusePermission({ kind: "host", target: host }, `the sandbox: no way to ${host}`);
+  const opened = await openWays(job.policy.hosts, { onRefused });
   const session = { sessionId: job.sessionId, output, packageFolder, env: server.env };
-  const wall = openWall(server.folder, job.policy, session);
-  if (!wall)
-    return createUnstartedResult(job, toOutcome("INVALID", "another job has its worktree"));
+  /** @type {Wall | undefined} */
+  let wall;
   try {
-    return await runSession(job, server, place, wall, onEvent);
+    wall = openWall(server.folder, job.policy, { ...session, ways: opened?.ways });
+    if (!wall)
+      return createUnstartedResult(job, toOutcome("INVALID", "another job has its worktree"));
+    run = new JobRun(job, onEvent);
+    return await runSession(run, job, server, place, wall);
   } finally {
-    closeWall(server.folder, wall);
+    if (wall) closeWall(server.folder, wall);
+    await opened?.close();
   }
 }
 
 /**
- * @param {Job} job @param {Server} server @param {Place} place @param {Wall | undefined} wall
- * @param {(event: import("./job.mjs").WorkerEvent) => void} onEvent
+ * @param {JobRun} run @param {Job} job @param {Server} server @param {Place} place @param {Wall | undefined} wall
  * @returns {Promise<import("./job.mjs").Result>}
  */
-async function runSession(job, server, place, wall, onEvent) {
-  const run = new JobRun(job, onEvent);
+async function runSession(run, job, server, place, wall) {
   const state = path.join(place.home, "session-state", job.sessionId);
   const more = [outputFolder(job, server), state];
   const boundary = wall ? createWalledBoundary(job, wall, more) : createOpenBoundary(job);

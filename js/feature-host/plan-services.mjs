@@ -62,8 +62,6 @@ function checkName(name) {
   throw new RangeError("expected a name of letters, digits, _ and -");
 }
 
-const MAX_REFUSED_HOSTS = 20;
-
 /**
  * The ways to the hosts that a program in a sandbox may reach. What is refused is in its log.
  * @param {string[] | "*"} hosts @param {fs.FileHandle} log @param {(host: string) => void} [onRefusedHost]
@@ -71,10 +69,7 @@ const MAX_REFUSED_HOSTS = 20;
 async function openHosts(hosts, log, onRefusedHost = () => {}) {
   if (hosts === "*" || hosts.length === 0) return undefined;
   const { openWays } = await import("../process/host-proxy.mjs");
-  const refused = new Set();
   const onRefused = (/** @type {string} */ host) => {
-    if (refused.has(host) || refused.size === MAX_REFUSED_HOSTS) return;
-    refused.add(host);
     void log.write(`tap: refused: ${visible(host)}\n`).catch(() => {});
     onRefusedHost(host);
   };

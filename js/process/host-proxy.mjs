@@ -10,6 +10,8 @@ import path from "node:path";
 import { matchesHost } from "../lib/values.mjs";
 
 const MAX_CONNECTIONS = 256;
+/** Refused hosts, for one program. */
+const MAX_REPORTED = 20;
 const CONNECT_MS = 30_000;
 
 /** This machine, and what only it can reach. An address of its network may be a registry of the user's. */
@@ -194,6 +196,16 @@ function createForwarder(port) {
   return { listen, close };
 }
 
+/** @param {(host: string) => void} report @returns {(host: string) => void} each host once, and only so many */
+function reportOnce(report) {
+  const reported = new Set();
+  return (host) => {
+    if (reported.has(host) || reported.size === MAX_REPORTED) return;
+    reported.add(host);
+    report(host);
+  };
+}
+
 /**
  * Opens the ways of a program out of its sandbox: to the hosts that it may reach, and to one port of this machine.
  * @param {string[] | "*"} hosts
@@ -203,7 +215,7 @@ function createForwarder(port) {
 export async function openWays(hosts, { onRefused, port }) {
   if (hosts === "*" || (hosts.length === 0 && port === undefined)) return undefined;
   const servers = {
-    ...(hosts.length > 0 && { proxy: new HostProxy({ hosts, onRefused }) }),
+    ...(hosts.length > 0 && { proxy: new HostProxy({ hosts, onRefused: reportOnce(onRefused) }) }),
     ...(port !== undefined && { [port]: createForwarder(port) }),
   };
   const folder = await fs.realpath(await fs.mkdtemp(path.join(os.tmpdir(), "tap-hosts-")));

@@ -280,6 +280,19 @@ const findBwrap = () => findOnPath("bwrap", process.env.PATH) ?? "/usr/bin/bwrap
 const HOST_BRIDGE = fileURLToPath(new URL("host-bridge.mjs", import.meta.url));
 
 /**
+ * A program in front of a command that leads ports of its sandbox to sockets outside.
+ * @param {Ways} [ways] of host-proxy.mjs @returns {{words: string[], readable: string[]}} readable: what it needs
+ */
+export function createBridge(ways = {}) {
+  const sockets = Object.entries(ways).map(([way, socket]) => `${way}=${socket}`);
+  if (sockets.length === 0) return { words: [], readable: [] };
+  return {
+    words: [process.execPath, HOST_BRIDGE, ...sockets, "--"],
+    readable: [HOST_BRIDGE, ...new Set(Object.values(ways).map(path.dirname))],
+  };
+}
+
+/**
  * The same command inside. The environment stays out of the command line, which everybody can read.
  * @param {ProgramPolicy} given @param {Command} command
  * @param {object} [how]
@@ -287,11 +300,9 @@ const HOST_BRIDGE = fileURLToPath(new URL("host-bridge.mjs", import.meta.url));
  * @param {NodeJS.ProcessEnv} [how.user] whose PATH, HOME and COPILOT_HOME are the user's; default: the command's
  * @returns {Command}
  */
-export function wrapInSandbox(given, { command, args, env }, { ways = {}, user = env } = {}) {
-  const sockets = Object.entries(ways).map(([way, socket]) => `${way}=${socket}`);
-  const bridge = sockets.length > 0 ? [process.execPath, HOST_BRIDGE, ...sockets, "--"] : [];
-  const more = bridge.length > 0 ? [HOST_BRIDGE, ...Object.values(ways).map(path.dirname)] : [];
-  const policy = { ...given, readable: [...new Set([...given.readable, ...more])] };
+export function wrapInSandbox(given, { command, args, env }, { ways, user = env } = {}) {
+  const bridge = createBridge(ways);
+  const policy = { ...given, readable: [...new Set([...given.readable, ...bridge.readable])] };
   const search = (user.PATH ?? "").split(path.delimiter);
   const home = user.HOME ?? os.homedir();
   const temporary = { TMPDIR: "/tmp", TMP: "/tmp", TEMP: "/tmp" };
@@ -299,7 +310,7 @@ export function wrapInSandbox(given, { command, args, env }, { ways = {}, user =
     command: findBwrap(),
     args: [
       ...formatBwrapArguments(policy, { search, home, copilot: user.COPILOT_HOME }),
-      ...["--", ...bridge, command, ...args],
+      ...["--", ...bridge.words, command, ...args],
     ],
     env: { ...redirectCaches(policy, "/tmp/.cache"), ...env, ...temporary },
   };

@@ -378,6 +378,30 @@ while True: ctypes.CDLL(None).renameat2(-100, b"d", -100, b"l", 2)
     assert.equal((await rig.workers.listServerPids()).length, 1);
   });
 
+  test("a named host is reached through tap's proxy, and no other; what was refused is reported", async (t) => {
+    const { rig, place } = await startPlace(t);
+    const addresses = Object.values(os.networkInterfaces()).flatMap((all) => all ?? []);
+    const host = addresses.find(({ family, internal }) => family === "IPv4" && !internal)?.address;
+    assert.ok(host, "this machine has a network");
+    const server = http.createServer((_request, response) => response.end("hello-of-test"));
+    await new Promise((resolve) => server.listen(0, host, () => resolve(undefined)));
+    t.after(() => server.close());
+    const { port } = /** @type {import("node:net").AddressInfo} */ (server.address());
+    const command = `curl -s -m 5 http://${host}:${port}/; curl -s -m 5 http://other.example/`;
+    rig.model.script((request) =>
+      toolResults(request).length > 0 ? say(resultsOf(request)[0]) : bash(command),
+    );
+    const policy = { ...place.policy, hosts: [host] };
+    const result = await rig.run({ cwd: place.cwd, policy });
+    assert.equal(result.status, "succeeded");
+    assert.match(result.summary, /hello-of-test/);
+    const refused = rig.events.filter(({ kind }) => kind === "refused");
+    assert.deepEqual(
+      refused.map(({ refusal }) => [refusal.kind, refusal.target]),
+      [["host", "other.example"]],
+    );
+  });
+
   test("the server killed: nothing behind the wall goes on, and the job is resumed", async (t) => {
     const { rig, place } = await startPlace(t);
     const { cwd, policy } = place;

@@ -60,15 +60,12 @@ describe("the CLI's configuration", () => {
     assert.equal(config.allowBypass, false);
   });
 
-  test("no host, named hosts, and the network of the host", (t) => {
+  test("leaves the network to the wall, also for named hosts", (t) => {
     const wall = open(makePlace(t));
     const network = (/** @type {any} */ hosts) =>
       toSandboxConfig({ ...wall, policy: { ...wall.policy, hosts } }).userPolicy.network;
     const none = { allowOutbound: false, allowLocalNetwork: false };
-    assert.deepEqual([network([]), network("*")], [none, none]);
-    const allowedHosts = ["*.example.com"];
-    const named = { allowOutbound: true, allowLocalNetwork: false, allowedHosts };
-    assert.deepEqual(network(allowedHosts), named);
+    assert.deepEqual([[], ["*.example.com"], "*"].map(network), [none, none, none]);
   });
 
   test("the agent is told where it works, and whether it commits", (t) => {
@@ -147,6 +144,17 @@ describe("the program in front of bubblewrap", { skip: process.platform !== "lin
     assert.ok(wall.join(" ").includes(`--bind ${cwd} ${cwd}`));
     assert.ok(wall.join(" ").includes("--ro-bind-try /proc/sys /proc/sys"));
     assert.ok(wall.includes("npm_config_cache") && wall.includes("TMPDIR"));
+  });
+
+  test("puts the way to named hosts before the command", (t) => {
+    const place = start(t);
+    const { cwd, call } = place;
+    const ways = { proxy: path.join(place.root, "ways of it", "proxy") };
+    open({ ...place, session: { ...place.session, ways } });
+    const { words } = call(["--chdir", cwd, "--", "sh", "-c", "--"]);
+    const [node, bridge, ...more] = words.slice(words.indexOf("--") + 1);
+    assert.deepEqual([node, path.basename(bridge)], [process.execPath, "host-bridge.mjs"]);
+    assert.deepEqual(more, [`proxy=${ways.proxy}`, "--", "sh", "-c", "--"]);
   });
 
   test("runs nothing where it knows no wall, and lets an agent's own call pass", (t) => {
