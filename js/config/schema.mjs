@@ -191,7 +191,10 @@ export const integer = (least, most = Number.MAX_SAFE_INTEGER) => ({
   read: (value, place) =>
     Number.isInteger(value) && value >= least && value <= most
       ? value
-      : place.expected(`a whole number from ${least} to ${most}`, value),
+      : place.expected(
+          least === most ? String(least) : `a whole number from ${least} to ${most}`,
+          value,
+        ),
 });
 
 /** @param {number} least @param {number} [most] @returns {Schema<number>} */

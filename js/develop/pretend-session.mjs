@@ -119,6 +119,8 @@ export class PretendSession {
         this.told.push({ type: "timeline", text: event.text });
         break;
       case "inject":
+        // What the user sees in the prompt's place.
+        if (event.display) this.told.push({ type: "timeline", text: event.display });
         this.told.push({ type: "inject", text: event.prompt });
         break;
       case "subscribe":

@@ -141,7 +141,9 @@ export async function leaveOutSetup(repository, place, where) {
   const tree = await writeIndexTree(repository, where);
   const look = { ...where, encoding: /** @type {const} */ ("latin1") };
   const work = await changesBetween(repository, setup, tree, look);
-  await repository.change(["read-tree", "-m", place.commit], { ...where, settings: [NOT_SPARSE] });
+  // Only the index counts: a filter or a hook may have changed files meanwhile.
+  const start = ["read-tree", "-i", "-m", place.commit];
+  await repository.change(start, { ...where, settings: [NOT_SPARSE] });
   const lines = work.map((one) => `${one.mode} ${one.object}\t${one.path}\0`);
   // A file takes the place of a folder, and a folder that of a file.
   await repository.change(["update-index", "--replace", "-z", "--index-info"], {

@@ -1,7 +1,7 @@
 // Globs of files below a folder, as `onChange` has them: docs/emitters.md. One that could match no file is refused.
 
 import path from "node:path";
-import { addon } from "./addon.mjs";
+import { loadAddon } from "./load-addon.mjs";
 
 /** Never watched. */
 export const IGNORED_FOLDERS = new Set([".git", "node_modules"]);
@@ -55,6 +55,13 @@ export function globProblem(glob) {
   if (foreign) return foreign[1];
   const folder = own.split("/").find((part) => IGNORED_FOLDERS.has(part));
   if (folder && own === glob) return `${folder} is not watched`;
+  /** @type {ReturnType<typeof loadAddon>} */
+  let addon;
+  try {
+    addon = loadAddon();
+  } catch {
+    return ""; // nothing is watched without it, and the doctor says so
+  }
   try {
     void new addon.Globs(listVariants(own));
     return "";
@@ -79,9 +86,8 @@ export function readGlobs(globs) {
       .map((glob) => (isIgnored ? glob.slice(1) : glob)),
   );
   if (wanted.length === 0) throw new RangeError("give a glob without !, too");
-  const [fits, leaves] = [wanted, ignored].map(
-    (some) => new addon.Globs(some.flatMap(listVariants)),
-  );
+  const { Globs } = loadAddon();
+  const [fits, leaves] = [wanted, ignored].map((some) => new Globs(some.flatMap(listVariants)));
   return {
     bases: [...new Set(wanted.map(findBase))],
     matches: (file) => fits.matches(file) && !leaves.matches(file),

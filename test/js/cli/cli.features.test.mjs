@@ -74,7 +74,7 @@ describe("copilot-tap features", () => {
     const { code, out, err } = await tap(["features"], at);
     assert.equal(code, 0);
     assert.match(out, /^builtin:goals +on /m);
-    assert.match(err, /config\.json:1:\d+: .*must be true or false/);
+    assert.match(err, /config\.json:1:\d+: features\["builtin:goals"\]: /);
     assert.match((await tap(["features", "report", "builtin:goals"], at)).out, /^builtin:goals /);
     assert.equal((await tap(["features", "disable", "builtin:goals"], at)).code, 1);
   });

@@ -197,7 +197,7 @@ describe("a mistake is named with what was expected", () => {
     ],
     [denyArgs({ path: "command", pattern: "x" }), '"command"', /a JSON Pointer/],
     [denyArgs({ path: "/a~2", pattern: "x" }), '"/a~2"', /a JSON Pointer/],
-    [denyArgs({ path: "/a" }), '{"path"', /"path" and "pattern"/],
+    [denyArgs({ path: "/a" }), '{"path"', /deny\[0\]\.match\.args\.pattern: /],
     [denyArgs({ path: "/a", pattern: "x", flags: "i" }), '"flags"', /unknown field "flags"/],
   ];
   for (const [text, place, message] of cases) {

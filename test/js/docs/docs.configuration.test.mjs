@@ -20,7 +20,7 @@ const firstCells = page
 
 /** What tap's own programs read; the limits have a table of their own. */
 function variablesOfTheCode() {
-  const folders = ["js", "native", "sdk", "extension.mjs"];
+  const folders = ["js", "native", "sdk", "extension.mjs", "binding.gyp"];
   const files = execFileSync("git", ["ls-files", "-z", "--", ...folders], { cwd: REPO_ROOT })
     .toString()
     .split("\0")

@@ -46,8 +46,8 @@ test("a plan, a node and each kind of work have the same fields for the model an
   const known = await listKnown(t, plan);
   assert.deepEqual(known[WRONG], [...PLAN_KEYS, "nodes"].toSorted());
   assert.deepEqual(known[`nodes[0].${WRONG}`], NODE_KEYS.toSorted());
-  assert.deepEqual(known["nodes[0].caches[0]"], node.caches.items.enum.toSorted());
-  assert.deepEqual(Object.keys(CACHES).toSorted(), node.caches.items.enum.toSorted());
+  assert.deepEqual(known["nodes[0].caches[0]"], properties.caches.items.enum.toSorted());
+  assert.deepEqual(Object.keys(CACHES).toSorted(), properties.caches.items.enum.toSorted());
   for (const [at, kind] of Object.keys(kinds).entries())
     assert.deepEqual(known[`nodes[${at + 1}].work.${WRONG}`], listWorkFields(kind), kind);
 });

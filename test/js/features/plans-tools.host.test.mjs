@@ -260,7 +260,7 @@ test("the question says what it leaves out, and a yes does not count for another
   await ended(await create(planOf("true")));
   const [{ params }] = asked();
   assert.match(params.text, /\n {2}echo one > one\.txt; (true; )+.*… \(\d+ more\)\n/);
-  assert.match(params.text, /\n {2}with DEEP=1$/);
+  assert.match(params.text, /\n {4}with DEEP=1$/);
   session.consent = { answer: "no" };
   const other = await ask("create_copilot_plan", { name: "test", ...planOf("rm *") });
   assert.match(other.text, /DENIED.*the user has refused/s);

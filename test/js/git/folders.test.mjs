@@ -100,7 +100,7 @@ test("a node's policy has its folders, and an agent's only while it works", link
     type: "agent",
     instructions: "x",
     allowedFolders: [path.join(outer, "agent"), "out"],
-    allowedUrls: ["https://docs.example.com/a", "example.com"],
+    allowedUrls: ["docs.example.com", "example.com"],
   };
   const policy = await resolve({ work, readFolders: ["fixtures", "out"] }, { own: "/own" });
   const common = path.join(root, ".git");

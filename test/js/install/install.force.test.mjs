@@ -28,6 +28,18 @@ function somewhere(t) {
   };
 }
 
+/** Does something once, just before an install takes its lock. @param {import("node:test").TestContext} t @param {() => void} work */
+function beforeLock(t, work) {
+  const write = fs.writeFileSync;
+  const { mock } = t.mock.method(fs, "writeFileSync", (file, ...rest) => {
+    if (path.basename(String(file)) === ".install-lock") {
+      mock.restore();
+      work();
+    }
+    write(file, ...rest);
+  });
+}
+
 describe("install --force", () => {
   test("keeps a link as that link, also one that leads nowhere", (t) => {
     for (const to of ["other.mjs", "nowhere.mjs"]) {
@@ -96,13 +108,8 @@ describe("install --force", () => {
     const { target, root, entry } = somewhere(t);
     fs.writeFileSync(entry, "// mine");
     const other = makePackage(t, "1.1.0");
-    const link = fs.linkSync;
-    const mock = t.mock.method(fs, "linkSync", (from, to) => {
-      mock.mock.restore();
-      const record = fs.readFileSync(from);
+    beforeLock(t, () => {
       assert.equal(install(other, target, { force: true }).before.state, "foreign");
-      fs.writeFileSync(from, record);
-      link(from, to);
     });
     const { before } = install(root, target, { force: true });
     assert.equal(before.version, "1.1.0");
@@ -116,11 +123,7 @@ describe("install --force", () => {
 
   test("is needed for what somebody else put there while this install began", (t) => {
     const { target, root, entry } = somewhere(t);
-    const link = fs.linkSync;
-    t.mock.method(fs, "linkSync", (from, to) => {
-      fs.writeFileSync(entry, "// mine");
-      link(from, to);
-    });
+    beforeLock(t, () => fs.writeFileSync(entry, "// mine"));
     assert.throws(() => install(root, target), { code: "NOT_OURS" });
     assert.deepEqual(fs.readdirSync(target.folder), ["extension.mjs"]);
   });
