@@ -325,7 +325,10 @@ test("what a former process has saved, and nobody can read, is told, kept aside 
     await until(released, "no hold");
     assert.deepEqual((await call("tap_list_emitters")).emitters, []);
   }
-  await until(() => shown().some((text) => /emitters: what ran before does not go on: /.test(text)), shown);
+  await until(
+    () => shown().some((text) => /emitters: what ran before does not go on: /.test(text)),
+    shown,
+  );
   const aside = fs.readdirSync(path.dirname(file)).find((name) => name.includes(".unread-"));
   assert.equal(fs.readFileSync(path.join(path.dirname(file), String(aside)), "utf8"), "garbage");
 });
