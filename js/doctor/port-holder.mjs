@@ -51,7 +51,10 @@ export function chooseHolder(listeners, gateway) {
   const own = near.flatMap(({ holders }) => holders).find(({ pid }) => pid === gateway);
   const taken = ADDRESSES.find((each) => near.some(({ address }) => address === each));
   const all = near.filter(({ address }) => address === taken).flatMap(({ holders }) => holders);
-  return own ?? all.find(({ pid }) => pid !== 1) ?? all[0]; // 1 may only have opened the socket for another
+  if (own) return own;
+  // 1 may only have opened the socket for another; a child has it until it runs its program.
+  const others = all.filter(({ pid }) => pid !== 1).sort((one, other) => one.pid - other.pid);
+  return others[0] ?? all[0];
 }
 
 /**
