@@ -53,6 +53,7 @@ void LineSplitter::keepPartial() {
   if (!rest_.empty()) text_.feed(rest_);
   rest_ = {};
   block_ = {};
+  decoder_.trim();
 }
 
 bool LineSplitter::finish(Line& line) {

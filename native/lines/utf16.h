@@ -26,6 +26,8 @@ class Utf16Decoder {
   // The text of what is not complete. Then another output begins.
   [[nodiscard]] std::string_view end();
 
+  // The text of the last piece is no longer needed.
+  void trim() { text_ = {}; }
   // Memory that it holds.
   [[nodiscard]] size_t bytes() const { return text_.capacity() - std::string().capacity(); }
 
