@@ -27,7 +27,7 @@ class Utf16Decoder {
   [[nodiscard]] std::string_view end();
 
   // The text of the last piece is no longer needed.
-  void trim() { text_ = {}; }
+  void trim() { std::string().swap(text_); }
   // Memory that it holds.
   [[nodiscard]] size_t bytes() const { return text_.capacity() - std::string().capacity(); }
 
