@@ -288,7 +288,7 @@ class Chaos {
     const { host } = this.watch;
     if (host) signalTo(host, "SIGKILL");
     await this.whole("after one more kill");
-    await this.plans.settle(this.sessions[0]);
+    await this.plans.settle(this.sessions);
   }
 
   /** Everybody leaves; the host goes by itself. @returns {Promise<string[]>} what is wrong */

@@ -10,6 +10,7 @@ import { waitFor } from "../../test/support/wait.mjs";
 /** For all plans to end, for a retry of those that could not, and for worktrees to go. */
 const PATIENCE_MS = 180_000;
 const ROUNDS = 3;
+const RETRY = "retry_copilot_plan";
 const OPEN = ["pending", "running", "paused"];
 const UNSUCCESSFUL = ["failed", "partial", "canceled"];
 const NODES = [
@@ -94,8 +95,21 @@ export class Plans {
     return pages;
   }
 
-  /** All have ended; those that could not succeed meanwhile do now. @param {any} session */
-  async settle(session) {
+  /** A plan is retried by the session that made it: to the others it is not theirs. @param {any[]} sessions @param {string} planId */
+  async #retry(sessions, planId) {
+    const refusals = [];
+    for (const session of sessions) {
+      const { text = "not there", failed, absent } = await session.ask(RETRY, { planId });
+      if (!failed && !absent) return;
+      refusals.push(text);
+      if (!text.includes("NOT_YOURS")) break;
+    }
+    throw new Error(`${RETRY}: ${refusals.join("; ")}`);
+  }
+
+  /** All have ended; those that could not succeed meanwhile do now. @param {any[]} sessions */
+  async settle(sessions) {
+    const [session] = sessions;
     for (let round = 0; round < ROUNDS; round += 1) {
       await this.#ended(session);
       const open = await this.#list(session, UNSUCCESSFUL);
@@ -107,7 +121,7 @@ export class Plans {
           const reason = error.replaceAll(/"[^"]*"|\d+/g, "…").slice(0, 120);
           this.reasons[reason] = (this.reasons[reason] ?? 0) + 1;
         }
-        await this.#ask(session, "retry_copilot_plan", { planId });
+        await this.#retry(sessions, planId);
         this.counts.retried += 1;
       }
     }
