@@ -152,8 +152,7 @@ export function sessionName({ name = "job" }) {
 const BY_HAND = "# Your own policy applies to this, and no sandbox of tap.";
 
 /**
- * Lines for a shell, by which the user goes on with the session of a job. They hold no secret: a provider's key is his
- * to set.
+ * The shell command that opens a job's session for the user. It has no secrets: the user sets a provider's key.
  * @param {Pick<Job, "sessionId" | "cwd">} job
  * @param {{cli?: string, home?: string, model?: string, baseUrl?: string}} [place] `home`: where it is not the user's
  */

@@ -189,7 +189,7 @@ export class AgentPool {
     );
   }
 
-  /** By which the user goes on with a job's session. @param {Pick<Job, "sessionId" | "cwd" | "model">} job @param {string} [cli] */
+  /** The shell command that opens a job's session. @param {Pick<Job, "sessionId" | "cwd" | "model">} job @param {string} [cli] */
   formatCommandLine(job, cli) {
     const { provider, model } = this.#config;
     return formatCommandLine(job, {

@@ -217,7 +217,7 @@ const globs = refine(
       : all,
 );
 
-/** An empty one is none. */
+/** An empty description is left out. */
 const description = refine(text({ most: 500, blank: true }), (given) => given || undefined);
 
 /** Of streams, too. */
@@ -294,7 +294,7 @@ const STREAM_FIELDS = {
   eventFilter: filterFields.eventFilter,
 };
 
-/** @template T @param {T} value data that nobody else holds @returns {T} */
+/** @template T @param {T} value the caller's own @returns {T} */
 function deepFreeze(value) {
   if (typeof value === "object" && value !== null)
     Object.values(Object.freeze(value)).forEach(deepFreeze);

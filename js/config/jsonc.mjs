@@ -69,7 +69,7 @@ function findExcessDepth(text) {
 }
 
 /**
- * Comments and trailing commas are fine. Only the first error is told: the others follow from it.
+ * Comments and trailing commas are fine. Reports only the first syntax error, which causes the others.
  * @param {string} text @param {string} file
  * @returns {{root: Node} | {problem: Problem}}
  */

@@ -159,7 +159,7 @@ const WHY = {
   landing: "its result could not be landed",
   budget: "its budget is used up, so a larger --budget or --tokens is needed",
   pause: "it is paused",
-  limit: "it waits for a limit of the model, and goes on by itself",
+  limit: "it has reached a limit of the model, and resumes by itself",
 };
 const ACTIONS = { landing: "land", budget: "resume", pause: "resume", limit: "show" };
 

@@ -35,8 +35,8 @@ const statFile = (file) => {
 const errorCode = (error) => /** @type {NodeJS.ErrnoException} */ (error).code ?? String(error);
 
 /**
- * Why no file can be made in a folder, or in the nearest one that is there. Nothing is tried: on Windows the system
- * says nothing of rights.
+ * Why no file can be made in a folder, or in the nearest one that is there. Writes no file to find out;
+ * Windows reports no permissions here.
  * @param {string} folder @returns {{folder: string, error: string} | undefined}
  */
 function writeTrouble(folder) {

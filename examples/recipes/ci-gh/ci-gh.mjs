@@ -18,8 +18,8 @@ const EVERY_MS = Number(process.env.CI_GH_EVERY_MS || 30_000);
 const SLOWEST_MS = 20 * EVERY_MS;
 /** What goes before the model without being asked for; ci_log gives more. */
 const TAIL = { lines: 60, bytes: 6_000 };
-const MOST_LOG_BYTES = 40_000;
-const MOST_REMEMBERED = 200;
+const MAX_LOG_BYTES = 40_000;
+const MAX_REMEMBERED = 200;
 
 const ASK =
   "Find the cause, fix it in the working tree and run the test that failed. Say what you have changed. " +
@@ -92,7 +92,7 @@ tap.tool(
   ({ run, lines = 200 }) =>
     asTool(async () => {
       const { id } = await runNamed(run);
-      return (await logTail(id, { lines, bytes: MOST_LOG_BYTES })) || "The log is empty.";
+      return (await logTail(id, { lines, bytes: MAX_LOG_BYTES })) || "The log is empty.";
     }),
 );
 
@@ -155,7 +155,7 @@ async function report(run) {
   // Only now: what could not be pushed is tried again.
   reported.add(keyOf(run));
   last.set(run.workflow, run.result);
-  for (const key of reported) if (reported.size > MOST_REMEMBERED) reported.delete(key);
+  for (const key of reported) if (reported.size > MAX_REMEMBERED) reported.delete(key);
 }
 
 /** The branch that `reported` and `last` are about. */

@@ -5,11 +5,11 @@ import { spawn } from "node:child_process";
 import { stripVTControlCharacters } from "node:util";
 
 const PATIENCE_MS = 30_000;
-const MOST_JSON_BYTES = 1_000_000;
-const MOST_ERROR_BYTES = 2_000;
+const MAX_JSON_BYTES = 1_000_000;
+const MAX_ERROR_BYTES = 2_000;
 /** Of a log; what was before it is dropped while it is read. */
 const LOG_BYTES = 200_000;
-const MOST_NAME = 120;
+const MAX_NAME = 120;
 
 export const FAILED = ["failure", "timed_out", "startup_failure"];
 
@@ -53,7 +53,7 @@ export class CommandFailed extends Error {}
 function run(program, args, { most, whole = false }) {
   const what = [program, ...args.slice(0, 2)].join(" ");
   return new Promise((resolve, reject) => {
-    const [out, problems] = [new Tail(most), new Tail(MOST_ERROR_BYTES)];
+    const [out, problems] = [new Tail(most), new Tail(MAX_ERROR_BYTES)];
     const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"] });
     const timer = setTimeout(() => child.kill("SIGKILL"), PATIENCE_MS);
     const fail = (why) => reject(new CommandFailed(`${what}: ${why}`));
@@ -80,7 +80,7 @@ export const plain = (text) =>
     .replace(/[^\P{C}\n\t]/gu, "\uFFFD");
 
 /** A name from GitHub: others write titles and names of jobs. @param {unknown} text @param {number} [most] */
-export const oneLine = (text, most = MOST_NAME) => {
+export const oneLine = (text, most = MAX_NAME) => {
   const line = plain(text).replace(/\s+/g, " ").trim();
   return line.length > most ? `${line.slice(0, most)}…` : line;
 };
@@ -116,7 +116,7 @@ const runOf = (raw) => ({
 /** @param {string} branch @returns {Promise<ReturnType<typeof runOf>[]>} the newest first */
 export async function listRuns(branch) {
   const args = ["run", "list", `--branch=${branch}`, "--limit=20", `--json=${FIELDS}`];
-  const list = parsed(await run("gh", args, { most: MOST_JSON_BYTES, whole: true }));
+  const list = parsed(await run("gh", args, { most: MAX_JSON_BYTES, whole: true }));
   if (!Array.isArray(list)) throw new CommandFailed("gh printed no list of runs");
   return list.filter((one) => Number.isSafeInteger(one?.databaseId)).map(runOf);
 }
@@ -124,7 +124,7 @@ export async function listRuns(branch) {
 /** The jobs of a run that have failed, each with its first failed step. @param {number} id */
 export async function failedJobs(id) {
   const args = ["run", "view", String(id), "--json=jobs"];
-  const { jobs } = parsed(await run("gh", args, { most: MOST_JSON_BYTES, whole: true })) ?? {};
+  const { jobs } = parsed(await run("gh", args, { most: MAX_JSON_BYTES, whole: true })) ?? {};
   return (Array.isArray(jobs) ? jobs : [])
     .filter((job) => FAILED.includes(job?.conclusion))
     .slice(0, 20)

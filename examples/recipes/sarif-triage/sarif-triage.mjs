@@ -4,17 +4,17 @@ import { stat } from "node:fs/promises";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { provider, ToolError } from "copilot-tap/provider";
-import { LEVELS, nameOf, NotSarif, readSarif } from "./sarif.mjs";
+import { LEVELS, toName, NotSarif, readSarif } from "./sarif.mjs";
 import { readTriage, STATES, triageFile, writeTriage } from "./triage.mjs";
 
 const EVERY_MS = Number(process.env.SARIF_EVERY_MS || 2000);
-const MOST_FILES = 10;
+const MAX_FILES = 10;
 const SHOWN_NEW = 10;
 const SHOWN_MESSAGE = 160;
 
 const files = process.argv.slice(2).map((file) => path.resolve(file));
-if (files.length === 0 || files.length > MOST_FILES) {
-  console.error(`usage: node sarif-triage.mjs <file.sarif> …   (1 to ${MOST_FILES} files)`);
+if (files.length === 0 || files.length > MAX_FILES) {
+  console.error(`usage: node sarif-triage.mjs <file.sarif> …   (1 to ${MAX_FILES} files)`);
   process.exit(2);
 }
 
@@ -31,7 +31,7 @@ const placeOf = ({ locations: [first] }) =>
   first?.uri ? `${first.uri}${first.line > 0 ? `:${first.line}` : ""}` : "(no place)";
 
 const lineOf = (finding) =>
-  `${finding.id} ${finding.level} ${finding.rule} ${placeOf(finding)} ${nameOf(finding.message, SHOWN_MESSAGE)}`;
+  `${finding.id} ${finding.level} ${finding.rule} ${placeOf(finding)} ${toName(finding.message, SHOWN_MESSAGE)}`;
 
 /** One change of a triage file after another. */
 let turn = Promise.resolve();
@@ -51,7 +51,7 @@ async function asTool(work) {
     return await work();
   } catch (error) {
     if (error instanceof ToolError) throw error;
-    throw new ToolError("INTERNAL", nameOf(error.message, 500));
+    throw new ToolError("INTERNAL", toName(error.message, 500));
   }
 }
 
@@ -73,7 +73,7 @@ async function findingNamed(id) {
   if (found) return found;
   throw new ToolError(
     "NOT_FOUND",
-    `there is no finding ${nameOf(id, 40)}: sarif_list has their ids`,
+    `there is no finding ${toName(id, 40)}: sarif_list has their ids`,
   );
 }
 
@@ -165,7 +165,7 @@ tap.tool(
           const at = new Date().toISOString();
           triage.marks.set(id, {
             state,
-            reason: nameOf(reason, 500),
+            reason: toName(reason, 500),
             at,
             rule,
             place: placeOf(finding),
@@ -244,7 +244,7 @@ for (;;) {
       said.delete(file);
     } catch (error) {
       const missing = error.code === "ENOENT" && !(error instanceof NotSarif);
-      const why = `${path.basename(file)}: ${missing ? "it is not there yet" : nameOf(error.message, 500)}`;
+      const why = `${path.basename(file)}: ${missing ? "it is not there yet" : toName(error.message, 500)}`;
       if (said.get(file) !== why) console.error(why);
       said.set(file, why);
     }

@@ -9,7 +9,7 @@ import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { startTap } from "copilot-tap/testing";
-import { MOST_BYTES, MOST_FINDINGS, NotSarif, readSarif } from "./sarif.mjs";
+import { MAX_BYTES, MAX_FINDINGS, NotSarif, readSarif } from "./sarif.mjs";
 import { triageFile } from "./triage.mjs";
 
 /** For what should come: a machine with other work is slow. */
@@ -265,16 +265,16 @@ test("reads what nobody should have written, within its bounds", async (t) => {
   for (const { id, level } of findings) assert.match(`${id} ${level}`, /^f-[0-9a-f]{12} \w+$/);
 
   const long = { ruleId: "r".repeat(9000), message: { text: "\u001b]0;x\u0007é".repeat(9_000) } };
-  log([{ results: Array.from({ length: MOST_FINDINGS + 5 }, () => long).slice(0, 20) }]);
+  log([{ results: Array.from({ length: MAX_FINDINGS + 5 }, () => long).slice(0, 20) }]);
   const [one] = (await readSarif(file)).findings;
   assert.ok(one.rule.length <= 201 && one.message.length <= 2001);
   assert.doesNotMatch(one.message, /[^\P{C}\n\t]/u);
-  log([1, 2].map(() => ({ results: Array.from({ length: MOST_FINDINGS + 5 }, () => ({})) })));
+  log([1, 2].map(() => ({ results: Array.from({ length: MAX_FINDINGS + 5 }, () => ({})) })));
   const many = await readSarif(file);
-  assert.deepEqual([many.findings.length, many.cut], [MOST_FINDINGS, true]);
+  assert.deepEqual([many.findings.length, many.cut], [MAX_FINDINGS, true]);
 
   fs.truncateSync(file, 0);
-  fs.truncateSync(file, MOST_BYTES + 1);
+  fs.truncateSync(file, MAX_BYTES + 1);
   await assert.rejects(readSarif(file), /has 20000001 bytes, and at most 20000000 are read/);
   await assert.rejects(readSarif(path.dirname(file)), /it is not a file|EISDIR/);
   fs.writeFileSync(file, `${"[".repeat(100_000)}`);

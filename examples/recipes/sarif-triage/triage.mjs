@@ -4,7 +4,7 @@ import { readFile, rename, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 
 export const STATES = ["false-positive", "fixed", "accepted"];
-const MOST_BYTES = 5_000_000;
+const MAX_BYTES = 5_000_000;
 const VERSION = 1;
 
 /** @param {string} file in SARIF */
@@ -41,8 +41,7 @@ export async function readTriage(file) {
     },
   );
   if (size < 0) return { known: undefined, marks: new Map() };
-  if (size > MOST_BYTES)
-    throw new Error(`${name} has ${size} bytes: at most ${MOST_BYTES} are read`);
+  if (size > MAX_BYTES) throw new Error(`${name} has ${size} bytes: at most ${MAX_BYTES} are read`);
   let read;
   try {
     read = JSON.parse(await readFile(name, "utf8"));

@@ -102,8 +102,7 @@ async function list({ output, ask }) {
 }
 
 /**
- * The plan that is meant where none is named: the one that has not ended, else the only one. Where there is none yet,
- * it waits for one.
+ * The default plan of a command: the one plan that has not ended, else the only plan. Waits until there is a plan.
  * @param {ActionContext} asked @returns {Promise<string>}
  */
 async function findOnlyPlan({ output, ask }) {

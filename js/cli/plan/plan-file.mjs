@@ -121,7 +121,7 @@ async function parsePlan(text, isJson) {
 const createInvalid = (file, why) =>
   new Failure(`${path.resolve(file)}: ${why}`, { code: "INVALID_PLAN" });
 
-/** An empty value is none in YAML: a node without work succeeds. @param {unknown} nodes */
+/** YAML reads `work:` as null, and a node without work would succeed. @param {unknown} nodes */
 function requireWork(nodes) {
   for (const node of Array.isArray(nodes) ? nodes : []) {
     const empty = ["prechecks", "work", "postchecks"].find((name) => node?.[name] === null);
