@@ -164,6 +164,8 @@ async function removeUnderLock(worktrees, folder, record, options) {
   const unknown = (await readHeads(admin)).filter((head) => !record.known?.includes(head));
   for (const head of unknown) {
     await importObjects(repository, place, [head]);
+    const refs = ["for-each-ref", "--count=1", "--contains", head];
+    if ((await repository.query(refs)).stdout !== "") continue;
     kept = await archiveCommit(repository, record, head, "the folder was gone");
   }
   await unregister(repository, place);
