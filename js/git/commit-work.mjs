@@ -2,6 +2,7 @@
 
 import crypto from "node:crypto";
 import fs from "node:fs/promises";
+import os from "node:os";
 import path from "node:path";
 import { dropReservedForGit } from "../lib/refused-variables.mjs";
 import {
@@ -192,19 +193,66 @@ const TRAILER = "Plan-Node";
 /** @param {{plan: string, node: string, attempt: number}} of */
 const formatTrailer = ({ plan, node, attempt }) => `${TRAILER}: ${plan}/${node}/${attempt}`;
 
+/** @param {string} message */
+const withoutTrailer = (message) =>
+  message
+    .split("\n")
+    .filter((line) => !/^plan-node\s*:/i.test(line))
+    .join("\n")
+    .trim();
+
 /**
  * @param {string} message @param {{plan: string, node: string, attempt: number}} of
  * @returns {string} with the trailer, and no other of its kind
  */
 export function withTrailer(message, of) {
-  const lines = checkMessage(message).split("\n");
-  const text = lines
-    .filter((line) => !/^plan-node\s*:/i.test(line))
-    .join("\n")
-    .trim();
+  const text = withoutTrailer(checkMessage(message));
   const last = text.split("\n\n").slice(1).at(-1) ?? "";
   const hasTrailers = last !== "" && last.split("\n").every((line) => /^[\w-]+: \S/.test(line));
   return `${text || "Work"}${hasTrailers ? "\n" : "\n\n"}${formatTrailer(of)}\n`;
+}
+
+/** Of a landed commit: trailers, and what it has of the node's own message. Together they fit into a message. */
+const MAX_TRAILERS = 50;
+const MAX_TRAILER = 500;
+const MAX_OWN_MESSAGE = 32 * 1024;
+const MAX_LOG_COMMITS = 1000;
+/** Trailers that name one commit. */
+const IDENTIFYING = /^(?:plan|plan-node|change-id)\s*:/i;
+
+/** @param {Repository} repository @param {string} format @param {string[]} which @returns {Promise<string[]>} of each commit */
+async function readLog(repository, format, which) {
+  const flags = ["-z", "--no-show-signature", `--max-count=${MAX_LOG_COMMITS}`];
+  const args = ["log", ...flags, `--format=${format}`, ...which, "--"];
+  return (await repository.query(args)).stdout.split("\0");
+}
+
+/**
+ * The message of the commit with which a node lands: that of the last commit that the node made itself, or else of the
+ * one that tap made, with the trailers of all commits that land with it.
+ * @param {Repository} repository
+ * @param {{plan: string, planName: string, node: string, name: string, leaf: string, from?: string, since: string[]}} asked
+ *   from: with what the node began; since: commits of which the target needs no trailers
+ */
+export async function formatLandedMessage(repository, asked) {
+  const { plan, planName, node, name, leaf, from, since } = asked;
+  const range = from ? ["--first-parent", "--no-merges", leaf, `^${checkCommit(from)}`] : [];
+  const made = from ? (await readLog(repository, "%B", range)).filter(Boolean) : [];
+  const own = made.find((text) => !text.includes(`\n${TRAILER}: ${plan}/${node}/`)) ?? made[0];
+  const [subject] = (own ?? name).trimStart().split("\n");
+  const text = own && own.length <= MAX_OWN_MESSAGE ? own : subject.slice(0, MAX_TRAILER);
+  const lands = ["--reverse", leaf, ...since.map((one) => `^${checkCommit(one)}`)];
+  const found = await readLog(repository, "%(trailers:only,unfold)", lands);
+  const isTaken = (/** @type {string} */ line) =>
+    line !== "" && line.length <= MAX_TRAILER && !IDENTIFYING.test(line);
+  const trailers = [...new Set(found.join("").split("\n").filter(isTaken))].slice(-MAX_TRAILERS);
+  const last = [`Plan: ${planName.replace(/\s+/g, " ")}`, `${TRAILER}: ${plan}/${node}`];
+  const options = [...trailers, ...last].map((one) => `--trailer=${one}`);
+  const args = ["interpret-trailers", "--no-divider", "--if-exists=addIfDifferent", ...options];
+  // Trailers of the user's config may be commands.
+  const env = { GIT_CONFIG_NOSYSTEM: "1", GIT_CONFIG_GLOBAL: os.devNull };
+  const input = checkMessage(withoutTrailer(text) || name);
+  return (await repository.git.run(args, { cwd: "/", env, input })).stdout;
 }
 
 /** @param {Repository} repository @param {Worktree} worktree @returns {Promise<string>} */

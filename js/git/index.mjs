@@ -17,7 +17,7 @@ export {
 } from "./integration.mjs";
 export { compareFingerprints, findOperation, fingerprintCheckout } from "./checkouts.mjs";
 export { checkSpace, checkRepositoryReady, requireUnprotected } from "./preflight.mjs";
-export { checkMerged, checkWorktreeLink, commitWork } from "./commit-work.mjs";
+export { checkMerged, checkWorktreeLink, commitWork, formatLandedMessage } from "./commit-work.mjs";
 export { expireDeletions, markDeleted } from "./archive.mjs";
 export { diffBetween, isAncestor, linesBetween } from "./merge.mjs";
 export { cleanOrphan, searchOrphans, worktreeUse } from "./cleanup.mjs";

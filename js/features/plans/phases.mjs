@@ -529,13 +529,22 @@ async function recordLanding(run, landing) {
   return { unlanded: { code, message, files }, result: commit, changes };
 }
 
+/** @param {NodeRun} run @param {string} leaf */
+async function formatLeafMessage(run, leaf) {
+  const { git, repository, plan, node } = run;
+  const { base, target } = plan.landingOptions();
+  const tip = await git.branchTip(repository, target);
+  const since = tip ? [base, tip] : [base];
+  const of = { plan: plan.id, planName: plan.name, node: node.id, name: node.name };
+  return git.formatLandedMessage(repository, { ...of, leaf, from: run.base(), since });
+}
+
 /** @param {NodeRun} run */
 export async function landNode(run) {
   const { git, repository, plan, node, signal } = run;
   const { tested, conflict } = run.phaseDetail("postchecks") ?? {};
   const landing = run.plan.landingOptions();
   const leaf = run.commit();
-  const message = `${node.name}\n\nPlan: ${plan.name}\nPlan-Node: ${plan.id}/${node.id}`;
   try {
     if (node.postchecks && !tested && !conflict) {
       throw new RetryLater("stale", "nothing says that this was tested"); // a plan that was imported
@@ -544,6 +553,7 @@ export async function landNode(run) {
     if (node.landsAgain || plan.unsettled) await plan.settleResult(signal);
     plan.unsettled = false;
     const expect = node.postchecks ? (tested ?? NOTHING_TESTED) : undefined;
+    const message = await formatLeafMessage(run, leaf);
     const landed = await landNow(plan, { leaf, message, signal, ...(expect && { expect }) });
     return await recordLanding(run, landed);
   } catch (error) {

@@ -34,7 +34,7 @@ async function makeLeaf(t, { before = (_tries) => {}, postchecks = true, apart =
     ...{ ...parts, plan },
     node: { id: "one", name: "one", ...(postchecks && { postchecks: {} }) },
     services: { worktree: { readProtected: async () => ({ patterns: [] }) } },
-    commit: () => commit,
+    ...{ base: () => first, commit: () => commit },
     phaseDetail: () => ({ tested }),
   });
   const move = (name = "other") => {

@@ -109,6 +109,51 @@ test(
   },
 );
 
+test("the commit of a leaf has the message of the node's last own commit, and the trailers of all that land with it", async (t) => {
+  const { repo, git, create, ended } = await plansRig(t);
+  const hook = path.join(repo, ".git", "hooks", "commit-msg");
+  fs.writeFileSync(
+    hook,
+    '#!/bin/sh\ngit interpret-trailers --in-place --trailer "Change-Id: I$$" --trailer "Signed-off-by: A <a@b>" "$1"\n',
+    { mode: 0o755 },
+  );
+  const commitAll = "git add -A && git commit -q --no-verify";
+  const planId = await create({
+    name: "p",
+    targetBranch: "out",
+    nodes: [
+      { id: "first", work: "echo 1 > 1.txt" },
+      {
+        ...{ id: "own", dependencies: ["first"], postchecks: "test -f 1.txt" },
+        work: [
+          ...["echo 2 > 2.txt", `${commitAll} -m "wip" -m "Co-authored-by: B <b@b>"`],
+          ...[
+            "echo 3 > 3.txt",
+            `${commitAll} -m "feat: three" -m "Why." -m "Change-Id: I3" -m "Plan-Node: x/y"`,
+          ],
+          "echo 4 > 4.txt",
+        ].join(" && "),
+      },
+      { id: "plain", name: "Of tap", work: "echo 5 > 5.txt" },
+    ],
+  });
+  const { status } = await ended(planId);
+  assert.equal(status, "succeeded");
+  const messages = git("log", "-z", "--format=%B", "main..out").split("\0").filter(Boolean);
+  const [own, plain] = ["own", "plain"].map((id) =>
+    messages.find((text) => text.includes(`\nPlan-Node: ${planId}/${id}\n`)),
+  );
+  assert.deepEqual(own?.split("\n"), [
+    ...["feat: three", "", "Why.", "", "Change-Id: I3"],
+    ...["Signed-off-by: A <a@b>", "Co-authored-by: B <b@b>"],
+    ...["Plan: p", `Plan-Node: ${planId}/own`, ""],
+  ]);
+  assert.match(
+    String(plain).replace(/I\d+/, "I1").replace(planId, "id"),
+    /^Of tap\n\nPlan: p\nChange-Id: I1\nSigned-off-by: A <a@b>\nPlan-Node: id\/plain\n$/,
+  );
+});
+
 test("a node that fails blocks what depends on it, says why, and is retried from there", async (t) => {
   const { repo, create, ended, ask } = await plansRig(t);
   const flag = flagFile(repo, "may");

@@ -7,7 +7,12 @@ import path from "node:path";
 import { test } from "node:test";
 import { copyUntrackedFiles } from "../../../js/git/copy-untracked.mjs";
 import { changesBetween, diffBetween, linesBetween } from "../../../js/git/merge.mjs";
-import { commitWork, withTrailer, diffWorktree } from "../../../js/git/commit-work.mjs";
+import {
+  commitWork,
+  diffWorktree,
+  formatLandedMessage,
+  withTrailer,
+} from "../../../js/git/commit-work.mjs";
 import { removeWorktree } from "../../../js/git/cleanup.mjs";
 import { WorktreePool } from "../../../js/git/worktree-pool.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
@@ -210,6 +215,26 @@ test("without a name and an address git says what to set", posix, async (t) => {
   t.after(() => (process.env.HOME = home));
   const run = commitWork(repository, made, { message: "m" });
   await assert.rejects(run, { code: "NO_IDENTITY", message: /user\.email/ });
+});
+
+test("the message of a landed commit is bounded, needs no own commit, and runs no command of the user's config", async (t) => {
+  const { root, repository, first } = await makeRepository(t);
+  const text = `feat: long\n\n${"x".repeat(40_000)}\n\nA: ${"y".repeat(600)}\nB: 1\nB: 2`;
+  const long = commitOn(root, [first], { one: "x\n" }, text);
+  const merge = commitOn(root, [first, long], { two: "x\n" }, "Merge");
+  const home = process.env.HOME;
+  process.env.HOME = temporaryFolder(t);
+  t.after(() => (process.env.HOME = home));
+  const ran = path.join(process.env.HOME, "ran");
+  git(root, "config", "--global", "trailer.x.command", `touch ${ran}`);
+  const of = { plan: "p", planName: "a\nb", node: "n", name: "Name\nPlan-Node: p/other" };
+  const end = "Plan: a b\nPlan-Node: p/n\n";
+  const format = (/** @type {string} */ leaf, from = first) =>
+    formatLandedMessage(repository, { ...of, leaf, from, since: [first] });
+  assert.equal(await format(first), `Name\n\n${end}`);
+  assert.equal(await format(long), `feat: long\n\nB: 1\nB: 2\n${end}`);
+  assert.equal(await format(merge), `Name\n\nB: 1\nB: 2\n${end}`, "its first parent counts");
+  assert.equal(fs.existsSync(ran), false);
 });
 
 test("a message has one trailer of ours, among other trailers where there are some", () => {
