@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <ranges>
 #include <utility>
 #include <vector>
 
@@ -82,6 +83,18 @@ void writeError(json::Writer& writer, const Plan& plan, NodeIndex index) {
   return count;
 }
 
+// What the user has to know of a phase, also where it was not the last one.
+[[nodiscard]] std::optional<json::Value> findNote(const Node& node) {
+  for (const Attempt& attempt : std::views::reverse(node.attempts)) {
+    for (const PhaseRecord& record : attempt.phases) {
+      if (record.detail.empty()) continue;
+      const auto note = json::find({json::Kind::Object, record.detail}, "note");
+      if (note && note->kind == json::Kind::String) return note;
+    }
+  }
+  return std::nullopt;
+}
+
 void writeBrief(json::Writer& writer, const Plan& plan, NodeIndex index) {
   const Node& node = plan.node(index);
   writer.field("id", node.spec.id).field("name", node.spec.name);
@@ -92,6 +105,7 @@ void writeBrief(json::Writer& writer, const Plan& plan, NodeIndex index) {
   }
   if (isUnsandboxed(plan, index)) writer.field("sandboxed", false);
   if (const int64_t count = countRefusals(node); count > 0) writer.field("refusals", count);
+  if (const auto note = findNote(node)) writer.rawField("note", note->raw);
   if (node.landing == LandingState::Queued) writer.field("waitsFor", "another node that lands");
   if (node.notBefore > 0) writer.field("notBefore", node.notBefore);
   if (const auto by = plan.graph().replacement(index)) {

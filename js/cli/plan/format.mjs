@@ -7,7 +7,7 @@ import { formatCount } from "../../views/wording.mjs";
 /** @typedef {import("../../views/output.mjs").Part} Part */
 /** @typedef {{id: string, name: string, group?: string, status: string, phase?: string, attempt?: number,
  *   error?: string, line?: string, dependencies?: string[], replacedBy?: string, sandboxed?: false,
- *   refusals?: number}} Node */
+ *   refusals?: number, note?: string}} Node */
 /** @typedef {Record<string, any> & {planId: string, name: string, status: string, nodes: Node[]}} Plan */
 
 /** @type {Record<string, {sign: string, paint: (text: unknown) => Part}>} */
@@ -59,7 +59,17 @@ export function formatPause({ planId, pausedFor, spent = [] }) {
   return `${why}: copilot-tap plan resume ${planId}${how} goes on`;
 }
 
-/** @param {Plan} plan @returns {string[]} what is to be known besides its nodes */
+const MAX_NODE_NOTES = 5;
+
+/** @param {Node[]} nodes @returns {string[]} */
+function formatNodeNotes(nodes) {
+  const all = nodes.flatMap(({ id, note }) => (note ? [`${inLine(id)}: ${note}`] : []));
+  const left = all.length - MAX_NODE_NOTES;
+  const more = left > 0 ? [`${formatCount(left, "more note")} of nodes`] : [];
+  return [...all.slice(0, MAX_NODE_NOTES), ...more];
+}
+
+/** @param {Plan} plan @returns {string[]} what is to be known besides the states of its nodes */
 export const listNotes = (plan) =>
   [
     formatPause(plan),
@@ -69,6 +79,7 @@ export const listNotes = (plan) =>
       (/** @type {any} */ { node, other, files }) =>
         `${inLine(node)} and ${inLine(other)} change the same: ${files.join(", ")}`,
     ),
+    ...formatNodeNotes(plan.nodes),
     plan.moreOverlaps > 0
       ? `files in common: ${formatCount(plan.moreOverlaps, "more pair")} of nodes`
       : "",

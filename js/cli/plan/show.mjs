@@ -156,6 +156,7 @@ const overlapText = ({ id, overlaps = [] }) =>
 function listFacts({ evidence, tested, workSummary: own, aggregatedWorkSummary: all, ...node }) {
   const commits = [node.baseCommit, node.completedCommit].filter(Boolean);
   return [
+    ["note", node.note ?? ""],
     ["worktree", node.worktreePath ?? ""],
     ["kept", node.kept ? `${node.kept.ref}: copilot-tap plan restore ${node.kept.of}` : ""],
     ["session", node.sessionId ?? ""],

@@ -70,9 +70,9 @@ async function show(plans, planId) {
   const { nodes } = plans.view({ view: "graph", planId });
   const shown = nodes.map((/** @type {any} */ node) => {
     const { id, name, group, status, phase, attempt, error, dependencies, replacedBy } = node;
-    const { sandboxed, refusals } = node;
+    const { sandboxed, refusals, note } = node;
     const all = { id, name, group, status, phase, attempt, error, dependencies, replacedBy };
-    return { ...all, sandboxed, refusals };
+    return { ...all, sandboxed, refusals, note };
   });
   await addLines(plans, planId, shown);
   return { ...plan, nodes: shown };

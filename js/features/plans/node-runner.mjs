@@ -2,7 +2,7 @@
 
 import { errorMessage } from "../../lib/values.mjs";
 import { redactLine, redactLines } from "../../lib/redact.mjs";
-import { shortenText } from "../../lib/visible.mjs";
+import { formatNames, shortenText } from "../../lib/visible.mjs";
 import { provideTools, toShellUse } from "./node-tools.mjs";
 import { RetryLater, formatLastLines, toStartError, PhaseFailed } from "./errors.mjs";
 import { formatPhaseResult, eventText } from "./views.mjs";
@@ -32,6 +32,7 @@ const MAX_DIFF = 6000;
 /** Of an attempt, as many as are recorded as they come; of more the end of the phase records the last ones. */
 const MAX_REFUSALS = 20;
 const MAX_TARGET = 200;
+const MAX_TOUCHED = 20;
 /** Why a service that is a request to the gateway is unavailable. */
 const GATEWAY_GONE = new Set(["DISCONNECTED", "NO_GATEWAY", "TIMEOUT"]);
 const RETRY_MS = 1000;
@@ -445,6 +446,15 @@ export class NodeRun {
     return now === "" ? task : `${task}\n\nHeed this, too:\n${now}`;
   }
 
+  /** @param {string[]} touched files of the user's checkout @returns {string} */
+  #noteTouched(touched) {
+    if (touched.length === 0) return "";
+    const names = formatNames(touched, MAX_TOUCHED);
+    const note = `files of your checkout changed meanwhile: ${names}`;
+    this.log(`tap: ${note}`);
+    return note;
+  }
+
   /** @param {any} result @param {string[]} touched files of the user's checkout that changed meanwhile */
   #checkAgentResult(result, touched) {
     const { status, error, usage, turns, summary, sessionId, retryAfter } = result;
@@ -452,12 +462,11 @@ export class NodeRun {
       model,
       .../** @type {object} */ (tokens),
     }));
+    const note = this.#noteTouched(touched);
     const detail = {
       ...{ sessionId, turns, summary: redactLine(summary ?? "").slice(0, MAX_CONTEXT / 4) },
       usage: { ...usage, models },
-      ...(touched.length > 0 && {
-        note: `files of your checkout changed meanwhile: ${touched.slice(0, 20).join(", ")}`,
-      }),
+      ...(note && { note }),
     };
     if (status === "succeeded") return detail;
     if (status === "rateLimited") {

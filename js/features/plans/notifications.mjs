@@ -142,6 +142,9 @@ function modelText(seen, kind, node = "") {
   return `${plan} has used its budget and is paused. Ask the user: resume_copilot_plan with a larger budget goes on, cancel_copilot_plan ends it.`;
 }
 
+/** Of nodes, in a record. */
+const MAX_NOTES = 20;
+
 export class PlanNotifier {
   #context;
   /** One after the other. @type {Promise<unknown>} */
@@ -182,12 +185,18 @@ export class PlanNotifier {
     return summary;
   }
 
-  /** A record of what has happened. @param {Record<string, any>} seen view of a plan @param {string} event @param {string} [node] */
-  record(seen, event, node) {
+  /**
+   * A record of what has happened.
+   * @param {Record<string, any>} seen view of a plan @param {string} event @param {string} [node]
+   * @param {{id: string, note?: string}[]} [nodes] all, at its end
+   */
+  record(seen, event, node, nodes = []) {
     const { planId, name, status, counts, usage, landed, facts } = seen;
+    const notes = nodes.flatMap(({ id, note }) => (note ? [{ node: id, note }] : []));
     const body = {
       ...{ event, plan: planId, name, status, ...(node && { node }), counts },
       ...(event === "ended" && { usage, landed, repo: facts.repo }),
+      ...(notes.length > 0 && { notes: notes.slice(0, MAX_NOTES) }),
     };
     const session = facts.session === "" ? undefined : facts.session;
     const { append } = this.#context.services.records;

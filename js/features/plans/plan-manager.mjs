@@ -501,7 +501,8 @@ export class PlanManager {
   async #notify({ planId, kind, node }) {
     const seen = this.view({ view: "plan", planId });
     this.notifier.show(seen, noticeText(kind, seen, node));
-    this.notifier.record(seen, kind, node);
+    const { nodes } = kind === "ended" ? this.view({ view: "graph", planId }) : { nodes: [] };
+    this.notifier.record(seen, kind, node, nodes);
     if (kind === "ended") return this.lifecycle.handleEnd(planId);
     if (!MODEL_NOTICES.includes(kind)) return;
     await this.lifecycle.describe(planId);

@@ -76,7 +76,8 @@ export function getPlanStatus(plans, planId, { nodes, cursor } = {}) {
 /** @param {Record<string, any>} node */
 const toBrief = (node) =>
   pick(node, [
-    ...["id", "name", "group", "status", "phase", "attempt", "sandboxed", "refusals", "error"],
+    ...["id", "name", "group", "status", "phase", "attempt", "sandboxed", "refusals", "note"],
+    "error",
   ]);
 
 /** @param {PlanManager} plans @param {{planId: string, notes: string[]}} made */

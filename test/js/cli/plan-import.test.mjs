@@ -202,3 +202,23 @@ test("variables that make a command run more than it says are refused: in a file
     await plan("delete", good.plan.planId, "--yes");
   }
 });
+
+test("the note of a node is shown with its plan and by itself, also after a retry that has none", async (t) => {
+  const rig = await setUp(t);
+  const { plan, file, at } = rig;
+  const value = await exportedOf(rig, { nodes: [{ id: "a", work: "exit 1" }] });
+  const ended = value.journal.find(({ kind, phase }) => kind === "phase-ended" && phase === "work");
+  ended.detail.note = "files of your checkout changed meanwhile: a.txt\u001b[2J";
+  const { planId } = value.plan;
+  await plan("import", file(value));
+  const note = /changed meanwhile: a\.txt\\x1b\[2J/;
+  for (const of of [planId, `${planId}/a`]) assert.match((await plan("show", of)).out, note);
+  await plan("retry", planId);
+  assert.match((await plan("watch", planId, "--json")).out, /"note":"files of/);
+  assert.match((await plan("show", planId)).out, note);
+  const { value: shown } = await tapJson(["plan", "show", planId], at);
+  assert.equal(shown.nodes[0].note, ended.detail.note);
+  const { value: records } = await tapJson(["records", "plan"], at);
+  const ends = JSON.stringify(records).match(/"notes":\[\{"node":"a","note":"files of/g);
+  assert.equal(ends?.length, 1);
+});

@@ -222,20 +222,25 @@ test("an agent at its model's limit is interrupted for as long as the provider s
     repository: { root: "/r" },
     cli: async () => ({}),
     readCheckout: async () => ({}),
-    listChangedFiles: async () => [],
+    listChangedFiles: async () => ["a.txt"],
   });
   const steps = [{ worktree: { path: "/w", admin: "/a" } }, { sessionId: "s" }];
   const node = { id: "a", name: "a", prechecks: { type: "agent", instructions: "x" } };
   const effect = { node, phase: "prechecks", current: { attempt: 1, steps, phases: [] } };
+  /** @type {string[]} */
+  const logged = [];
+  const writeLog = async (/** @type {{text: string}} */ { text }) => void logged.push(text);
   const nodeRun = new NodeRun(
     /** @type {any} */ ({
       ...{ plan, effect, onAgent: () => {}, onLine: () => {} },
-      services: { workers: { use: async () => workers }, plans: { writeLog: async () => {} } },
+      services: { workers: { use: async () => workers }, plans: { writeLog } },
       spans: { startPhase: async () => ({ traceparent: "", end: () => {} }) },
       tell: async (/** @type {any} */ input) => void told.push(input),
     }),
   );
   await nodeRun.runPhase();
-  const { outcome, until } = told.at(-1);
+  const { outcome, until, detail } = told.at(-1);
+  assert.match(detail.note, /: a\.txt$/);
+  assert.deepEqual(logged, [`tap: ${detail.note}\n`]);
   assert.deepEqual([outcome, until], ["interrupted", 1_008_000]);
 });

@@ -88,6 +88,17 @@ TEST(PlanView, RefusalsOfAllAttemptsAreCountedOnce) {
   }
 }
 
+TEST(PlanView, TheLastNoteOfANodeStaysWithIt) {
+  PlanRig rig;
+  ASSERT_EQ(rig.create(planText({nodeText("a")})), "");
+  EXPECT_FALSE(has(nodesJson(rig.plan(), {}), R"("note")"));
+  rig.began(*rig.of("a"));
+  rig.finish(*rig.of("a"), Outcome::Succeeded, R"({"note":"x"})");
+  rig.failDuring("a", Phase::Work);
+  ASSERT_EQ(rig.retry("a"), "");
+  EXPECT_TRUE(has(nodesJson(rig.plan(), {}), R"("note":"x")"));
+}
+
 TEST(PlanView, NodesInOrderKeepTheirPlacesWhateverBecomesOfThem) {
   PlanRig rig;
   ASSERT_EQ(rig.create(planText({nodeText("a"), nodeText("b"), nodeText("c"), nodeText("d")})), "");
