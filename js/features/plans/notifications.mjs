@@ -309,7 +309,7 @@ function budgetText(budget) {
 
 /** @param {{planId: string, name: string, owner: string}} plan @param {string} what "pause" @returns {string} */
 export const controlQuestion = ({ planId, name, owner }, what) =>
-  `The model asks tap to ${what} the plan ${inLine(name)} (${planId}), which ${owner} made.`;
+  `The model asks tap to ${what} the plan ${inLine(name)} (${planId}), which ${owner} made`;
 
 /** @param {{planId: string, name: string}} plan @param {unknown} budget @returns {string} */
 export const budgetQuestion = ({ planId, name }, budget) =>
@@ -319,10 +319,10 @@ export const budgetQuestion = ({ planId, name }, budget) =>
  * @param {{name?: unknown, targetBranch?: unknown, env?: any, copy?: unknown, link?: unknown, nodes: any[]}} given a plan,
  *   or nodes for one
  * @param {any[]} programs works that are commands, `setup` included
- * @param {string[]} opened lines of what the plan opens of its sandbox
+ * @param {string[]} opened lines of what the plan opens of its sandbox @param {string} [start] of the question
  * @returns {{text: string, top: string[]}} top: lines that a dialog has to show
  */
-export function formatPlanQuestion(given, programs, opened) {
+export function formatPlanQuestion(given, programs, opened, start) {
   const { name, targetBranch, env = {}, copy, link, nodes } = given;
   const works = nodes.flatMap((node) => [node?.prechecks, node?.work, node?.postchecks]);
   const agents = works.filter(isAgent).length;
@@ -343,7 +343,7 @@ export function formatPlanQuestion(given, programs, opened) {
   const all = shared.length > 0 && distinct.length > 0 ? ["All of it:", ...shared] : shared;
   const rest = [...more, ...listAllowances(works), ...brought, ...all];
   const top = [
-    `The model asks tap to ${what}: ${count}${which}${lands}.`,
+    `${start ?? `The model asks tap to ${what}`}: ${count}${which}${lands}.`,
     ...(opened.length > 0 ? ["It opens the sandbox of its programs:", ...opened] : []),
   ];
   return { text: [...top, ...runs, ...rest].join("\n"), top };

@@ -19,7 +19,8 @@ import {
   preparePlan,
   probeOverlaps,
 } from "./validation.mjs";
-import { sortPlans } from "./views.mjs";
+import { NODE_KEYS } from "./tool-schemas.mjs";
+import { pick, sortPlans } from "./views.mjs";
 import { Leftovers, WorktreeLifecycle } from "./worktree-lifecycle.mjs";
 
 /** @typedef {import("../../feature-host/installation.mjs").Context} Context */
@@ -617,7 +618,18 @@ export class PlanManager {
 
   /** @param {string} planId @param {Asker} asker @param {string} what "pause" */
   requireControl(planId, asker, what) {
-    return this.preflight.requireControl(this.view({ view: "plan", planId }), asker, what);
+    const seen = this.view({ view: "plan", planId });
+    const listStarts = () => {
+      const { head, nodes } = this.view({ view: "graph", planId });
+      return {
+        ...head,
+        nodes: nodes
+          .filter((/** @type {any} */ { status }) => status !== "succeeded")
+          .map((/** @type {object} */ node) => pick(node, NODE_KEYS)),
+      };
+    };
+    const starts = /^(?:resume|retry)/.test(what) ? listStarts : undefined;
+    return this.preflight.requireControl(seen, asker, what, starts);
   }
 
   /** @param {string} planId @param {Asker} asker */

@@ -444,14 +444,35 @@ export class PlanPreflight {
   /**
    * A model changes the plan of somebody else only where the user says so.
    * @param {{planId: string, name: string, facts: any}} plan @param {Asker} asker @param {string} what "pause"
+   * @param {() => Record<string, any>} [starts] what it starts: a plan with the nodes that have not succeeded
    */
-  async requireControl({ planId, name, facts }, asker, what) {
+  async requireControl({ planId, name, facts }, asker, what, starts) {
     if (await this.#isOwner(facts, asker)) return;
     const owner = formatOwner(facts);
-    const text = controlQuestion({ planId, name, owner }, what);
-    const whole = { planId, what };
+    const start = controlQuestion({ planId, name, owner }, what);
+    const given = starts?.();
+    const { text } = given
+      ? await this.#createQuestion(given, { root: facts.repo }, start)
+      : { text: `${start}.` };
+    const whole = { planId, what, given };
     const why = await this.#consent.requestConsent(asker.id, text, whole, { needsDialog: true });
     if (why) throw new PlanError("NOT_YOURS", `${owner} made this plan, and ${why}`);
+  }
+
+  /**
+   * What the user is asked about all that would run.
+   * @param {Record<string, any>} given a plan, or nodes for one @param {OpeningContext} context @param {string} [start]
+   */
+  async #createQuestion(given, context, start) {
+    const { nodes, setup } = given;
+    const works = listWorks(nodes).map(({ work }) => work);
+    const programs = [setup, ...works].filter(toCommandLine);
+    const unallowed = await this.#findUnallowed(given, context);
+    const opened = formatOpenings(unallowed);
+    const { text, top } = formatPlanQuestion(/** @type {any} */ (given), programs, opened, start);
+    if (!isShownWhole(top))
+      throw createNotAllowed(unallowed, "that is more than a question can show");
+    return { text, unallowed };
   }
 
   /**
@@ -667,11 +688,7 @@ export class PlanPreflight {
     for (const use of new Map(uses.map((one) => [JSON.stringify(one), one])).values()) {
       await this.requirePermission(owner, use);
     }
-    const unallowed = await this.#findUnallowed(given, context);
-    const opened = formatOpenings(unallowed);
-    const { text, top } = formatPlanQuestion({ ...about, env, nodes }, programs, opened);
-    if (!isShownWhole(top))
-      throw createNotAllowed(unallowed, "that is more than a question can show");
+    const { text, unallowed } = await this.#createQuestion(given, context);
     const whole = { ...about, nodes, setup, env, ofPlan: context.ofPlan };
     const needsDialog = unallowed.length > 0;
     const { why, isAsked } = await this.#consent.ask(id, text, whole, { needsDialog });

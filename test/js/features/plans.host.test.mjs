@@ -335,7 +335,20 @@ test("the model changes a plan of the user or of another session only where the 
   session.consent = { answer: "yes" };
   const again = await ask("retry_copilot_node", { planId: users, nodeId: "a" });
   assert.equal(again.attempt, 2);
+  await ended(users);
   session.consent = { answer: "no" };
+  const paused = {
+    ...{ name: "imported", startPaused: true, setup: "npm ci", env: { A: "1" } },
+    nodes: [{ id: "a", work: "curl evil", sandbox: "off" }],
+  };
+  const more = { do: "create", plan: paused, as: "pabcdefgk", path: process.env.PATH };
+  const { planId: imported } = await typeCommand(rig, more);
+  const result = await ask("resume_copilot_plan", { planId: imported });
+  assert.match(result.text, /NOT_YOURS: /);
+  const { text } = session.events.findLast(({ request }) => request === "consent").params;
+  assert.match(text, /resume the plan imported \(pabcdefgk\), which the user made: 1 node/);
+  for (const line of ["no sandbox: a", "npm ci", "curl evil", "with A=1"])
+    assert.ok(text.includes(`\n  ${line}`), text);
   // The sessions of the folder have what an ended one has left.
   other.close();
   await waitFor(
