@@ -83,9 +83,12 @@ const LOG_IN =
   "the Copilot CLI has no login that agents of tap could use: start copilot, and type /login. " +
   "For a model of your own, set workers.provider in your config (docs/workers.md)";
 
+/** @param {string} message of the CLI @returns {boolean} whether nobody is logged in */
+export const isLoginMissing = (message) => NO_LOGIN.test(message);
+
 /** A failure in the CLI's own words. @param {"SESSION" | "MODEL"} code @param {string} message @returns {Outcome} */
 export const classifyFailure = (code, message) =>
-  NO_LOGIN.test(message) ? toOutcome("NO_LOGIN", LOG_IN) : toOutcome(code, message);
+  isLoginMissing(message) ? toOutcome("NO_LOGIN", LOG_IN) : toOutcome(code, message);
 
 /** @param {unknown} value */
 const isText = (value) => typeof value === "string" && value.trim() !== "";

@@ -216,6 +216,17 @@ export async function runInSession(job, server, place, packageFolder, onEvent) {
   }
 }
 
+/** The CLI keeps no session that never had a turn. @param {Job} job @param {Server} server @param {object} config @returns {Promise<Session>} */
+async function openSession(job, { client }, config) {
+  const { sessionId, resume } = job;
+  const create = () => client.createSession({ ...config, sessionId, name: sessionName(job) });
+  if (!resume) return create();
+  return client.resumeSession(sessionId, config).catch((error) => {
+    if (/session not found/i.test(errorMessage(error))) return create();
+    throw error;
+  });
+}
+
 /**
  * @param {JobRun} run @param {Job} job @param {Server} server @param {Place} place @param {Wall | undefined} wall
  * @returns {Promise<import("./job.mjs").Result>}
@@ -230,13 +241,7 @@ async function runSession(run, job, server, place, wall) {
   let before = noTotals();
   try {
     const config = createSessionConfig(run, job, server, place, boundary);
-    const made = job.resume
-      ? server.client.resumeSession(job.sessionId, config)
-      : server.client.createSession({
-          ...config,
-          sessionId: job.sessionId,
-          name: sessionName(job),
-        });
+    const made = openSession(job, server, config);
     session = await withTimeout(made, CREATE_MS, "a new session");
     if (job.resume) before = await queryTotals(session);
   } catch (error) {

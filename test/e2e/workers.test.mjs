@@ -179,6 +179,12 @@ describe("a job", { concurrency: 1 }, () => {
 });
 
 describe("the server of jobs", { concurrency: 1 }, () => {
+  test("resumed without ever having had a turn it begins", async (t) => {
+    const rig = await Rig.start(t, [say("done")]);
+    const { status, turns } = await rig.run({ resume: true });
+    assert.deepEqual([status, turns], ["succeeded", 1]);
+  });
+
   test("killed: its jobs are interrupted, its shells end, and a new one resumes them", async (t) => {
     const rig = await Rig.start(t, (request) =>
       userTexts(request).length > 1
@@ -370,8 +376,6 @@ describe("the server of jobs", { concurrency: 1 }, () => {
     const [first, second] = await Promise.all([rig.run({ sessionId }), rig.run({ sessionId })]);
     assert.equal(first.status, "succeeded");
     assert.deepEqual([second.error.code, second.turns], ["INVALID", 0]);
-    const unknown = await rig.run({ resume: true });
-    assert.equal(unknown.error.code, "SESSION");
     const nowhere = { cli: rig.cli.cli, sdk: path.join(rig.root, "no-sdk") };
     const none = await rig.workers.run(nowhere, rig.job({}));
     assert.equal(none.error.code, "START");

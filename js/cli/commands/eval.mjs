@@ -3,6 +3,7 @@
 import fs from "node:fs";
 import path from "node:path";
 import { errorMessage } from "../../lib/values.mjs";
+import { isLoginMissing } from "../../agents/job.mjs";
 import { copilotHome, programFolder, version } from "../../lib/paths.mjs";
 import { visible } from "../../lib/visible.mjs";
 import { faint, Output, strong } from "../../views/output.mjs";
@@ -151,6 +152,15 @@ async function findCli(given, env) {
   });
 }
 
+/** @param {CaseResult} first that was run: all others would end as it did */
+function requireLogin({ status, problems }) {
+  if (status !== "error" || !problems.some(isLoginMissing)) return;
+  throw new Failure("the environment has no login for the Copilot CLI, so no case can run", {
+    advice: "set COPILOT_GITHUB_TOKEN, or COPILOT_PROVIDER_BASE_URL for a model of your own",
+    code: "NO_LOGIN",
+  });
+}
+
 /** @param {Case[]} cases @param {EvalOptions} given @param {string} cli @param {NodeJS.ProcessEnv} env */
 async function runAll(cases, given, cli, env) {
   const { runCase } = await import("../../evals/case-runner.mjs");
@@ -164,15 +174,15 @@ async function runAll(cases, given, cli, env) {
     for (const [at, wanted] of cases.entries()) {
       progress.begin(`${at + 1}/${cases.length} ${wanted.name}`);
       const options = { cli, env, model: given.model, judge, ending };
-      results.push(
-        await runCase(wanted, options)
-          .catch((error) => {
-            if (!error.interrupted) throw error;
-            const message = "interrupted: nothing of the run is left";
-            throw new Failure(message, { code: "INTERRUPTED", exit: EXIT.interrupted });
-          })
-          .finally(() => progress.end()),
-      );
+      const result = await runCase(wanted, options)
+        .catch((error) => {
+          if (!error.interrupted) throw error;
+          const message = "interrupted: nothing of the run is left";
+          throw new Failure(message, { code: "INTERRUPTED", exit: EXIT.interrupted });
+        })
+        .finally(() => progress.end());
+      if (results.every(({ status }) => status === "broken")) requireLogin(result);
+      results.push(result);
     }
     return results;
   });

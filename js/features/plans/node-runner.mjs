@@ -392,7 +392,7 @@ export class NodeRun {
     const workers = await this.services.workers.use();
     const cli = await this.plan.cli();
     const isCheck = this.effect.phase === "postchecks";
-    const resume = !isCheck && this.#steps.sessionId !== undefined;
+    const resume = !isCheck && Boolean(this.#steps.sessionId);
     const sessionId = resume ? this.#steps.sessionId : crypto.randomUUID();
     const step = isCheck ? { checkSessionId: sessionId } : { sessionId };
     if (!resume) await this.recordStep(step, { sync: true });
@@ -428,6 +428,8 @@ export class NodeRun {
       },
     );
     this.onAgent(workers, cli);
+    // The CLI keeps no session that never had a turn: the next attempt begins one.
+    if (!isCheck && !resume && result.turns === 0) await this.recordStep({ sessionId: "" });
     return this.#checkAgentResult(result, await this.plan.listChangedFiles(before));
   }
 

@@ -134,11 +134,14 @@ export const listRefusals = ({ attempts }) =>
     })
     .slice(-MAX_REFUSALS);
 
+/** @param {any} [attempt] @returns {Record<string, any>} what its steps have told last */
+const mergeSteps = (attempt) => Object.assign({}, ...(attempt?.steps ?? []));
+
 /** @param {PlanManager} plans @param {string} planId @param {string} nodeId */
 export async function viewNode(plans, planId, nodeId) {
   const node = plans.view({ view: "node", planId, nodeId });
   const last = node.attempts.at(-1);
-  const steps = Object.assign({}, ...(last?.steps ?? []));
+  const steps = mergeSteps(last);
   const { summary } = findDetail(node, "work");
   const { attempts, commit, changes, usage, busy, edited: _, ofPlan, ...all } = node;
   const policy = describePolicy(ofPlan, node, steps.policy);
@@ -159,7 +162,7 @@ export async function viewNode(plans, planId, nodeId) {
     baseCommit: steps.worktree?.commit,
     completedCommit: commit,
     worktreePath: steps.worktree?.path,
-    sessionId: steps.sessionId,
+    sessionId: steps.sessionId || undefined,
     scheduledAt: last?.scheduledAt,
     startedAt: last?.startedAt,
     endedAt: last?.endedAt,

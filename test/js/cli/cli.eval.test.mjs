@@ -193,6 +193,16 @@ describe("copilot-tap eval run", () => {
     );
   });
 
+  test("ends at the first case where nobody is logged in", async (t) => {
+    const { at, file } = withCases(t, "cases:\n- {name: x, prompt: y}\n- {name: z, prompt: y}\n");
+    const ran = path.join(at.workspace, "ran");
+    const body = `echo x >> ${ran}; echo "Error: No authentication information found." >&2; exit 1`;
+    const args = ["eval", "run", file, "--cli", fakeCli(at.workspace, body)];
+    const { code, value } = await tapJson(args, at);
+    assert.deepEqual([code, value.error.code], [1, "NO_LOGIN"]);
+    assert.equal(fs.readFileSync(ran, "utf8"), "x\n");
+  });
+
   test("keeps the results in the home, and no secret in them", async (t) => {
     const { at, file } = withCases(t, "cases: [{ name: x, prompt: y }]");
     const said = JSON.stringify({

@@ -200,23 +200,22 @@ test("the result of an ended plan is settled before what waits in it lands", asy
   assert.deepEqual(order, ["settle", "land"]);
 });
 
-test("an agent at its model's limit is interrupted for as long as the provider says", async (t) => {
-  t.mock.timers.enable({ apis: ["Date"], now: 1_000_000 });
+/** A node whose agent ends so. @param {object} result @param {object[]} more steps */
+async function runAgentNode(result, more) {
   const told = /** @type {any[]} */ ([]);
-  const result = {
-    status: "rateLimited",
-    retryAfter: 8,
-    usage: {},
-    error: { code: "RATE_LIMITED", message: "429" },
+  const jobs = /** @type {any[]} */ ([]);
+  const logged = /** @type {string[]} */ ([]);
+  const runJob = async (/** @type {object} */ _cli, /** @type {object} */ job) => {
+    jobs.push(job);
+    return { usage: {}, ...result };
   };
-  const workers = { run: async () => result };
   const plan = /** @type {any} */ ({
     id: "p",
     facts: {},
     head: { sandbox: "off" },
     git: {
       ...{ checkWorktreeLink: async () => {}, inspectFolders: async () => [] },
-      ...{ hasStore: () => false, takeOverWork: async () => {} },
+      ...{ hasStore: () => false, takeOverWork: async () => {}, diffWorktree: async () => ({}) },
       emptyTemporaryFolder: async () => {},
     },
     repository: { root: "/r" },
@@ -224,23 +223,42 @@ test("an agent at its model's limit is interrupted for as long as the provider s
     readCheckout: async () => ({}),
     listChangedFiles: async () => ["a.txt"],
   });
-  const steps = [{ worktree: { path: "/w", admin: "/a" } }, { sessionId: "s" }];
+  const steps = [{ worktree: { path: "/w", admin: "/a" } }, ...more];
   const node = { id: "a", name: "a", prechecks: { type: "agent", instructions: "x" } };
   const effect = { node, phase: "prechecks", current: { attempt: 1, steps, phases: [] } };
-  /** @type {string[]} */
-  const logged = [];
   const writeLog = async (/** @type {{text: string}} */ { text }) => void logged.push(text);
   const nodeRun = new NodeRun(
     /** @type {any} */ ({
       ...{ plan, effect, onAgent: () => {}, onLine: () => {} },
-      services: { workers: { use: async () => workers }, plans: { writeLog } },
+      services: { workers: { use: async () => ({ run: runJob }) }, plans: { writeLog } },
       spans: { startPhase: async () => ({ traceparent: "", end: () => {} }) },
       tell: async (/** @type {any} */ input) => void told.push(input),
     }),
   );
   await nodeRun.runPhase();
+  return { told, jobs, logged };
+}
+
+test("an agent at its model's limit is interrupted for as long as the provider says", async (t) => {
+  t.mock.timers.enable({ apis: ["Date"], now: 1_000_000 });
+  const error = { code: "RATE_LIMITED", message: "429" };
+  const result = { status: "rateLimited", retryAfter: 8, error };
+  const { told, logged } = await runAgentNode(result, [{ sessionId: "s" }]);
   const { outcome, until, detail } = told.at(-1);
   assert.match(detail.note, /: a\.txt$/);
   assert.deepEqual(logged, [`tap: ${detail.note}\n`]);
   assert.deepEqual([outcome, until], ["interrupted", 1_008_000]);
+});
+
+test("an agent whose session never had a turn begins another one", async () => {
+  const result = { status: "failed", turns: 0, error: { code: "NO_LOGIN", message: "x" } };
+  const first = await runAgentNode(result, []);
+  const steps = first.told.filter(({ input }) => input === "step").map(({ detail }) => detail);
+  const second = await runAgentNode({ ...result, turns: 1 }, steps);
+  const [before, after] = [first, second].map(({ jobs }) => jobs[0]);
+  assert.equal(after.resume, false);
+  assert.notEqual(after.sessionId, before.sessionId);
+  const more = second.told.filter(({ input }) => input === "step").map(({ detail }) => detail);
+  const third = await runAgentNode({ ...result, turns: 0 }, [...steps, ...more]);
+  assert.deepEqual([third.jobs[0].resume, third.jobs[0].sessionId], [true, after.sessionId]);
 });
