@@ -1,5 +1,6 @@
 // A plan, or a log, followed to its end: a line for each change.
 
+import { selectFailureLines } from "../../lib/failure-lines.mjs";
 import { inLine, plainLines, visible } from "../../lib/visible.mjs";
 import { bad, faint } from "../../views/output.mjs";
 import { cut } from "../../views/table.mjs";
@@ -25,8 +26,8 @@ const MIN_PAUSE_MS = 100;
 const NODES_PER_MS = 10;
 const LOG_MS = 300;
 const MAX_SHOWN_FAILURES = 5;
-const LAST_LINES = 5;
-const MAX_TAIL = 2048;
+const LAST_LINES = 20;
+const MAX_TAIL = 16_384;
 /** In the order in which changes of one look are told: a cause before what follows from it. */
 const REPORTED_STATUSES = ["succeeded", "failed", "canceled", "blocked", "running"];
 const FINAL_STATUSES = ["succeeded", "failed", "blocked", "canceled"];
@@ -117,7 +118,7 @@ export async function printFailures(ask, output, { planId, nodes }) {
       .filter((/** @type {string} */ line) => line.trim() !== "");
     if (lines.length === 0) continue;
     output.print(`${inLine(id)} printed last:`);
-    for (const line of lines.slice(-LAST_LINES)) {
+    for (const line of selectFailureLines(lines, LAST_LINES)) {
       const shown = visible(line.replaceAll("\t", "    "));
       output.print("  ", cut(shown, getLineWidth(output) - 2));
     }

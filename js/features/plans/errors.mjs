@@ -1,5 +1,6 @@
 // What a tool or a person did wrong, or why a plan cannot go on.
 
+import { selectFailureLines } from "../../lib/failure-lines.mjs";
 import { redactLines } from "../../lib/redact.mjs";
 import { truncateText, visible } from "../../lib/visible.mjs";
 
@@ -63,11 +64,9 @@ export class RetryLater extends Error {
   }
 }
 
-/** @param {string} text @returns {string} its last lines, shown */
+/** @param {string} text @returns {string} its last lines and those around failures, shown */
 export const formatLastLines = (text) =>
-  redactLines(text.trimEnd().replaceAll("\r\n", "\n"))
-    .split("\n")
-    .slice(-LAST_LINES)
+  selectFailureLines(redactLines(text.trimEnd().replaceAll("\r\n", "\n")).split("\n"), LAST_LINES)
     .join("\n")
     .slice(-MAX_LAST_TEXT);
 

@@ -1,6 +1,7 @@
 // What the user and the model are told of plans.
 
 import { bySessionUse } from "../../lib/inspection.mjs";
+import { isInside } from "../../lib/paths.mjs";
 import { inLine, quoteWord, shortenText, visible } from "../../lib/visible.mjs";
 import { formatVariables } from "../../lib/work-consent.mjs";
 import { isAgent } from "./sandbox-consent.mjs";
@@ -142,6 +143,24 @@ function modelText(seen, kind, node = "") {
   return `${plan} has used its budget and is paused. Ask the user: resume_copilot_plan with a larger budget goes on, cancel_copilot_plan ends it.`;
 }
 
+/** @param {Context} context @returns {Promise<InspectedSession[]>} */
+async function listOpenSessions({ services }) {
+  const all = /** @type {InspectedSession[]} */ (await services.sessions.list());
+  return all.filter(({ ending }) => !ending);
+}
+
+/**
+ * A line for the session that made a plan; else for those of its repository.
+ * @param {Context} context @param {string} summary @param {{session?: string, repo: string}} where
+ */
+export async function emitNearby(context, summary, { session: maker, repo }) {
+  const all = await listOpenSessions(context).catch(() => []);
+  const own = all.filter(({ id }) => id === maker);
+  const near = own.length > 0 ? own : all.filter(({ cwd }) => isInside(cwd, repo));
+  for (const { id: session } of near)
+    context.events.emit("plans", { summary, session }).catch(() => {});
+}
+
 /** Of nodes, in a record. */
 const MAX_NOTES = 20;
 
@@ -165,8 +184,7 @@ export class PlanNotifier {
   show(seen, text) {
     const { planId, name, facts } = seen;
     const summary = `plan ${planId} (${visible(name)}): ${text}`;
-    const session = facts.session === "" ? undefined : facts.session;
-    this.#context.events.emit("plans", { summary, session }).catch(() => {});
+    void emitNearby(this.#context, summary, facts);
   }
 
   /** @param {string} why */
@@ -208,8 +226,7 @@ export class PlanNotifier {
 
   /** The session that made it; or the one of its folder that was used last. @param {{session?: string, cwd: string, repo: string}} facts @returns {Promise<InspectedSession | undefined>} */
   async #findListener({ session, cwd, repo }) {
-    const all = /** @type {InspectedSession[]} */ (await this.#context.services.sessions.list());
-    const open = all.filter(({ ending }) => !ending);
+    const open = await listOpenSessions(this.#context);
     const own = open.find(({ id }) => id === session);
     if (own) return own;
     const near = open.filter((one) => one.cwd === cwd || one.cwd === repo);

@@ -4,6 +4,7 @@ import { withLock } from "../../lib/keyed-mutex.mjs";
 import { errorMessage } from "../../lib/values.mjs";
 import { visible } from "../../lib/visible.mjs";
 import { ignoreMissingRepository, PlanError } from "./errors.mjs";
+import { emitNearby } from "./notifications.mjs";
 
 /** @typedef {import("./plan-manager.mjs").PlanManager} PlanManager */
 /** @typedef {import("./plan-manager.mjs").Asker} Asker */
@@ -338,7 +339,7 @@ export class Leftovers {
     const more = orphans.length > MAX_SHOWN ? ", …" : "";
     const count = orphans.length === 1 ? "1 folder belongs" : `${orphans.length} folders belong`;
     const summary = `${count} to no plan in ${visible(repo)}/.worktrees (${some.join(", ")}${more}). In that repository, copilot-tap plan clean looks at them and removes them`;
-    this.#context.events.emit("plans", { summary }).catch(() => {});
+    void emitNearby(this.#context, summary, { repo });
   }
 
   /** What worktrees take, roughly, and how many folders belong to nobody. @param {string} repo */

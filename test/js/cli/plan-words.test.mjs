@@ -6,6 +6,7 @@ import { test } from "node:test";
 import stringWidth from "string-width";
 import { printFailures, showLog } from "../../../js/cli/plan/follow.mjs";
 import { listNotes } from "../../../js/cli/plan/format.mjs";
+import { formatLastLines } from "../../../js/features/plans/errors.mjs";
 import { showNode, showPlan } from "../../../js/cli/plan/show.mjs";
 import { Output } from "../../../js/views/output.mjs";
 
@@ -45,6 +46,22 @@ test("what failed nodes printed last has lines that a terminal has room for", as
     for (const line of rest) assert.ok(stringWidth(line) <= Number(most), line);
     assert.equal(rest[3], "  all of it: copilot-tap plan logs p12345678/a");
   }
+});
+
+test("of a long output the lines around the failures are shown, and its end", async () => {
+  const passed = (/** @type {number} */ from) =>
+    Array.from({ length: 100 }, (_, at) => `ok ${from + at} - handles an error`);
+  const failed = ["not ok 101 - adds", "  expected: 3", "  actual: 4", "  at add.mjs:7"];
+  const end = ["1..201", "# tests 201", "# pass 200", "# fail 1", "# duration_ms 7"];
+  const text = [...passed(1), ...failed, ...passed(102), ...end].join("\n");
+  const plan = { planId: "p", nodes: [{ id: "a", status: "failed", phase: "work", error: "x" }] };
+  const { output, lines } = kept(80);
+  await printFailures(async () => ({ text }), output, /** @type {any} */ (plan));
+  const shown = lines().map((line) => line.slice(2));
+  assert.deepEqual(shown.slice(1, 7), ["ok 100 - handles an error", ...failed, "…"]);
+  assert.deepEqual(shown.slice(-7, -2), end);
+  assert.equal(shown.length, 20 + 4);
+  assert.deepEqual(formatLastLines(text).split("\n"), shown.slice(1, -2));
 });
 
 test("pairs of nodes that change the same are named, and how many more there are", () => {

@@ -6,6 +6,7 @@ import crypto from "node:crypto";
 import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
+import { temporaryFolder } from "../../support/temporary.mjs";
 import { waitFor } from "../../support/wait.mjs";
 import { checkoutOf, plansRig, typeCommand, flagFile } from "./plans-rig.mjs";
 
@@ -359,6 +360,17 @@ test("the model changes a plan of the user or of another session only where the 
   await ended(own);
   session.consent = { answer: "no" };
   await ask("delete_copilot_plan", { planId: own });
+});
+
+test("the timeline of a session has no plan of another folder", async (t) => {
+  const rig = await plansRig(t);
+  const other = await rig.join({ cwd: temporaryFolder(t) });
+  const plan = { name: "mine", nodes: [{ id: "a", work: "exit 1" }] };
+  await typeCommand(rig, { do: "create", plan, as: "pabcdefgh", path: process.env.PATH });
+  const list = (/** @type {typeof other} */ { events }) =>
+    events.filter(({ type, text }) => type === "timeline" && /pabcdefgh/.test(text));
+  await waitFor(() => list(rig.session).some(({ text }) => /ended/.test(text)));
+  assert.deepEqual(list(other), []);
 });
 
 test("the model adds nothing to a plan of the user or of another session, whose rules are not its own", async (t) => {
