@@ -1,56 +1,99 @@
 // Merges that need no checkout: whether two commits merge, and into which tree; and commits with such trees.
 
-import { randomBytes } from "node:crypto";
 import fs from "node:fs/promises";
-import { join } from "node:path";
+import os from "node:os";
+import { basename, join } from "node:path";
 import { withLock } from "../lib/keyed-mutex.mjs";
 import { isAlive } from "../lib/process-liveness.mjs";
+import { probeSandbox } from "../process/sandbox-probe.mjs";
 import { formatOutput, GitError, toGitError } from "./errors.mjs";
 import { checkCommit, checkMessage } from "./git.mjs";
+import { createStore, importObjects, removeStore } from "./private-store.mjs";
 import { getAttributeView } from "./repository.mjs";
+import {
+  adminsFolder,
+  listAdmins,
+  readWorktreeFolder,
+  worktreeOptions,
+} from "./worktree-admin.mjs";
 
 /** @typedef {import("./repository.mjs").Repository} Repository */
 
-// Merges with a git that cannot merge without a checkout (older than 2.38): in a worktree made for one merge, in git's
-// own folder.
+// Merges in a worktree made for one merge: with a git that cannot merge without a checkout (older than 2.38), and for
+// merge drivers. It is outside of the user's checkout, since a driver such as npm's looks upwards for its files.
 
 const SCRATCH_MERGE_MS = 600_000;
-const PREFIX = "scratch-";
 
-/** @param {Repository} repository @param {string} place */
-async function removeScratch(repository, place) {
-  await fs.rm(place, { recursive: true, force: true });
+/** @param {Repository} repository @param {string} place @param {string} admin git's folder of it */
+async function removeScratch(repository, place, admin) {
+  await removeStore(admin);
+  if (place !== "") await fs.rm(place, { recursive: true, force: true });
   const args = ["worktree", "remove", "--force", "--force", place];
   await withLock(repository.commonDir, () => repository.change(args, { codes: [0, 128] }));
 }
 
-/** Those of processes that have ended. @param {Repository} repository @param {string} folder */
-async function sweep(repository, folder) {
-  for (const name of await fs.readdir(folder)) {
-    const [, pid] = /^scratch-(\d+)-/.exec(name) ?? [];
+/** Those of processes that have ended. @param {Repository} repository */
+async function sweep(repository) {
+  for (const admin of await listAdmins(repository)) {
+    const [, pid] = /^tap-scratch-(\d+)-/.exec(basename(admin)) ?? [];
     if (pid !== undefined && !isAlive(Number(pid)))
-      await removeScratch(repository, join(folder, name));
+      await removeScratch(repository, await readWorktreeFolder(admin), admin);
   }
 }
 
 /**
- * @param {Repository} repository @param {string} ours @param {string} theirs both checked @param {AbortSignal} [signal]
+ * Where this machine has a sandbox, the programs of the user's config run in it: they may start files of the worktree.
+ * @param {Repository} repository @param {string} ours checked @param {AbortSignal | undefined} signal
+ * @param {(where: Partial<import("./git.mjs").RunOptions>) => Promise<Probe>} merge
  * @returns {Promise<Probe>}
  */
-export async function mergeInScratch(repository, ours, theirs, signal) {
-  const folder = await repository.ownFolder();
-  await sweep(repository, folder);
-  const name = `${PREFIX}${process.pid}-${randomBytes(6).toString("hex")}`;
-  const place = join(folder, name);
+async function mergeInScratch(repository, ours, signal, merge) {
+  await sweep(repository);
+  const made = await fs.mkdtemp(join(os.tmpdir(), `tap-scratch-${process.pid}-`));
+  const place = await fs.realpath(made);
+  const admin = join(adminsFolder(repository), basename(place));
   const add = ["worktree", "add", "--quiet", "--no-checkout", "--detach", "--lock", place, ours];
   try {
     await withLock(repository.commonDir, () => repository.change(add, { signal }));
-    const where = { cwd: place, signal, lasting: true, timeoutMs: SCRATCH_MERGE_MS };
+    if ((await probeSandbox({ env: repository.git.env })).state === "ok") await createStore(admin);
+    const limits = { signal, lasting: true, timeoutMs: SCRATCH_MERGE_MS };
+    const where = { ...worktreeOptions({ path: place, admin }), ...limits };
     await repository.change(["reset", "--hard", "--quiet", ours], { ...where, network: true });
-    return await runMerge(repository, theirs, where);
+    const found = await merge(where);
+    if (found.tree)
+      await importObjects(repository, { path: place, admin }, [found.tree], { signal });
+    return found;
   } finally {
-    await removeScratch(repository, place);
+    await removeScratch(repository, place, admin);
   }
+}
+
+/** @typedef {{name: string, command: string}} Driver */
+
+/** The merge drivers of the user's that are commands. @param {Repository} repository @returns {Promise<{drivers: Driver[], preset: string | undefined}>} preset: for files without one */
+async function listDrivers(repository) {
+  const args = ["config", "-z", "--get-regexp", String.raw`^merge\.(default|.*\.driver)$`];
+  const { stdout } = await repository.query(args, { codes: [0, 1] });
+  const all = stdout.matchAll(/merge\.(?:default|([^\0\n]*)\.driver)\n([^\0]*)\0/g);
+  const found = [...all].map(([, name, command]) => ({ name, command }));
+  const preset = found.findLast(({ name }) => name === undefined)?.command;
+  return { drivers: found.filter(({ name }) => name !== undefined), preset };
+}
+
+/** @param {Repository} repository @param {string} ours @param {string} theirs @returns {Promise<Driver[]>} those that there are, if a changed file has one of them */
+async function findDrivers(repository, ours, theirs) {
+  const { drivers, preset } = await listDrivers(repository);
+  if (drivers.length === 0) return drivers;
+  const changes = await changesBetween(repository, ours, theirs, { encoding: "latin1" });
+  const input = Buffer.from(changes.map((one) => `${one.path}\0`).join(""), "latin1");
+  const view = await getAttributeView(repository, ours);
+  const { stdout } = await repository.query(["check-attr", "-z", "--stdin", "merge"], {
+    ...view,
+    input,
+  });
+  const values = stdout.split("\0").filter((_, at) => at % 3 === 2);
+  const used = new Set(values.map((value) => (value === "unspecified" ? preset : value)));
+  return drivers.some(({ name }) => used.has(name)) ? drivers : [];
 }
 
 /** @param {Repository} repository @param {string} theirs @param {Partial<import("./git.mjs").RunOptions>} where @returns {Promise<Probe>} */
@@ -109,18 +152,33 @@ function readResult([tree, ...rest], clean) {
 export async function probe(repository, ours, theirs, { signal } = {}) {
   checkCommit(ours);
   checkCommit(theirs);
-  if (await usesScratch(repository)) return mergeInScratch(repository, ours, theirs, signal);
-  const { env, cwd } = await getAttributeView(repository, ours);
+  const merge = (/** @type {Partial<import("./git.mjs").RunOptions>} */ where) =>
+    runMergeTree(repository, ours, theirs, where);
+  if (await usesScratch(repository)) {
+    return mergeInScratch(repository, ours, signal, (where) => runMerge(repository, theirs, where));
+  }
+  const drivers = await findDrivers(repository, ours, theirs);
+  if (drivers.length === 0) {
+    const view = await getAttributeView(repository, ours);
+    return merge({ ...view, signal, lasting: true, timeoutMs: MERGE_MS });
+  }
+  // What a driver prints would be in git's own answer.
+  const settings = drivers.map(({ name, command }) => `merge.${name}.driver=(${command}\n) >&2`);
+  return mergeInScratch(repository, ours, signal, (where) => merge({ ...where, settings }));
+}
+
+/** @param {Repository} repository @param {string} ours @param {string} theirs @param {Partial<import("./git.mjs").RunOptions>} where @returns {Promise<Probe>} */
+async function runMergeTree(repository, ours, theirs, where) {
   const args = ["merge-tree", "--write-tree", "-z", "--name-only", ours, theirs];
-  const limits = { cwd, env, signal, codes: [0, 1], lasting: true, timeoutMs: MERGE_MS };
-  const ended = await repository.git.run(args, limits);
+  const ended = await repository.change(args, { ...where, codes: [0, 1] });
   // A conflict has a tree; this is a failure of git.
   if (ended.code === 1 && ended.stdout === "") throw toGitError(["merge-tree"], ended);
   return readResult(ended.stdout.split("\0"), ended.code === 0);
 }
 
 /**
- * Many at once, with the attributes of the first.
+ * Many at once, with the attributes of the first, and without the user's merge drivers: what these would merge is no
+ * conflict.
  * @param {Repository} repository @param {[string, string][]} pairs @param {{signal?: AbortSignal}} [options]
  * @returns {Promise<Probe[]>} in their order
  */
@@ -137,7 +195,9 @@ export async function probeAll(repository, pairs, { signal } = {}) {
   const { env, cwd } = await getAttributeView(repository, pairs[0][0]);
   const args = ["merge-tree", "--stdin", "--name-only", "--no-messages"];
   const input = pairs.map((pair) => `${pair.join(" ")}\n`).join("");
-  const limits = { cwd, env, signal, input, lasting: true, timeoutMs: MERGE_MS };
+  const { drivers } = await listDrivers(repository);
+  const settings = drivers.map(({ name }) => `merge.${name}.driver=true`);
+  const limits = { cwd, env, signal, input, settings, lasting: true, timeoutMs: MERGE_MS };
   const { stdout } = await repository.git.run(args, limits);
   return readMany(stdout, pairs.length);
 }

@@ -179,6 +179,37 @@ test("attributes are those of the commit that is merged into, not those in the u
   assert.match(git(root, "show", `${both.tree}:a.txt`), /ours\ntheirs|theirs\nours/);
 });
 
+test("a merge driver runs in a checkout outside of the user's, and nothing it prints is git's", async (t) => {
+  const { root, first, repository } = await makeRepository(t, {
+    untouched: false,
+    files: { "a.txt": text(), "b.txt": "b\n", "package.json": "{}\n" },
+  });
+  // As npm does it: the next package.json above is whose lock file it writes.
+  const driver = `d=$PWD; until [ -e "$d/package.json" ]; do d=\${d%/*}; done
+echo "up to date in 472ms"; echo stray > "$d/stray.txt"; cat "$d/b.txt" > %A # that is all`;
+  git(root, "config", "merge.npm.driver", driver);
+  const based = commitOn(root, [first], { ".gitattributes": "a.txt merge=npm\n" });
+  const ours = commitOn(root, [based], { "a.txt": text({ 1: "ours" }) });
+  const theirs = commitOn(root, [based], { "a.txt": text({ 1: "theirs" }) });
+  const { tree = "" } = await probe(repository, ours, theirs);
+  const expected = { ".gitattributes": "a.txt merge=npm\n", "a.txt": "b\n", "b.txt": "b\n" };
+  assert.deepEqual(filesOf(root, tree), { ...expected, "package.json": "{}\n" });
+  assert.deepEqual(await probeAll(repository, [[ours, theirs]]), [
+    { tree: await resolveTree(repository, ours) },
+  ]);
+  git(root, "config", "merge.npm.driver", "exit 1");
+  assert.deepEqual((await probe(repository, ours, theirs)).conflicts, ["a.txt"]);
+  git(root, "config", "merge.default", "npm");
+  const plain = commitOn(root, [based], { ".gitattributes": null, "a.txt": text({ 1: "ours" }) });
+  assert.deepEqual((await probe(repository, plain, theirs)).conflicts, ["a.txt"]);
+  assert.ok(!fs.existsSync(path.join(root, "stray.txt")), "nothing in the user's checkout");
+  assert.ok(!fs.existsSync(path.join(root, ".git", "worktrees")), "no worktree stays");
+  const views = fs.readdirSync(path.join(root, ".git", "tap")).filter((one) => /^attr/.test(one));
+  assert.ok(views.length > 0);
+  for (const view of views)
+    assert.ok(!fs.existsSync(path.join(root, ".git", "tap", view, "stray.txt")));
+});
+
 test(
   "a driver of the user that hangs is ended",
   { skip: process.platform === "win32" },
