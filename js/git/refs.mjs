@@ -46,11 +46,12 @@ export const branchRef = (branch) => `refs/heads/${branch}`;
  * @property {string} commit the object, of a tag what it points to
  * @property {number} at when that was committed, ms since 1970; 0: it is no commit
  * @property {string} target another ref, which it points to; ""
+ * @property {string} upstream the ref that a branch follows; ""
  */
 
 const FIELDS = [
   ...["refname", "objecttype", "objectname", "*objecttype", "*objectname"],
-  ...["committerdate:unix", "symref"],
+  ...["committerdate:unix", "symref", "upstream"],
 ];
 
 /**
@@ -67,9 +68,9 @@ export async function readRefs(repository, patterns) {
     ...patterns,
   ]);
   return stdout.split("\n").flatMap((line) => {
-    const [ref, type, object, pointsTo, pointed, at, target] = line.split("\t");
+    const [ref, type, object, pointsTo, pointed, at, target, upstream] = line.split("\t");
     const commit = type === "commit" ? object : pointsTo === "commit" ? pointed : undefined;
-    return commit === undefined ? [] : [{ ref, commit, at: Number(at) * 1000, target }];
+    return commit === undefined ? [] : [{ ref, commit, at: Number(at) * 1000, target, upstream }];
   });
 }
 

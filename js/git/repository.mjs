@@ -251,10 +251,37 @@ export class Repository {
   }
 
   /**
-   * A branch, looked for locally, then at the remotes; a tag; or a commit by its full name.
+   * What a branch has at its remote.
+   * @param {string} branch
+   * @returns {Promise<{name: string, commit: string, behind: number, ahead: number} | undefined>} behind: commits that
+   *   the branch here has not got; undefined: no remote has it
+   */
+  async findRemoteTip(branch) {
+    const local = branchRef(checkBranch(branch));
+    const refs = await readRefs(this, [local, `refs/remotes/*/${branch}`]);
+    const here = refs.find(({ ref }) => ref === local);
+    const follows = here?.upstream.startsWith("refs/remotes/") ? here.upstream : "";
+    const there = refs.filter(({ ref }) => ref !== local && isAt(ref, branch));
+    const isOrigin = (/** @type {{ref: string}} */ { ref }) =>
+      ref === `refs/remotes/origin/${branch}`;
+    const [remote = there.find(isOrigin) ?? there[0]] = (
+      follows ? await readRefs(this, [follows]) : []
+    ).filter(({ ref }) => ref === follows);
+    if (!remote) return undefined;
+    const found = { name: remote.ref.slice("refs/remotes/".length), commit: remote.commit };
+    if (!here || here.commit === remote.commit) return { ...found, behind: 0, ahead: 0 };
+    const args = ["rev-list", "--left-right", "--count", `${here.commit}...${remote.commit}`];
+    const [ahead, behind] = (await this.query(args)).stdout.trim().split("\t").map(Number);
+    return { ...found, behind, ahead };
+  }
+
+  /**
+   * A branch, looked for locally, then at the remotes; `<remote>/<branch>`; a tag; or a commit by its full name. With
+   * `fetch`, a local branch that is only behind its remote's begins at that.
    * @param {string} [name] absent: the default branch
    * @param {{fetch?: boolean, signal?: AbortSignal}} [options]
-   * @returns {Promise<{name: string, ref: string | undefined, commit: string}>}
+   * @returns {Promise<{name: string, ref: string | undefined, commit: string, remote?: {name: string, behind: number}}>}
+   *   remote: the local branch is taken, and is behind it
    */
   async resolveBase(name, { fetch = false, signal } = {}) {
     if (fetch) await this.fetch(signal);
@@ -264,11 +291,21 @@ export class Repository {
     const local = refs.find(({ ref }) => ref === branchRef(wanted));
     const origin = refs.find(({ ref }) => ref === `refs/remotes/origin/${wanted}`);
     const found = local ?? origin ?? refs.find(({ ref }) => isAt(ref, wanted));
-    if (found) return { name: wanted, ref: found.ref, commit: found.commit };
+    if (found)
+      return this.#compareBase({ name: wanted, ref: found.ref, commit: found.commit }, fetch);
     if (name === undefined) throw noCommit(wanted);
     const advice = "Name an existing branch, or set `fetch: true`.";
     const text = `There is no branch "${wanted}", neither here nor at a remote. ${advice}`;
     throw new GitError("UNKNOWN_BRANCH", text);
+  }
+
+  /** @param {{name: string, ref: string, commit: string}} found @param {boolean} fetch */
+  async #compareBase(found, fetch) {
+    const remote = found.ref === branchRef(found.name) && (await this.findRemoteTip(found.name));
+    if (!remote || remote.behind === 0) return found;
+    const { name, commit, behind, ahead } = remote;
+    if (fetch && ahead === 0) return { ...found, ref: `refs/remotes/${name}`, commit };
+    return { ...found, remote: { name, behind } };
   }
 
   /** @param {string} name */
@@ -299,12 +336,14 @@ export class Repository {
 const listCandidateRefs = (name) => [
   branchRef(name),
   `refs/remotes/*/${name}`,
+  `refs/remotes/${name}`,
   `refs/tags/${name}`,
 ];
 
 /** @param {string} ref @param {string} name */
 const isAt = (ref, name) =>
   ref === branchRef(name) ||
+  ref === `refs/remotes/${name}` ||
   ref === `refs/tags/${name}` ||
   ref.split("/").slice(3).join("/") === name;
 

@@ -116,7 +116,10 @@ const ENTRY = object("an entry", ENTRY_FIELDS, {
 const ID = refine(createText(64), (given, place) =>
   /^p[a-z0-9]{8}$/.test(given) ? given : place.expected("the id of a plan", given),
 );
-const FACTS = { baseBranch: createText(200), baseCommit: required(hash), createsTarget: flag };
+const FACTS = {
+  ...{ baseBranch: createText(200), baseCommit: required(hash) },
+  ...{ targetBase: hash, createsTarget: flag },
+};
 const exported = part({
   version: required(integer(VERSION, VERSION)),
   plan: required(
@@ -309,7 +312,8 @@ export async function importPlan(plans, given, asker) {
   });
   const tip = await findTip(git, repository, target);
   const made = listNodeCommits(entries);
-  const all = [facts.baseCommit, ...made.map(({ commit }) => commit)];
+  const bases = [facts.baseCommit, ...(facts.targetBase ? [facts.targetBase] : [])];
+  const all = [...bases, ...made.map(({ commit }) => commit)];
   const missing = await git.missingCommits(repository, all);
   await collected.run("", () => {
     if (missing.length > 0)

@@ -58,7 +58,8 @@ export class PlanContext {
   landingOptions() {
     const { targetBranch: target } = this.head;
     const { waiting, checks: apart } = this;
-    return { plan: this.id, target, base: this.facts.baseCommit, waiting, apart };
+    const base = this.facts.targetBase ?? this.facts.baseCommit;
+    return { plan: this.id, target, base, waiting, apart };
   }
 
   cli() {

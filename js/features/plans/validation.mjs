@@ -214,6 +214,27 @@ const formatTargetNotes = (given, target) =>
         `targetBranch: "${inLine(String(given))}" is a symbolic ref; the plan lands on "${inLine(target)}"`,
       ];
 
+/**
+ * @param {string} field @param {string} name of a branch @param {{name: string, behind: number} | undefined} remote
+ * @param {string} advice @returns {string[]}
+ */
+function formatBehindNotes(field, name, remote, advice) {
+  if (!remote || remote.behind === 0) return [];
+  const count = `${remote.behind} ${remote.behind === 1 ? "commit" : "commits"}`;
+  return [`${field}: "${inLine(name)}" is ${count} behind "${inLine(remote.name)}"; ${advice}`];
+}
+
+/** @param {any} base @param {string | undefined} target @param {any} remote of the target @param {boolean} isCreated @returns {string[]} */
+function formatRemoteNotes(base, target = "", remote, isCreated) {
+  const advice = `to begin there, set baseBranch to "${inLine(base.remote?.name ?? "")}"`;
+  const created = `targetBranch: "${inLine(target)}" begins at "${inLine(remote?.name ?? "")}"`;
+  return [
+    ...formatBehindNotes("baseBranch", base.name, base.remote, advice),
+    ...(remote && isCreated ? [created] : []),
+    ...formatBehindNotes("targetBranch", target, remote, "pull it, or a push will be refused"),
+  ];
+}
+
 /** @param {string[]} changed files of the user's checkout @returns {string[]} */
 export function formatUncommittedNotes(changed) {
   if (changed.length === 0) return [];
@@ -507,10 +528,12 @@ export class PlanPreflight {
     const problem = valid ? await this.findSandboxProblem(given) : undefined;
     const found = [...collected.mistakes, ...mistakes, ...listSandboxMistakes(problem)];
     if (!valid || found.length > 0 || !repository || !seen?.base || !seen.usable) return { found };
-    const { base, target, tip } = seen;
+    const { base, target, tip, remote } = seen;
+    const createsTarget = target !== undefined && tip === undefined;
     const { changed } = seen.usable;
     const notes = [
       ...formatTargetNotes(given.targetBranch, target),
+      ...formatRemoteNotes(base, target, remote, createsTarget),
       ...formatUncommittedNotes(changed),
       ...formatMissingNotes(await git.findMissingPaths(repository.root, given)),
       ...findSamePathNotes(given.nodes),
@@ -518,7 +541,8 @@ export class PlanPreflight {
     const facts = {
       ...{ repo: repository.root, cwd: asker.cwd, session: asker.id, baseBranch: base.name },
       baseCommit: base.commit,
-      createsTarget: target !== undefined && tip === undefined,
+      createsTarget,
+      ...(createsTarget && remote && { targetBase: remote.commit }),
       ...(place.beside && { beside: true }),
       ...(problem && { unsandboxed: true }),
       defaults: { copy, link, setup, gitignore },
@@ -561,7 +585,8 @@ export class PlanPreflight {
       const wanted = { commit: base.commit, folder: repository.root, count };
       await collected.run("", () => git.checkSpace(repository, wanted));
     }
-    return { usable, base, target: onto?.branch, tip: onto?.tip };
+    const remote = onto && (await repository.findRemoteTip(onto.branch)); // after the fetch
+    return { usable, base, target: onto?.branch, tip: onto?.tip, remote };
   }
 
   /**

@@ -6,9 +6,10 @@ import fs from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
 import { faultFiles } from "../../support/fixtures/plans/faulty-plans.mjs";
+import { temporaryFolder } from "../../support/temporary.mjs";
 import { waitFor } from "../../support/wait.mjs";
 import { faultyRig } from "./plan-faults.mjs";
-import { typeCommand, flagFile } from "./plans-rig.mjs";
+import { typeCommand, flagFile, plansRig } from "./plans-rig.mjs";
 
 const LANDED = "phase-ended one merge-ri succeeded";
 
@@ -182,4 +183,29 @@ describe("a result whose target has moved", { concurrency: 2 }, () => {
       await rig.hasLanded();
     });
   }
+});
+
+test("a target that only the remote has is created from it, and a base behind its remote is noted", async (t) => {
+  const { ask, ended, git, repo } = await plansRig(t);
+  const remote = temporaryFolder(t);
+  git("init", "--quiet", "--bare", remote);
+  git("remote", "add", "origin", remote);
+  git("checkout", "--quiet", "-b", "release");
+  git("commit", "--quiet", "--allow-empty", "--message=theirs");
+  const tip = git("rev-parse", "HEAD");
+  git("push", "--quiet", "origin", "release", "release:main");
+  git("checkout", "--quiet", "main");
+  git("branch", "--quiet", "-D", "release");
+  const nodes = [{ id: "a", work: "echo x > new.txt" }];
+  const made = await ask("create_copilot_plan", { name: "x", targetBranch: "release", nodes });
+  const fields = made.notes.map((/** @type {string} */ one) => one.split(":")[0]);
+  assert.deepEqual(fields, ["baseBranch", "targetBranch"]);
+  assert.equal((await ended(made.planId)).status, "succeeded");
+  assert.equal(git("rev-parse", "release~"), tip);
+  assert.ok(!fs.existsSync(path.join(repo, "new.txt")));
+  const fetched = await ask("create_copilot_plan", { name: "y", fetch: true, nodes });
+  const { notes = [] } = fetched;
+  assert.deepEqual(notes, []);
+  await ended(fetched.planId);
+  assert.equal(git("rev-parse", `refs/tap/${fetched.planId}/a/1~`), tip);
 });

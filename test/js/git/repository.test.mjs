@@ -19,7 +19,7 @@ import {
 } from "../../../js/git/preflight.mjs";
 import { Worktrees } from "../../../js/git/worktrees.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
-import { commit, git, gitWorks, makeRepository, write } from "./rig.mjs";
+import { commit, commitOn, git, gitWorks, makeRepository, write } from "./rig.mjs";
 
 /** A bare repository with one commit on `main`. */
 function remoteOf(t, root) {
@@ -102,7 +102,24 @@ test("a base is looked for locally, then at remotes, and after a fetch where tha
   const late = await repository.resolveBase("late", { fetch: true });
   assert.deepEqual(late, { name: "late", ref: "refs/remotes/origin/late", commit: first });
   assert.equal(git(clone, "rev-parse", "origin/main"), second);
-  assert.equal((await repository.resolveBase("main")).commit, first, "local comes first");
+  assert.deepEqual(await repository.resolveBase("main"), {
+    ...{ name: "main", ref: "refs/heads/main", commit: first },
+    remote: { name: "origin/main", behind: 1 },
+  });
+  const remote = { name: "origin/main", ref: "refs/remotes/origin/main", commit: second };
+  assert.deepEqual(await repository.resolveBase("origin/main"), remote);
+  await assert.rejects(repository.resolveBase("origin"), { code: "UNKNOWN_BRANCH" });
+  const taken = await repository.resolveBase("main", { fetch: true });
+  assert.deepEqual(taken, { ...remote, name: "main" }, "it is only behind");
+  const own = commitOn(clone, [first], { "b.txt": "own\n" });
+  git(clone, "update-ref", "refs/heads/main", own);
+  const apart = await repository.resolveBase("main", { fetch: true });
+  assert.deepEqual([apart.commit, apart.remote], [own, { name: "origin/main", behind: 1 }]);
+  git(clone, "branch", "--quiet", "--track", "mine", "origin/main");
+  assert.deepEqual(await repository.findRemoteTip("mine"), {
+    ...{ name: "origin/main", commit: second, behind: 0, ahead: 0 },
+  });
+  assert.equal(await repository.findRemoteTip("nowhere"), undefined);
   await assert.rejects(repository.resolveBase("0".repeat(40)), { code: "UNKNOWN_COMMIT" });
   for (const name of ["--upload-pack=x", "a b", "main~1", "../x"]) {
     await assert.rejects(repository.resolveBase(name), { code: "INVALID" });
