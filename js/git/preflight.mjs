@@ -94,6 +94,22 @@ export async function checkSpace(repository, { commit, folder, count, free = fre
 }
 
 /**
+ * With both settings git takes another folder for each worktree's: its own, or the user's checkout.
+ * @param {Repository} repository
+ */
+async function requireOwnWorktrees(repository) {
+  const file = ["config", "--file", path.join(repository.commonDir, "config")];
+  const args = [...file, "--type=bool", "--get", "extensions.worktreeConfig"];
+  const { stdout } = await repository.query(args, { codes: [0, 1] });
+  if (stdout.trim() !== "true") return;
+  const worktree = await repository.query([...file, "--get", "core.worktree"], { codes: [0, 1] });
+  if (worktree.stdout === "") return;
+  const text =
+    "The repository has extensions.worktreeConfig, and core.worktree for all worktrees: programs in a worktree would work elsewhere. In the main checkout: `git config --worktree core.worktree \"$(git config --local core.worktree)\" && git config --local --unset core.worktree`.";
+  throw new GitError("INVALID", text);
+}
+
+/**
  * @param {Repository} repository
  * @param {{targetBranch?: string, protectedBranches?: readonly string[], signal?: AbortSignal}} [plan]
  * @returns {Promise<{changed: string[]}>} what the user has not committed: no worktree has it
@@ -108,6 +124,7 @@ export async function checkRepositoryReady(repository, plan = {}) {
     const text = `The repository is in the middle of ${what}. Finish it, or end it with \`${end}\`.`;
     throw new GitError("BUSY", text);
   }
+  await requireOwnWorktrees(repository);
   const { entries } = await readStatus(repository, undefined, { signal });
   const dirty = entries.find(({ submodule }) => /[cmu]/.test(submodule));
   if (dirty) {

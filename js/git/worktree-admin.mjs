@@ -5,6 +5,7 @@
 import { lstatSync, readFileSync } from "node:fs";
 import fs from "node:fs/promises";
 import path from "node:path";
+import { isInside } from "../lib/paths.mjs";
 import { listCheckouts, resolveGitDir } from "./checkouts.mjs";
 import { GitError } from "./errors.mjs";
 import { isCommit } from "./git.mjs";
@@ -236,6 +237,14 @@ export const writeCopiedPaths = (admin, paths) =>
 
 /** The main checkout, in which folders for worktrees are. @param {Repository} repository */
 export async function mainRoot(repository) {
+  const { root, gitDir, commonDir } = repository;
+  if (gitDir === commonDir) return root;
   const [main] = await listCheckouts(repository);
-  return main === undefined || main.bare ? repository.root : fs.realpath(main.path);
+  if (main === undefined || main.bare) return root;
+  const place = await fs.realpath(main.path);
+  if (!isInside(place, commonDir)) return place;
+  // A submodule: git lists its folder in the superproject's .git.
+  const args = ["rev-parse", "--show-toplevel"];
+  const { stdout } = await repository.query(args, { cwd: commonDir, codes: [0, 128] });
+  return stdout.trim() || root;
 }

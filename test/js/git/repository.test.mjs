@@ -1,6 +1,7 @@
 // What a repository is asked before a plan begins, and why it may be refused.
 
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
@@ -58,6 +59,32 @@ test("a linked worktree of a repository is opened as the user's checkout, and wo
   assert.equal(repository.root, linked);
   assert.equal(repository.commonDir, path.join(root, ".git"));
   assert.equal(await new Worktrees(repository).folder(), path.join(root, ".worktrees"));
+});
+
+test("a submodule has its worktrees in its own checkout, and none where git would look elsewhere", async (t) => {
+  const { root } = await makeRepository(t, { untouched: false });
+  const inner = path.join(fs.realpathSync(temporaryFolder(t)), "inner");
+  git(root, "clone", "--quiet", root, inner);
+  git(root, "submodule", "--quiet", "add", inner, "lib");
+  const lib = path.join(root, "lib");
+  const linked = path.join(fs.realpathSync(temporaryFolder(t)), "linked");
+  git(lib, "worktree", "add", "--quiet", "-b", "other", linked);
+  for (const folder of [lib, linked]) {
+    const repository = await openRepository(folder);
+    assert.equal(await new Worktrees(repository).folder(), path.join(lib, ".worktrees"));
+  }
+  git(lib, "config", "extensions.worktreeConfig", "true");
+  const repository = await openRepository(lib);
+  const toplevel = () => git(linked, "rev-parse", "--show-toplevel");
+  assert.notEqual(toplevel(), linked);
+  /** @type {any} */
+  const error = await checkRepositoryReady(repository).catch((thrown) => thrown);
+  assert.equal(error.code, "INVALID");
+  const [, advice] = /: `(git config.*)`/.exec(error.message) ?? [];
+  execFileSync("sh", ["-c", advice], { cwd: lib });
+  assert.equal(toplevel(), linked);
+  assert.equal(git(lib, "rev-parse", "--show-toplevel"), lib);
+  await checkRepositoryReady(repository);
 });
 
 test("the default branch is what the remote says, else a usual one, else the one checked out", async (t) => {
