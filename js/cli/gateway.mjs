@@ -1,13 +1,12 @@
 // Asks the running gateway over a separate link. Without a gateway, says which process has its port.
 
 import { existsSync } from "node:fs";
-import { probePort, startHost } from "../lib/host-process.mjs";
+import { probePort } from "../lib/port-probe.mjs";
 import { MIN_NODE } from "../lib/node-version.mjs";
-import { findNode } from "../lib/node.mjs";
 import { sleep } from "../lib/timers.mjs";
 import { EXIT, Failure, NO_GATEWAY_ADVICE, noGateway } from "./exit.mjs";
 
-/** @typedef {import("../lib/host-process.mjs").PortHolder} PortHolder */
+/** @typedef {import("../lib/port-probe.mjs").PortHolder} PortHolder */
 /** @typedef {import("../lib/paths.mjs").GatewayFiles} GatewayFiles */
 /** @typedef {import("../link/control.mjs").Control} Control */
 
@@ -72,6 +71,8 @@ export async function openOrStartGateway(files, env) {
   if (running) return running;
   const holder = await probePort(files.port, files.homeHash);
   if (holder !== "nobody" && holder !== "ours") await requireGateway(files);
+  const { findNode } = await import("../lib/node.mjs");
+  const { startHost } = await import("../lib/host-process.mjs");
   const node = findNode(env);
   if (!node) throw noGateway(`no gateway runs, and no Node.js of at least ${MIN_NODE} was found`);
   let failure = "";

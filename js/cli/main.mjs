@@ -4,7 +4,6 @@
 import { programFolder, version } from "../lib/paths.mjs";
 import { load, loadAll, NAMES } from "./commands/index.mjs";
 import { toFailure, EXIT, Failure } from "./exit.mjs";
-import { formatHelp, formatCommandList } from "./help.mjs";
 import { parse, splitCommand, unknownCommand } from "./parser.mjs";
 import { Output } from "../views/output.mjs";
 
@@ -34,7 +33,7 @@ async function runNamed(name, rest) {
   if (!NAMES.includes(name)) throw unknownCommand(name, NAMES);
   const command = await load(name);
   const { help, version: wanted, ...given } = parse(rest, command);
-  if (help) return print(formatHelp(command, process.stdout.columns));
+  if (help) return print((await import("./help.mjs")).formatHelp(command, process.stdout.columns));
   if (wanted) return print(`${version}\n`);
   const code = await command.handler(given);
   return { exit: typeof code === "number" ? code : EXIT.done, farewellMs: command.farewellMs };
@@ -43,7 +42,10 @@ async function runNamed(name, rest) {
 /** @param {string[]} rest @returns {Promise<CommandResult>} */
 async function runWithout(rest) {
   const { help, version: wanted, ...given } = parse(rest);
-  if (help) return print(formatCommandList(await loadAll(), process.stdout.columns));
+  if (help) {
+    const { formatCommandList } = await import("./help.mjs");
+    return print(formatCommandList(await loadAll(), process.stdout.columns));
+  }
   if (wanted) return print(`${version}\n`);
   await (await import("./overview.mjs")).showOverview(given);
   return { exit: EXIT.done };

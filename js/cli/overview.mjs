@@ -1,6 +1,6 @@
 // The output of `copilot-tap` without a command: what runs, and the most common commands.
 
-import { probePort } from "../lib/host-process.mjs";
+import { probePort } from "../lib/port-probe.mjs";
 import { connectedProviders } from "../lib/inspection.mjs";
 import { version } from "../lib/paths.mjs";
 import { toFailure } from "./exit.mjs";

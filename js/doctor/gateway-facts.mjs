@@ -9,7 +9,7 @@ import { isAlive } from "../lib/process-liveness.mjs";
 import { errorMessage } from "../lib/values.mjs";
 import { isOurFile, readDescriptor } from "../lib/host-files.mjs";
 import { requestHostParts } from "../lib/inspection.mjs";
-import { probePort } from "../lib/host-process.mjs";
+import { probePort } from "../lib/port-probe.mjs";
 import { readJson, listNames, readTail, withTimeout } from "./bounded-io.mjs";
 import { findHolder } from "./port-holder.mjs";
 

@@ -3,7 +3,8 @@
 
 import { sleep } from "../lib/timers.mjs";
 import { readDescriptor } from "../lib/host-files.mjs";
-import { probePort, startHost } from "../lib/host-process.mjs";
+import { startHost } from "../lib/host-process.mjs";
+import { probePort } from "../lib/port-probe.mjs";
 import { LinkConnection, LinkEnded } from "../link/client.mjs";
 import { findNode } from "../lib/node.mjs";
 import { MIN_NODE } from "../lib/node-version.mjs";
@@ -18,7 +19,7 @@ const RETRY_MS = [20, 40, 80, 150, 250];
 const HOST_START_MS = 5000;
 /** A gateway that is starting or about to leave holds the port so long without a link to it. */
 const PASSING_MS = 10_000;
-/** @type {import("../lib/host-process.mjs").PortHolder[]} */
+/** @type {import("../lib/port-probe.mjs").PortHolder[]} */
 const PASSING = ["ours", "busy"];
 /** Where only the user can help, we look again this often. */
 const PATIENT_RETRY_MS = 5000;
@@ -46,7 +47,7 @@ const NO_NODE = `no Node.js of at least ${MIN_NODE} was found, so no gateway sta
 const ANOTHER_PORT = "set TAP_GATEWAY_PORT to a free port and restart the CLI";
 /**
  * What the user reads about the program that holds the port.
- * @type {Record<Exclude<import("../lib/host-process.mjs").PortHolder, "nobody">, (files: import("../lib/paths.mjs").GatewayFiles) => string>}
+ * @type {Record<Exclude<import("../lib/port-probe.mjs").PortHolder, "nobody">, (files: import("../lib/paths.mjs").GatewayFiles) => string>}
  */
 const OBSTACLES = {
   ours: ({ port, descriptor }) =>

@@ -1,6 +1,6 @@
 // Records of the store for people.
 
-import stringWidth from "string-width";
+import stringWidth from "fast-string-width";
 import { bad, faint, strong, warning } from "./output.mjs";
 import { cut, table } from "./table.mjs";
 import { bytes, clock, formatCount, shortId } from "./wording.mjs";

@@ -1,6 +1,6 @@
 // Spans for people: a tree with times, and a bar for each that shows when it ran.
 
-import stringWidth from "string-width";
+import stringWidth from "fast-string-width";
 import { sortAsTree } from "../lib/span.mjs";
 import { bad, faint, good, strong } from "./output.mjs";
 import { cut } from "./table.mjs";

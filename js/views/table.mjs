@@ -1,6 +1,6 @@
 // Columns for people: as wide as what is in them, cut where the terminal ends.
 
-import stringWidth from "string-width";
+import stringWidth from "fast-string-width";
 import { visible } from "../lib/visible.mjs";
 
 /** @typedef {import("./output.mjs").Part} Part */

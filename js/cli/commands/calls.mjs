@@ -1,6 +1,6 @@
 // `calls`: the last calls of tools, one line each, without their secrets.
 
-import stringWidth from "string-width";
+import stringWidth from "fast-string-width";
 import { usage, pause, runInterruptible } from "../exit.mjs";
 import { withGateway } from "../gateway.mjs";
 import { getGatewayFiles, FOLLOW } from "../options.mjs";

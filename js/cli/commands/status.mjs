@@ -1,27 +1,26 @@
 // `status`: whether a gateway runs, and what it is doing.
 
+import { existsSync } from "node:fs";
 import { requestHostParts } from "../../lib/inspection.mjs";
-import { probePort } from "../../lib/host-process.mjs";
-import { listAllowedConfigs } from "../../config/entries.mjs";
-import { probeSandbox } from "../../process/sandbox-probe.mjs";
+import { probePort } from "../../lib/port-probe.mjs";
+import { consentFile } from "../../config/file.mjs";
 import { inspectionForPrograms } from "../../views/access.mjs";
 import { toFailure, pause, runInterruptible } from "../exit.mjs";
 import { exitFor, HOLDERS, withGateway } from "../gateway.mjs";
 import { getEnvironment, getGatewayFiles } from "../options.mjs";
 import { Output, strong, warning } from "../../views/output.mjs";
-import { showHost, showSandboxes } from "../../views/features-view.mjs";
-import { showStore } from "../../views/records-view.mjs";
-import { showInspection, showPlace } from "../../views/status-view.mjs";
 
 /** @typedef {import("../options.mjs").CommandOptions & {watch: boolean, limits: boolean}} StatusOptions */
 /** @typedef {import("../../lib/paths.mjs").GatewayFiles} GatewayFiles */
 /** @typedef {Awaited<ReturnType<typeof readStatus>>} StatusSnapshot */
+/** @typedef {Awaited<ReturnType<typeof loadViews>>} Views */
 
 const POLL_MS = 1000;
 
 /** @param {GatewayFiles} files @param {NodeJS.ProcessEnv} env */
 async function readStatus(files, env) {
-  const probed = probeSandbox({ env }); // meanwhile the gateway answers
+  const { probeSandbox } = await import("../../process/sandbox-probe.mjs");
+  const probed = probeSandbox({ env }); // meanwhile the rest loads, and the gateway answers
   const found = await readGateway(files);
   return { ...found, sandbox: await probed };
 }
@@ -29,7 +28,9 @@ async function readStatus(files, env) {
 /** @param {GatewayFiles} files */
 async function readGateway(files) {
   const { port, home, logs } = files;
-  const allowed = listAllowedConfigs(files);
+  const allowed = existsSync(consentFile(files))
+    ? (await import("../../config/entries.mjs")).listAllowedConfigs(files)
+    : [];
   const about = { port, home, logs, allowed };
   try {
     const seen = await withGateway(files, async (control) => {
@@ -47,13 +48,19 @@ async function readGateway(files) {
   }
 }
 
-/** @param {Output} output @param {StatusSnapshot} seen */
-function show(output, { port, holder, home, logs, allowed, sandbox, ...found }) {
+const loadViews = async () => ({
+  ...(await import("../../views/features-view.mjs")),
+  ...(await import("../../views/records-view.mjs")),
+  ...(await import("../../views/status-view.mjs")),
+});
+
+/** @param {Output} output @param {Views} views @param {StatusSnapshot} seen */
+function show(output, views, { port, holder, home, logs, allowed, sandbox, ...found }) {
   if ("gateway" in found) {
-    showInspection(output, found.gateway);
-    if (found.sandboxes) showSandboxes(output, found.sandboxes);
-    if (found.featureHost) showHost(output, found.featureHost, found.holds ?? []);
-    if (found.records) showStore(output, found.records);
+    views.showInspection(output, found.gateway);
+    if (found.sandboxes) views.showSandboxes(output, found.sandboxes);
+    if (found.featureHost) views.showHost(output, found.featureHost, found.holds ?? []);
+    if (found.records) views.showStore(output, found.records);
   } else if (holder === "ours") {
     output.print(warning(found.error.message));
     output.print(`  ${found.error.advice}`);
@@ -62,7 +69,7 @@ function show(output, { port, holder, home, logs, allowed, sandbox, ...found }) 
     output.print(`port ${port}: `, strong(text));
     output.print(`  ${advice}`);
   }
-  showPlace(output, { home, logs, allowed, sandbox });
+  views.showPlace(output, { home, logs, allowed, sandbox });
 }
 
 /** @param {StatusSnapshot} seen */
@@ -81,15 +88,16 @@ async function run(given) {
   const output = new Output(given);
   const files = getGatewayFiles(given);
   const env = getEnvironment(given);
+  const read = () => Promise.all([readStatus(files, env), loadViews()]);
   if (!given.watch) {
-    const seen = await readStatus(files, env);
-    output.result(toJson(seen, given.limits), () => show(output, seen));
+    const [seen, views] = await read();
+    output.result(toJson(seen, given.limits), () => show(output, views, seen));
     return getExitCode(seen);
   }
   await runInterruptible(async (ending) => {
     for (; !ending.aborted; await pause(POLL_MS, ending)) {
-      const seen = await readStatus(files, env);
-      output.item(toJson(seen, given.limits), () => output.screen(() => show(output, seen)));
+      const [seen, views] = await read();
+      output.item(toJson(seen, given.limits), () => output.screen(() => show(output, views, seen)));
     }
   });
 }

@@ -1,6 +1,6 @@
 // The graph of a plan in text: a layer for each step that nodes are away from the first ones, a line for each node.
 
-import stringWidth from "string-width";
+import stringWidth from "fast-string-width";
 import { inLine, visible } from "../../lib/visible.mjs";
 import { bad, faint } from "../../views/output.mjs";
 import { cut, cutInside } from "../../views/table.mjs";

@@ -1,6 +1,6 @@
 // `copilot-tap plan list`, `show` and `diff`.
 
-import stringWidth from "string-width";
+import stringWidth from "fast-string-width";
 import { inLine, plainLines, visible } from "../../lib/visible.mjs";
 import { bad, faint, good, strong, styled } from "../../views/output.mjs";
 import { table } from "../../views/table.mjs";

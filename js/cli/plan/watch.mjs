@@ -1,6 +1,6 @@
 // `copilot-tap plan watch`: a plan on the whole screen, until q.
 
-import stringWidth from "string-width";
+import stringWidth from "fast-string-width";
 import { inLine, visible } from "../../lib/visible.mjs";
 import { bad, faint, strong } from "../../views/output.mjs";
 import { cut, cutInside } from "../../views/table.mjs";

@@ -1,7 +1,7 @@
 // What `copilot-tap top` shows, asked of the gateway again and again over one link. Where there is no gateway, the
 // next look tries again.
 
-import { probePort } from "../../lib/host-process.mjs";
+import { probePort } from "../../lib/port-probe.mjs";
 import { requestHostParts } from "../../lib/inspection.mjs";
 import { COLLECTIONS } from "../../views/top/panels.mjs";
 import { toFailure } from "../exit.mjs";

@@ -1,6 +1,6 @@
 // The screen of `copilot-tap top`: what the gateway has said and what the user has chosen, as lines of one size.
 
-import stringWidth from "string-width";
+import stringWidth from "fast-string-width";
 import { connectedProviders } from "../../lib/inspection.mjs";
 import { visible } from "../../lib/visible.mjs";
 import { bad, faint, strong, styled, warning } from "../output.mjs";

@@ -6,7 +6,7 @@ import path from "node:path";
 import { describe, test } from "node:test";
 import { addon } from "../../../js/lib/addon.mjs";
 import { readDescriptor } from "../../../js/lib/host-files.mjs";
-import { probePort } from "../../../js/lib/host-process.mjs";
+import { probePort } from "../../../js/lib/port-probe.mjs";
 import { gatewayFiles } from "../../../js/lib/paths.mjs";
 import {
   place,

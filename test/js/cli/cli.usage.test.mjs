@@ -5,6 +5,7 @@ import { spawnSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
 import stringWidth from "string-width";
 import { version } from "../../../js/lib/paths.mjs";
 import { load, loadAll, NAMES } from "../../../js/cli/commands/index.mjs";
@@ -47,6 +48,39 @@ test("in a clone without packages it says how to get them", (t) => {
     run.stderr,
     `copilot-tap: the packages that it needs are not installed in ${folder}\nrun this there: npm install --omit=dev\n`,
   );
+});
+
+/** The modules that a command loads, by their places in the repository. @param {string[]} args */
+function listModules(t, args, { workspace, env }) {
+  const folder = temporaryFolder(t);
+  const coverage = { ...env, NODE_V8_COVERAGE: folder };
+  spawnSync(process.execPath, [CLI, ...args], { cwd: workspace, env: coverage, input: "" });
+  const [file] = fs.readdirSync(folder);
+  const { result } = JSON.parse(fs.readFileSync(path.join(folder, file), "utf8"));
+  return result.flatMap(({ url }) =>
+    url.startsWith("file:") ? [path.relative(root, fileURLToPath(url))] : [],
+  );
+}
+
+test("a command loads no other one, and no help", async (t) => {
+  const { at } = await served(t);
+  for (const words of ["push x", "call forecast city=x", "emit", "status", "--version"]) {
+    const args = words.split(" ");
+    const modules = listModules(t, args, at);
+    const commands = modules.filter((file) => path.dirname(file) === "js/cli/commands");
+    const own = NAMES.includes(args[0]) ? [`${args[0]}.mjs`] : [];
+    assert.deepEqual(
+      commands.map((file) => path.basename(file)).sort(),
+      [...own, "index.mjs"].sort(),
+    );
+    const heavy =
+      /^js\/(cli\/help|config\/load|lib\/node)\.mjs$|^node_modules\/(string-width|jsonc-parser)\//;
+    assert.deepEqual(
+      modules.filter((file) => heavy.test(file)),
+      [],
+      words,
+    );
+  }
 });
 
 describe("help", () => {

@@ -5,7 +5,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { openControl } from "../../../js/link/control.mjs";
-import { probePort } from "../../../js/lib/host-process.mjs";
+import { probePort } from "../../../js/lib/port-probe.mjs";
 import { gatewayFiles } from "../../../js/lib/paths.mjs";
 import { withOptions } from "../../../js/cli/plan/client.mjs";
 import { formatPause } from "../../../js/cli/plan/format.mjs";

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import test from "node:test";
-import { probePort } from "../../../js/lib/host-process.mjs";
+import { probePort } from "../../../js/lib/port-probe.mjs";
 import { gatewayFiles } from "../../../js/lib/paths.mjs";
 import { temporaryFolder } from "../../support/harness.mjs";
 import { Host } from "../../support/test-host.mjs";

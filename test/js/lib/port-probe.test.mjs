@@ -5,9 +5,9 @@ import { once } from "node:events";
 import http from "node:http";
 import net from "node:net";
 import { test } from "node:test";
-import { probePort } from "../../../js/lib/host-process.mjs";
+import { probePort } from "../../../js/lib/port-probe.mjs";
 
-test("askPort tells who holds a port", async (t) => {
+test("probePort tells who holds a port", async (t) => {
   /** @param {net.Server} server */
   const portOf = async (server) => {
     t.after(() => server.close());
