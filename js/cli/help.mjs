@@ -23,10 +23,10 @@ const paragraphs = (text, width) =>
 /**
  * Two columns under a title; what is long on the right goes on below itself.
  * @param {string} title @param {[string, string][]} rows @param {number} width
+ * @param {number} left the width of the left one
  */
-function section(title, rows, width) {
+function section(title, rows, width, left = Math.max(...rows.map(([term]) => term.length))) {
   if (rows.length === 0) return [];
-  const left = Math.max(...rows.map(([term]) => term.length));
   const lines = rows.flatMap(([term, about]) => {
     const [first, ...more] = wrapWords(about, width - left - 2 * INDENT.length);
     const under = INDENT + " ".repeat(left) + INDENT;
@@ -62,6 +62,7 @@ function exampleLines([command, about], width) {
 export function formatHelp(command, columns) {
   const width = clampWidth(columns);
   const { usages = [command.command], about, positionals = {}, options = {}, examples } = command;
+  const { tables = [] } = command;
   const places = Object.entries(positionals).map(
     ([name, { describe = "" }]) => /** @type {[string, string]} */ ([name, describe]),
   );
@@ -70,17 +71,26 @@ export function formatHelp(command, columns) {
     ...["", ...paragraphs(withName(about), width)],
     ...section("Arguments", places, width),
     ...section("Options", formatOptions(options), width),
+    ...tables.flatMap(([title, rows]) => section(title, rows, width)),
     ...globals(width),
     ...["", "Examples:", ...examples.flatMap((example) => exampleLines(example, width))],
   ];
   return `${lines.join("\n")}\n`;
 }
 
-/** @param {Command[]} commands all @param {number} [columns] */
-export function formatCommandList(commands, columns) {
+/** @param {[string, Command[]][]} groups all, by their titles @param {number} [columns] */
+export function formatCommandList(groups, columns) {
   const width = clampWidth(columns);
-  const rows = commands.map(
-    ({ command, describe }) => /** @type {[string, string]} */ ([`${NAME} ${command}`, describe]),
+  const left = Math.max(
+    ...groups.flatMap(([, commands]) => commands.map(({ command }) => command.length)),
+  );
+  const lists = groups.flatMap(([title, commands]) =>
+    section(
+      title,
+      commands.map(({ command, describe }) => [command, describe]),
+      width,
+      left,
+    ),
   );
   const codes = EXIT_CODES.map(
     ([code, meaning]) => /** @type {[string, string]} */ ([String(code), meaning]),
@@ -90,7 +100,7 @@ export function formatCommandList(commands, columns) {
     "",
     `${NAME} <command> [options]`,
     `${NAME} <command> --help     what the command does, with an example`,
-    ...section("Commands", rows, width),
+    ...lists,
     ...globals(width),
     ...section("Exit codes", codes, width),
   ];

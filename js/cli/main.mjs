@@ -2,7 +2,7 @@
 // the whole process is to do is done in runProgram(): runCommand() can run in a process that goes on.
 
 import { programFolder, version } from "../lib/paths.mjs";
-import { load, loadAll, NAMES } from "./commands/index.mjs";
+import { load, loadGroups, NAMES } from "./commands/index.mjs";
 import { toFailure, EXIT, Failure } from "./exit.mjs";
 import { parse, splitCommand, unknownCommand } from "./parser.mjs";
 import { Output } from "../views/output.mjs";
@@ -44,7 +44,7 @@ async function runWithout(rest) {
   const { help, version: wanted, ...given } = parse(rest);
   if (help) {
     const { formatCommandList } = await import("./help.mjs");
-    return print(formatCommandList(await loadAll(), process.stdout.columns));
+    return print(formatCommandList(await loadGroups(), process.stdout.columns));
   }
   if (wanted) return print(`${version}\n`);
   await (await import("./overview.mjs")).showOverview(given);

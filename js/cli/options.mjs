@@ -28,6 +28,7 @@ import { gatewayFiles } from "../lib/paths.mjs";
  * @property {string} about what the help says, with `$0` for the program
  * @property {Record<string, Option>} [positionals] the arguments, by the names in `command`
  * @property {Record<string, Option>} [options] by their names without --
+ * @property {[string, [string, string][]][]} [tables] further ones of the help, by their titles
  * @property {[string, string][]} examples a command line, with `$0`, and what it is for
  * @property {(given: any) => Exit | Promise<Exit>} handler gets them by camelCase names
  * @property {number} [farewellMs] once it has ended well, the process waits only so long for what still runs

@@ -25,6 +25,7 @@ import {
 } from "../plan/follow.mjs";
 import { formatMermaid } from "../plan/graph.mjs";
 import { land } from "../plan/land.mjs";
+import { NODE_FIELDS, PLAN_FIELDS, writeNewPlan } from "../plan/new-plan.mjs";
 import { clean, importPlan, restore } from "../plan/restore.mjs";
 import { readNodes, readPlan } from "../plan/plan-file.mjs";
 import { showDiff, showList, showNode, showPlan } from "../plan/show.mjs";
@@ -287,6 +288,7 @@ async function exportPlan({ given, target, output, ask }) {
 /** @type {Record<string, Action>} */
 const ACTIONS = {
   list: { target: "none", run: list },
+  new: { target: "file", run: async (asked) => writeNewPlan(asked) },
   run: { target: "file", tool: "create_copilot_plan", run: runFile },
   validate: { target: "file", run: validate },
   show: { target: "either", run: show },
@@ -355,7 +357,7 @@ export default {
   command: "plan [action] [target] [file]",
   describe: "run plans of agents and commands in git worktrees",
   about:
-    "`run` starts a plan from a file (YAML or JSON) and follows it; its exit code is 0 only " +
+    "`new` writes a plan with comments to begin with. `run` starts a plan from a file (YAML or JSON) and follows it; its exit code is 0 only " +
     "if all nodes succeeded. `validate` only checks the file. `show`, `watch`, `logs`, `diff` " +
     "and `export` only read; `retry`, `edit`, `add`, `pause`, `resume`, `cancel`, `land` and " +
     "`delete` change a plan. `restore` brings back what was in a worktree, `clean` removes folders that " +
@@ -401,7 +403,12 @@ export default {
       default: "json",
     },
   },
+  tables: [
+    ["Fields of a plan", PLAN_FIELDS],
+    ["Fields of a node", NODE_FIELDS],
+  ],
   examples: [
+    ["$0 plan new plan.yaml", "a plan to begin with"],
     ["$0 plan run plan.yaml", "run it, and follow it to its end"],
     ["$0 plan watch p7", "the plan whose id begins with p7, live"],
     ["$0 plan logs p7/tests -f", "what a node prints, as it comes"],

@@ -89,7 +89,7 @@ describe("help", () => {
       const { code, out } = await tap(args, place(t));
       assert.equal(code, 0);
       checkSnapshot("help/copilot-tap", out.replace(version, "<version>"));
-      for (const { command } of COMMANDS) assert.ok(out.includes(`  copilot-tap ${command}`), out);
+      for (const { command } of COMMANDS) assert.ok(out.includes(`\n  ${command} `), out);
       for (const [number, meaning] of EXIT_CODES) {
         assert.match(out, new RegExp(`^ +${number} +${meaning.replace(/[()]/g, "\\$&")}$`, "m"));
       }

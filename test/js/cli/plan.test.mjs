@@ -8,7 +8,9 @@ import { openControl } from "../../../js/link/control.mjs";
 import { probePort } from "../../../js/lib/port-probe.mjs";
 import { gatewayFiles } from "../../../js/lib/paths.mjs";
 import { withOptions } from "../../../js/cli/plan/client.mjs";
+import { NODE_FIELDS, PLAN_FIELDS } from "../../../js/cli/plan/new-plan.mjs";
 import { formatPause } from "../../../js/cli/plan/format.mjs";
+import { NODE_KEYS, PLAN_KEYS } from "../../../js/features/plans/tool-schemas.mjs";
 import { findFreePort } from "../../support/cli.mjs";
 import { InTerminal, Running, tap, tapJson } from "../../support/cli-process.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
@@ -363,4 +365,19 @@ test("starts a gateway where none runs; it stays for as long as the plan", async
   await waitFor(async () => (await probePort(files.port, files.homeHash)) === "nobody", {
     what: log,
   });
+});
+
+test("new writes a plan that runs, and overwrites nothing", async (t) => {
+  const { git, at, plan } = await setUp(t);
+  assert.equal((await plan("new", "first.yaml")).code, 0);
+  const again = await tapJson(["plan", "new", "first.yaml"], at);
+  assert.deepEqual([again.code, again.value.error.code], [1, "EXISTS"]);
+  assert.equal((await plan("run", "first.yaml")).code, 0);
+  assert.equal(git("show", "feature/my-plan:shout.txt"), "HELLO");
+});
+
+test("the help names every field of a plan and of a node", () => {
+  const names = (/** @type {[string, string][]} */ rows) => rows.map(([name]) => name).sort();
+  assert.deepEqual(names(PLAN_FIELDS), [...PLAN_KEYS, "nodes"].sort());
+  assert.deepEqual(names(NODE_FIELDS), NODE_KEYS.toSorted());
 });
