@@ -1,6 +1,7 @@
 // `emit`: background commands and prompts of a session and its folder, as the tools of the group `emitters` see them.
 
 import fs from "node:fs";
+import path from "node:path";
 import { bySessionUse, requestHostParts } from "../../lib/inspection.mjs";
 import { inLine } from "../../lib/visible.mjs";
 import { faint, Output, warning } from "../../views/output.mjs";
@@ -14,7 +15,8 @@ import { findSession } from "../reference.mjs";
 /** @typedef {import("../../link/control.mjs").InspectedSession} InspectedSession */
 /**
  * @typedef {import("../options.mjs").CommandOptions & {action: string, name?: string, session?: string,
- *   prompt?: string, every?: string, cron?: string, inject?: string[], surface?: string[], drop?: string[],
+ *   prompt?: string, every?: string, cron?: string, onChange: string[], cwd?: string,
+ *   inject?: string[], surface?: string[], drop?: string[],
  *   stderr: boolean, last: string, follow: boolean, rest: string[]}} EmitOptions
  * @typedef {{at: string, outcome: string, text: string, emitter: string, number: number}} Line
  */
@@ -66,7 +68,7 @@ const listRules = (given) =>
 
 /** @param {EmitOptions} given */
 function createStartRequest(given) {
-  const { name, prompt, every, cron, stderr, rest: argv } = given;
+  const { name, prompt, every, cron, onChange, cwd, stderr, rest: argv } = given;
   if (!name) {
     throw usage("say a name, and after -- a command", "copilot-tap emit start build -- make watch");
   }
@@ -79,6 +81,8 @@ function createStartRequest(given) {
     ...(prompt !== undefined && { prompt }),
     ...(every !== undefined && { every }),
     ...(cron !== undefined && { cron }),
+    ...(onChange.length > 0 && { onChange }),
+    ...(cwd !== undefined && { cwd: path.resolve(cwd) }),
     ...(stderr && { includeStderr: true }),
     ...(rules.length > 0 && { eventFilter: rules }),
   };
@@ -220,6 +224,11 @@ export default {
     prompt: { describe: "a prompt for the agent" },
     every: { describe: "how often: 30s, 5m, 2h, 1d or idle" },
     cron: { describe: "a cron expression of five fields" },
+    "on-change": {
+      describe: "after a change of files that fit this glob, such as 'src/**/*.ts'",
+      multiple: true,
+    },
+    cwd: { describe: "the folder of the command, in that of the session" },
     inject: patterns("put lines that match this pattern before the model"),
     surface: patterns("show lines that match it in the timeline"),
     drop: patterns("drop lines that match it"),
@@ -230,6 +239,7 @@ export default {
   examples: [
     ["$0 emit", "what runs"],
     ["$0 emit start build --inject 'error' -- npm run watch", "tell the agent of errors"],
+    ["$0 emit start test --on-change 'src/**' --cwd api -- npm test", "after each change"],
     ["$0 emit test build --inject 'warning'", "what that rule would have done"],
     ["$0 emit history build -f", "its lines, as they come"],
   ],

@@ -140,13 +140,15 @@ async function startByName(call, { name, force: _force, ...more }) {
   return convertRangeErrors(() => emitters.configEmitters.begin(session, entry));
 }
 
+/** @param {Record<string, unknown>} given @param {string} folder of the session @returns {Record<string, unknown>} */
+const shortenFolder = (given, folder) =>
+  typeof given.cwd === "string" ? { ...given, cwd: toWorkspacePath(given.cwd, folder) } : given;
+
 /** @param {Call} call @param {Record<string, unknown>} given */
 export async function startEmitter(call, given) {
   const configured = await startByName(call, given);
   if (configured) return emitterView(configured);
-  const { cwd } = given;
-  const isText = typeof cwd === "string";
-  const args = isText ? { ...given, cwd: toWorkspacePath(cwd, call.session.cwd) } : given;
+  const args = shortenFolder(given, call.session.cwd);
   const read = readEmitter(args, { origin: "tool" });
   if (read.ok === false) throw toArgumentError(read);
   const { spec, notes } = read;
@@ -204,7 +206,8 @@ export async function startByUser(call, given) {
   const { emitters, session } = call;
   const configured = await startByName(call, given);
   if (configured) return emitterView(configured);
-  const read = readEmitter({ managedBy: "userOwned", ...given }, { origin: "tool", hand: "user" });
+  const args = { managedBy: "userOwned", ...shortenFolder(given, session.cwd) };
+  const read = readEmitter(args, { origin: "tool", hand: "user" });
   if (read.ok === false) throw toArgumentError(read);
   if (read.spec.scope === "persistent") {
     throw createArgumentError(

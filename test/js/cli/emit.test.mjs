@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import fs from "node:fs";
+import path from "node:path";
 import { test } from "node:test";
 import { Running, tap } from "../../support/cli-process.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
@@ -71,6 +72,24 @@ test("says how a command has ended, when one runs next, and which lines are one 
   assert.match(tail, /^ +│ \[run 1, line 1\] a b$/);
   const timed = await emit("start", "timed", "--cron", "0 3 * * *", "--", "true");
   assert.match(timed.out, /^ {2}next: ([\d-]+ )?03:00:00$/m);
+});
+
+test("starts a command in a folder, after a change of files", async (t) => {
+  const { emit, at } = await setUp(t);
+  fs.mkdirSync(path.join(at.workspace, "api"));
+  const given = ["--cwd", "api", "--on-change", "api/*.txt", "--on-change", "*.md"];
+  const started = await emit("start", "test", ...given, "--json", "--", "pwd");
+  assert.equal(started.code, 0, started.out);
+  // The watch may begin after the first change.
+  let count = 0;
+  await waitFor(async () => {
+    fs.writeFileSync(path.join(at.workspace, "api", "a.txt"), String(count++));
+    const { out } = await emit("history", "test", "--json");
+    const { lines = [] } = JSON.parse(out);
+    return lines.some(({ text }) => text === path.join(at.workspace, "api"));
+  });
+  const outside = await emit("start", "other", "--cwd", "/", "--json", "--", "pwd");
+  assert.equal(JSON.parse(outside.out).error.code, "REFUSED");
 });
 
 test("follows a stream", async (t) => {
