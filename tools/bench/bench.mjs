@@ -1,6 +1,6 @@
 // npm run bench: tap beside its rivals, all in one run, round by round. `-- --quick` for a look,
 // without results; `-- --rounds=31` for more rounds; `-- --smoke` only shows that all of it works, and
-// `-- --one` that its first case does.
+// `-- --one` that its first case does. `-- --table` prints the last run that was saved.
 
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -20,7 +20,7 @@ import { plans } from "./plans.mjs";
 import { plots } from "./plots/run.mjs";
 import { readJsonOutput, Provider, Subject } from "./processes.mjs";
 import { scale } from "./scale.mjs";
-import { gaps, judge, table, withResults } from "./report.mjs";
+import { gaps, judge, table } from "./report.mjs";
 import { spread } from "./statistics.mjs";
 
 const { values: flags } = parseArgs({
@@ -28,9 +28,16 @@ const { values: flags } = parseArgs({
     quick: { type: "boolean", default: false },
     smoke: { type: "boolean", default: false },
     one: { type: "boolean", default: false },
+    table: { type: "boolean", default: false },
     rounds: { type: "string" },
   },
 });
+if (flags.table) {
+  const file = path.join(root, "bench", "results", "run.json");
+  const { samples, targets, ...circumstances } = JSON.parse(readFileSync(file, "utf8"));
+  printLine(`${JSON.stringify(circumstances, null, 2)}\n\n${table(samples, targets)}`);
+  process.exit();
+}
 const looksOnly = flags.quick || flags.smoke;
 const rounds = Number(flags.rounds ?? (flags.smoke || flags.one ? 1 : flags.quick ? 2 : 15));
 const effort = flags.smoke || flags.one ? 0.02 : flags.quick ? 0.2 : 1;
@@ -287,11 +294,5 @@ if (!looksOnly) {
   for (const [name, svg] of Object.entries(await plots(samples.all))) {
     writeFileSync(path.join(folder, name), svg);
   }
-  const page = path.join(root, "docs", "performance.md");
-  const circumstances = `Measured on ${about.date} at ${about.commit}: ${about.cores} cores of an ${about.cpu}, ${about.kernel}, Node.js ${about.node}, ${rounds} rounds. The machine's load was ${about.loadBefore[0]} before and ${loadAfter[0]} after, the bench's own included.`;
-  writeFileSync(
-    page,
-    withResults(readFileSync(page, "utf8"), `${circumstances}\n\n${table(samples.all, verdicts)}`),
-  );
   printLine(`results and plots are in ${path.relative(process.cwd(), folder) || folder}`);
 }

@@ -110,11 +110,3 @@ export function table(all, verdicts) {
   const cases = Object.keys(shown).filter((name) => all[name]);
   return [...cases.map((name) => caseTable(all, name)), targetTable(verdicts)].join("\n\n");
 }
-
-const MARKS = ["<!-- results of npm run bench -->", "<!-- end of the results -->"];
-
-/** The page with other results in it. @param {string} page @param {string} results */
-export function withResults(page, results) {
-  const [start, end] = MARKS.map((mark) => page.indexOf(mark));
-  return `${page.slice(0, start + MARKS[0].length)}\n\n${results}\n\n${page.slice(end)}`;
-}
