@@ -1,4 +1,4 @@
-// The manual of the host's methods (docs/session-link.md) is complete, and they keep to whom they are for.
+// The manual of the host's methods (docs/host-methods.md) is complete, and they keep to whom they are for.
 
 import assert from "node:assert/strict";
 import fs from "node:fs";
@@ -9,38 +9,35 @@ import { programFolder } from "../../../js/lib/paths.mjs";
 import { LocalHost } from "../../support/local-host.mjs";
 import { Host } from "../../support/test-host.mjs";
 
-const manual = fs.readFileSync(path.join(programFolder, "docs", "session-link.md"), "utf8");
+const manual = fs.readFileSync(path.join(programFolder, "docs", "host-methods.md"), "utf8");
 
-/** The sections of the manual, by method. */
-const sections = new Map(
-  manual.split(/^#+ /m).flatMap((section) => {
-    const [title] = section.split("\n", 1);
-    const names = title.split(" and ");
-    const isMethod = names.every((name) =>
-      /^(emitters|gateway|features|holds|host|plans|records|sessions)\.\w+$/.test(name),
-    );
-    return isMethod ? names.map((name) => /** @type {const} */ ([name, section])) : [];
-  }),
+/** The methods of the manual, each with whom it is for: "both", "a feature" or "the user". */
+const methods = new Map(
+  [...manual.matchAll(/^- ((?:\*\*[\w.]+\*\*(?: and )?)+) \(([a-z ]+)\)/gm)].flatMap(
+    ([, names, who]) =>
+      [...names.matchAll(/[\w.]+\.\w+/g)].map(([name]) => /** @type {const} */ ([name, who])),
+  ),
 );
-sections.delete("host.request");
-sections.delete("host.result");
+
+/** @param {string} origin */
+const methodsFor = (origin) => [...methods].filter(([, who]) => who === origin);
 
 test("every method of the host is in the manual, and no other", async (t) => {
   const host = await LocalHost.elected(t);
   const control = await openControl(host.files);
   t.after(() => control.close());
   const { message } = await control.request("nothing", {}).catch((error) => error);
-  const methods = message.split("there are: ")[1].split(", ");
-  assert.deepEqual([...sections.keys()].sort(), methods);
+  const registered = message.split("there are: ")[1].split(", ");
+  assert.deepEqual([...methods.keys()].sort(), registered);
 });
 
 test("what only a feature may ask is denied to the command", async (t) => {
   const host = await LocalHost.elected(t);
   const control = await openControl(host.files);
   t.after(() => control.close());
-  const ofFeatures = [...sections].filter(([, section]) => /\n\nFor a feature: /.test(section));
-  assert.equal(ofFeatures.length, 13);
-  for (const [method] of ofFeatures) {
+  const forFeatures = methodsFor("a feature");
+  assert.equal(forFeatures.length, 13);
+  for (const [method] of forFeatures) {
     const { code } = await control.request(method, {}).catch((error) => error);
     assert.equal(code, "DENIED", method);
   }
@@ -59,9 +56,9 @@ test("what only the user may ask is denied to a feature", async () => {
   });
   new HostRecords(parts);
   serveFeatureRequests(requests, parts);
-  const ofUsers = [...sections].filter(([, section]) => /\n\nFor the user[.:]/.test(section));
-  assert.equal(ofUsers.length, 5);
-  for (const [method] of ofUsers) {
+  const forUsers = methodsFor("the user");
+  assert.equal(forUsers.length, 5);
+  for (const [method] of forUsers) {
     const answer = await requests.answer({ method, params: "{}", from: "feature" });
     assert.equal(JSON.parse(answer).error.code, "DENIED", method);
   }
