@@ -8,6 +8,7 @@ import path from "node:path";
 import { audit } from "./audit.mjs";
 import { CommandFailed, root, run, printLine, step } from "./commands.mjs";
 import { clangJobs, writeBase } from "./lint-cpp.mjs";
+import { checkWords } from "./words.mjs";
 import { wrap } from "./wrap.mjs";
 
 const WORKERS = Math.max(2, os.availableParallelism());
@@ -94,6 +95,7 @@ const checks = {
     nodeTool("markdownlint-cli2/markdownlint-cli2-bin.mjs", ["--no-globs", ...pages()]),
   "markdown width": markdownWidth,
   spelling: () => nodeTool("cspell/bin.mjs", ["--no-progress", "--no-summary", ...spelled()]),
+  words: checkWords,
   "npm audit": audit,
 };
 

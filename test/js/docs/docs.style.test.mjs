@@ -6,6 +6,7 @@ import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
 import { root } from "../../../tools/commands.mjs";
+import { countWords, readProse } from "../../../tools/words.mjs";
 import { parseMarkdown } from "../../support/markdown.mjs";
 
 const MOST_OF_A_CELL = 160;
@@ -63,5 +64,15 @@ describe("style", () => {
   test("what is wrong is noticed, also over two lines", () => {
     assert.deepEqual(avoided("it lasts for\never"), ["for ever"]);
     assert.equal(longCells(`| ${"a".repeat(161)} | b |`).length, 1);
+  });
+
+  test("words are counted in comments, texts and pages, and not in code", () => {
+    const js = 'const what = one("none"); // nothing, said `another`\nlog("what is said");';
+    assert.equal(countWords(readProse("a.mjs", js)).found, 5);
+    assert.equal(countWords(readProse("a.py", '"""What it does."""\none = "x"  # none')).found, 2);
+    assert.equal(
+      countWords(readProse("a.md", "What `one` is.\n\n```js\nnothing();\n```")).found,
+      1,
+    );
   });
 });
