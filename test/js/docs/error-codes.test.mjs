@@ -1,5 +1,5 @@
 // A code of native/protocol/errors.h has more places. This says which of them lacks it, before anything is
-// compiled: CONTRIBUTING.md, "Where things go".
+// compiled: CONTRIBUTING.md, "Where to add things".
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
