@@ -83,7 +83,7 @@ const LOG_IN =
   "the Copilot CLI has no login that agents of tap could use: start copilot, and type /login. " +
   "For a model of your own, set workers.provider in your config (docs/workers.md)";
 
-/** @param {string} message of the CLI @returns {boolean} whether nobody is logged in */
+/** @param {string} message of the CLI @returns {boolean} whether the user is not logged in */
 export const isLoginMissing = (message) => NO_LOGIN.test(message);
 
 /** A failure in the CLI's own words. @param {"SESSION" | "MODEL"} code @param {string} message @returns {Outcome} */

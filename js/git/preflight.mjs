@@ -105,7 +105,7 @@ async function requireOwnWorktrees(repository) {
   const worktree = await repository.query([...file, "--get", "core.worktree"], { codes: [0, 1] });
   if (worktree.stdout === "") return;
   const text =
-    "The repository has extensions.worktreeConfig, and core.worktree for all worktrees: programs in a worktree would work elsewhere. In the main checkout: `git config --worktree core.worktree \"$(git config --local core.worktree)\" && git config --local --unset core.worktree`.";
+    'The repository has extensions.worktreeConfig, and core.worktree for all worktrees: programs in a worktree would work elsewhere. In the main checkout: `git config --worktree core.worktree "$(git config --local core.worktree)" && git config --local --unset core.worktree`.';
   throw new GitError("INVALID", text);
 }
 

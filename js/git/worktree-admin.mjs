@@ -243,7 +243,7 @@ export async function mainRoot(repository) {
   if (main === undefined || main.bare) return root;
   const place = await fs.realpath(main.path);
   if (!isInside(place, commonDir)) return place;
-  // A submodule: git lists its folder in the superproject's .git.
+  // A submodule: git lists its folder in the outer repository's .git.
   const args = ["rev-parse", "--show-toplevel"];
   const { stdout } = await repository.query(args, { cwd: commonDir, codes: [0, 128] });
   return stdout.trim() || root;

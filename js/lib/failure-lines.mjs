@@ -1,16 +1,16 @@
-// Which lines of a long output say why it failed: a summary at its end often says only how much did.
+// Chooses the lines of a long output that show why it failed: the summary at its end often has only numbers.
 
 const TAIL = 5;
 const BEFORE = 1;
 const AFTER = 3;
 const FAILURE =
   /\b(?:errors?|fail(?:ed|ure|s)?|fatal|panic|exception|traceback|not ok)\b|\w(?:Error|Exception)\b|[✖✗✘]/i;
-/** What succeeded, and counts. */
+/** Lines of successes and counts. */
 const OTHER = /^\s*(?:ok\b|[✔✓#]|PASS\b)|\b0 (?:errors?|fail)/i;
 
 /**
  * The last lines, and those around the first failures.
- * @param {string[]} lines @param {number} most @returns {string[]} with "…" for what is left out between them
+ * @param {string[]} lines @param {number} most @returns {string[]} with "…" where lines are left out
  */
 export function selectFailureLines(lines, most) {
   if (lines.length <= most) return lines;

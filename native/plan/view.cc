@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <ranges>
 #include <utility>
 #include <vector>
 
@@ -83,10 +82,10 @@ void writeError(json::Writer& writer, const Plan& plan, NodeIndex index) {
   return count;
 }
 
-// What the user has to know of a phase, also where it was not the last one.
+// The note of the latest attempt, for the user; also of a phase before its last.
 [[nodiscard]] std::optional<json::Value> findNote(const Node& node) {
-  for (const Attempt& attempt : std::views::reverse(node.attempts)) {
-    for (const PhaseRecord& record : attempt.phases) {
+  for (auto attempt = node.attempts.rbegin(); attempt != node.attempts.rend(); ++attempt) {
+    for (const PhaseRecord& record : attempt->phases) {
       if (record.detail.empty()) continue;
       const auto note = json::find({json::Kind::Object, record.detail}, "note");
       if (note && note->kind == json::Kind::String) return note;
