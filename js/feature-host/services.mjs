@@ -100,7 +100,9 @@ async function loadGit(home, env) {
   const owner = plansFilePath(home);
   return {
     ...git,
-    openRepository: (/** @type {string} */ folder) => git.openRepository(folder, { owner, env }),
+    /** path: where its git finds filters and hooks. */
+    openRepository: (/** @type {string} */ folder, /** @type {{path?: string}} */ { path } = {}) =>
+      git.openRepository(folder, { owner, env: { ...env, ...(path && { PATH: path }) } }),
     findReservedPlaces: (
       /** @type {import("../git/repository.mjs").Repository} */ repository,
       /** @type {{beside?: boolean}} */ options,

@@ -39,6 +39,12 @@ const CAUSES = [
       "Files of Git LFS have to be in the repository, since a node has no network: run `git lfs fetch --all` in your checkout, and retry. tap does not support `lfs.storage`.",
   },
   {
+    code: "FILTER_FAILED",
+    said: /external filter '|filter '[^']*' failed/,
+    advice:
+      "A filter of your git config did not work. Its program is looked for on the PATH of the session or the terminal that made the plan.",
+  },
+  {
     code: "NO_SUBMODULE",
     said: /(?:into|[Ff]etch(?:ed)? in) submodule path/,
     advice:

@@ -53,7 +53,8 @@ export async function requireLfs(worktree, search) {
   try {
     findProgram("git-lfs", worktree, search);
   } catch {
-    const what = "This commit has files of Git LFS, and git-lfs is not on the PATH.";
+    const what =
+      "This commit has files of Git LFS, and git-lfs is not on the PATH of the session or the terminal that made the plan.";
     throw new GitError("NO_LFS", `${what} Install git-lfs, run \`git lfs install\`, and retry.`);
   }
 }

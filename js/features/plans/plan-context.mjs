@@ -107,7 +107,7 @@ export async function openPlan(plans, services, planId) {
   const { facts, name } = plans.view({ view: "plan", planId });
   const { head } = plans.view({ view: "graph", planId });
   const git = await services.worktree.use();
-  const repository = await git.openRepository(facts.repo);
+  const repository = await git.openRepository(facts.repo, { path: facts.path });
   const findCli = async () => {
     const { session: id, cwd } = facts;
     const cli = facts.cli ?? (await plans.preflight.findPrograms({ id, cwd })).cli;

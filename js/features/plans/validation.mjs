@@ -519,7 +519,9 @@ export class PlanPreflight {
   async prepare(given, asker, { valid }) {
     const git = await this.#services.worktree.use();
     const collected = new MistakeCollector();
-    const repository = await this.#openRepository(git, given, asker, collected);
+    const programs = await this.findPrograms(asker);
+    const own = { ...asker, path: programs.path };
+    const repository = await this.#openRepository(git, given, own, collected);
     const seen =
       repository && (await this.#checkRepository(git, repository, given, collected, valid));
     const { worktrees, copy, link, setup, gitignore } = await this.#services.settings.plans();
@@ -546,18 +548,19 @@ export class PlanPreflight {
       ...(place.beside && { beside: true }),
       ...(problem && { unsandboxed: true }),
       defaults: { copy, link, setup, gitignore },
-      ...(await this.findPrograms(asker)),
+      ...programs,
       ...(await this.#findGuards(asker.id)),
     };
     return { found, facts, notes, target };
   }
 
-  /** @param {Git} git @param {Record<string, any>} given @param {Asker} asker @param {MistakeCollector} collected */
-  async #openRepository(git, { repo, ...given }, { id, cwd }, collected) {
+  /** @param {any} git @param {Record<string, any>} given @param {Asker} asker @param {MistakeCollector} collected */
+  async #openRepository(git, { repo, ...given }, { id, cwd, path }, collected) {
     await collected.run("", () => git.checkUntrackedPaths(given));
     return collected.run("repo", async () => {
       const wanted = typeof repo === "string" ? repo : ".";
-      return git.openRepository(await git.resolveInside(cwd, wanted, { anywhere: id === "" }));
+      const folder = await git.resolveInside(cwd, wanted, { anywhere: id === "" });
+      return git.openRepository(folder, { path });
     });
   }
 

@@ -2,9 +2,10 @@
 
 import assert from "node:assert/strict";
 import fs from "node:fs";
+import path from "node:path";
 import { test } from "node:test";
 import { waitFor } from "../../support/wait.mjs";
-import { checkoutOf, flagFile, plansRig } from "./plans-rig.mjs";
+import { checkoutOf, flagFile, plansRig, typeCommand } from "./plans-rig.mjs";
 
 const posix = { skip: process.platform === "win32" };
 const SETUP = "echo set > set.txt; echo setup >> a.txt; rm b.txt; ln -s /nowhere node_modules";
@@ -116,3 +117,26 @@ test(
     assert.deepEqual(checkoutOf(repo), before);
   },
 );
+
+test("git of a plan finds filters on the PATH of the one who made it", async (t) => {
+  const rig = await plansRig(t);
+  const { repo, git, ended } = rig;
+  const folder = path.join(repo, ".git", "programs");
+  fs.mkdirSync(folder);
+  fs.writeFileSync(path.join(folder, "to-upper"), "#!/bin/sh\nexec tr a-z A-Z\n", { mode: 0o755 });
+  git("config", "filter.upper.clean", "to-upper");
+  git("config", "filter.upper.required", "true");
+  fs.writeFileSync(path.join(repo, ".git", "info", "attributes"), "*.up filter=upper\n");
+  const plan = { name: "x", nodes: [{ id: "a", work: "echo made > a.up" }] };
+  const type = (/** @type {string} */ as, /** @type {string} */ search) =>
+    typeCommand(rig, { do: "create", as, plan, path: search });
+  const { planId } = await type("paaaaaaaa", `${folder}:${process.env.PATH}`);
+  assert.equal((await ended(planId)).status, "succeeded");
+  assert.equal(git("show", `refs/tap/${planId}/a/1:a.up`), "MADE");
+  const other = await type("pbbbbbbbb", String(process.env.PATH));
+  assert.equal((await ended(other.planId)).status, "failed");
+  const { error } = await rig.ask("get_copilot_node_failure_context", {
+    ...{ planId: other.planId, nodeId: "a" },
+  });
+  assert.equal(error.code, "FILTER_FAILED");
+});
