@@ -24,8 +24,9 @@ const CAUSES = [
   },
   {
     code: "RACE",
-    said: /(?:failed to read|Invalid path) .*worktrees[\\/']/,
-    advice: "Another git changes the worktrees of this repository; try again.",
+    // `git gc --prune=now` also removes the folder of objects that are written just then.
+    said: /(?:failed to read|Invalid path) .*worktrees[\\/']|create temporary file: No such file|tmp_objdir|bulk_fsync/,
+    advice: "Another git changes or prunes this repository; try again.",
   },
   {
     code: "DISK_FULL",

@@ -1,6 +1,7 @@
 // The one place that starts git: never through a shell, in an environment of its own, bounded in output and time.
 
 import { randomBytes } from "node:crypto";
+import fs from "node:fs/promises";
 import { visible } from "../lib/visible.mjs";
 import { runProgram } from "../process/run.mjs";
 import { GitError, isGitError, toGitError } from "./errors.mjs";
@@ -47,7 +48,7 @@ const NO_HOOKS = ["-c", "core.hooksPath=/dev/null"];
  * @property {Record<string, string>} [env] besides what every git gets
  * @property {(pid: number) => void} [onStart]
  * @property {import("../process/sandbox.mjs").Policy} [sandbox] git and the programs that it runs are inside
- * @property {number} [inputFile] in place of `input`: what its stdin reads
+ * @property {string} [inputFile] in place of `input`: what its stdin reads, from the start each time
  * @property {number} [outputFile] where its stdout goes
  * @property {"utf8" | "latin1"} [encoding] of its stdout; latin1: one character for each byte, since names of files may be no UTF-8
  *
@@ -130,12 +131,13 @@ export class Git {
     const name = `git ${args[0]}`;
     if (signal?.aborted) throw new GitError("CANCELLED", `${name} was cancelled`);
     this.onRun(args);
+    const stdin = options.inputFile === undefined ? undefined : await fs.open(options.inputFile);
     const ended = await runProgram(this.program, toArguments(args, options), {
       ...{ cwd, env: environment(options, this.env), sandbox: options.sandbox },
       ...{ ms: timeoutMs, signal, isGuarded: options.lasting, onStart: options.onStart },
-      ...{ input: options.input, stdin: options.inputFile, stdout: options.outputFile },
+      ...{ input: options.input, stdin: stdin?.fd, stdout: options.outputFile },
       ...{ maxBytes: mostBytes, endsFull: true, encoding: options.encoding },
-    });
+    }).finally(() => stdin?.close());
     const { code, why, error } = ended;
     if (error) throw this.#toStartError(error, cwd);
     if (why === "full" && cuts) return { ...ended, cut: true };

@@ -308,17 +308,12 @@ async function writePack(repository, file, options) {
  * @param {Repository} repository @param {string} file @param {number} count @param {AbortSignal} [signal]
  */
 async function readPack(repository, file, count, signal) {
-  const pack = await fs.open(file, "r");
-  try {
-    const args =
-      count < UNPACK_BELOW
-        ? ["unpack-objects", "-q", "--strict"]
-        : ["index-pack", "--stdin", "--strict"];
-    const options = { signal, lasting: true, timeoutMs: PACK_MS, inputFile: pack.fd };
-    await repository.change(args, options);
-  } finally {
-    await pack.close();
-  }
+  const args =
+    count < UNPACK_BELOW
+      ? ["unpack-objects", "-q", "--strict"]
+      : ["index-pack", "--stdin", "--strict"];
+  const options = { signal, lasting: true, timeoutMs: PACK_MS, inputFile: file };
+  await repository.change(args, options);
 }
 
 /**

@@ -9,7 +9,7 @@ import { Git } from "../../../js/git/git.mjs";
 import { isAlive } from "../../support/processes.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 import { waitFor } from "../../support/wait.mjs";
-import { git, makeRepository } from "./rig.mjs";
+import { git, makeRepository, write } from "./rig.mjs";
 
 const posix = { skip: process.platform === "win32" && "needs a shell script" };
 
@@ -188,4 +188,22 @@ test("of what git says of a lock, the lines that matter are told, and which file
     message(more),
     `${how}Another git process seems to be running in this repository. ${advice.replace(file, "the lock file")}`,
   );
+});
+
+test("where a prune has removed the objects that git just writes, git runs once more", async (t) => {
+  const { root, repository } = await makeRepository(t, { untouched: false });
+  // The first time it removes what `git gc --prune=now` does.
+  const filter = "[ -e .git/pruned ] || rm -rf .git/objects/tmp_objdir-*; touch .git/pruned; cat";
+  git(root, "config", "filter.prune.clean", filter);
+  write(root, { ".gitattributes": "*.x filter=prune\n", "one.x": "1\n", "two.x": "2\n" });
+  await repository.change(["add", "--all"]);
+  assert.match(git(root, "diff", "--cached", "--name-only"), /one\.x\ntwo\.x/);
+  const list = path.join(root, ".git", "list");
+  fs.writeFileSync(list, "three.x\n");
+  const first = await repository.git.run(["hash-object", "--stdin"], {
+    cwd: root,
+    inputFile: list,
+  });
+  const next = await repository.git.run(["hash-object", "--stdin"], { cwd: root, inputFile: list });
+  assert.equal(first.stdout, next.stdout);
 });
