@@ -304,8 +304,10 @@ export class NodeRun {
 
   // ---- programs ------------------------------------------------------------------------------------
 
+  /** With what tells a program which node it works for. @param {Record<string, string>} [env] */
   environment(env = {}) {
-    return { ...this.plan.environment(), ...env };
+    const own = { TAP_PLAN_ID: this.plan.id, TAP_NODE_ID: this.node.id };
+    return { ...this.plan.environment(), ...env, ...own, TAP_ATTEMPT: String(this.attempt) };
   }
 
   /** @param {Record<string, any>} work @returns {string} for people */

@@ -26,6 +26,12 @@ export async function prepareWorktree(run, base) {
   return { path: worktree.path, lacking };
 }
 
+const SKIPPED = {
+  missing: "your checkout does not have it: make it there, then retry the node from the start",
+  exists: "the worktree has one of its own, which stays",
+  outside: "it leads out of your checkout: copy what is there into the checkout",
+};
+
 /**
  * @param {NodeRun} run @param {import("../../git/worktrees.mjs").Worktree} worktree
  * @param {string} [base] what this commit has is not brought: where it is not there, somebody has deleted it
@@ -38,7 +44,7 @@ async function bringAlong({ git, plan, repository }, worktree, base) {
   const isUntracked = (/** @type {string} */ name) => !tracked.includes(name);
   const wanted = { copy: copy.filter(isUntracked), link: link.filter(isUntracked) };
   const { skipped } = await git.copyUntrackedFiles(repository.root, worktree, wanted);
-  return skipped.map(({ path, why }) => `${path} (${why})`);
+  return skipped.map(({ path, why }) => `${path} (${SKIPPED[why]})`);
 }
 
 // A program or a tool of `work` that was ended in the middle of what it did: nothing runs on top of its half. What it

@@ -155,6 +155,29 @@ test("the commit of a leaf has the message of the node's last own commit, and th
   );
 });
 
+test("commands, setup and hooks know which node and attempt they work for", async (t) => {
+  const { repo, git, create, ended, ask } = await plansRig(t);
+  const show = 'echo "$TAP_PLAN_ID $TAP_NODE_ID $TAP_ATTEMPT"';
+  const hook = path.join(repo, ".git", "hooks", "commit-msg");
+  fs.writeFileSync(hook, `#!/bin/sh\n${show} >> "$1"\n`, { mode: 0o755 });
+  const planId = await create({
+    ...{ targetBranch: "out", setup: `${show} > setup.txt`, env: { TAP_NODE_ID: "x" } },
+    nodes: [
+      {
+        id: "a",
+        work: { type: "shell", command: `cat setup.txt > at.txt; ${show} >> at.txt` },
+        postchecks: 'test "$TAP_ATTEMPT" = 2',
+      },
+    ],
+  });
+  await ended(planId);
+  await ask("retry_copilot_node", { planId, nodeId: "a", from: "start" });
+  assert.equal((await ended(planId)).status, "succeeded");
+  const line = `${planId} a 2`;
+  assert.equal(git("show", "out:at.txt"), `${line}\n${line}`);
+  assert.ok(git("log", "-1", "--format=%B", "out").includes(line));
+});
+
 test("a node that fails blocks what depends on it, says why, and is retried from there", async (t) => {
   const { repo, create, ended, ask } = await plansRig(t);
   const flag = flagFile(repo, "may");
