@@ -3,8 +3,8 @@
 
 import { AsyncLocalStorage, createHook } from "node:async_hooks";
 
-/** Longer is a diagnostic. */
-export const BLOCKED_MS = 50;
+/** Longer is a diagnostic: a person who waits notices it. */
+export const BLOCKED_MS = 500;
 const TIMERS = ["Timeout", "Immediate"];
 /** Fewer references to timers of a feature are not looked through. */
 const MIN_SWEEP = 256;

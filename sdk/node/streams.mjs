@@ -5,6 +5,19 @@ import { toJson } from "./json.mjs";
 /** @typedef {import("./types.js").PushOptions} PushOptions */
 /** @typedef {import("./types.js").FilterRule} FilterRule */
 
+const OPTIONS = new Set(["level", "prompt", "metadata", "session", "traceparent"]);
+const LEVELS = new Set(["keep", "surface", "inject"]);
+
+/** push(event, options), where the stream is missing. @param {unknown} event */
+function refuseOptions(event) {
+  const fields = /** @type {any} */ (event ?? {});
+  if (!LEVELS.has(fields.level) || !Object.keys(fields).every((name) => OPTIONS.has(name))) return;
+  throw new TypeError(
+    'push() takes a stream, an event and options, as in push("orders", "new order", {level: "inject"}); ' +
+      "here the event looks like the options. If it is the event, give {} as options.",
+  );
+}
+
 export class Streams {
   #requests;
   #ask;
@@ -33,7 +46,9 @@ export class Streams {
   }
 
   /** @param {string} stream @param {unknown} data @param {PushOptions} [options] */
-  async push(stream, data, { level = "keep", prompt, metadata, session, traceparent } = {}) {
+  async push(stream, data, options) {
+    if (options === undefined) refuseOptions(data);
+    const { level = "keep", prompt, metadata, session, traceparent } = options ?? {};
     const event = typeof data === "string" ? data : toJson(data);
     const whom = session || !this.#options.broadcast ? { sessionId: session } : { broadcast: true };
     const push = { stream, event, level, prompt, metadata, traceparent, ...whom };

@@ -89,7 +89,8 @@ export default {
   command: "push [text]",
   describe: "send an event to a session",
   about:
-    "Sends one event to a session and prints its outcome. Without a text, it reads the event " +
+    "Sends one event to a session and prints its outcome. The event is shown in the timeline; the model reads " +
+    "it only with `--level inject`. Without a text, it reads the event " +
     "from stdin; give a text that begins with - in this way.",
   positionals: { text: { describe: "the event; default: stdin" } },
   options: {
@@ -104,7 +105,7 @@ export default {
     name: { describe: "the name of the provider; default: shell", default: "shell" },
   },
   examples: [
-    ['$0 push "build 5 is red"', "a line in the timeline"],
+    ['$0 push "build 5 is red"', "a line in the timeline, not for the model"],
     ["make 2>&1 | tail -20 | $0 push --level inject", "the model reacts to it"],
   ],
   handler: run,

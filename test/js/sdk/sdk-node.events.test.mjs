@@ -21,6 +21,10 @@ describe("streams", () => {
     assert.deepEqual(history[0].metadata, metadata);
     assert.equal(history[1].event, '{"number":7}');
     await assert.rejects(tap.push("", "no name"), { code: "INVALID_JSON" });
+    const options = /** @type {any} */ ({ level: "inject" });
+    await assert.rejects(tap.push("new order", options), TypeError);
+    assert.equal((await tap.push("orders", options, {})).outcome, "stored");
+    assert.equal((await tap.push("log", { level: "inject", text: "x" })).outcome, "stored");
   });
 
   test("a filter decides, and holds after a reconnect", async (t) => {
