@@ -1,5 +1,5 @@
-// docs/protocol.md has the rules of the protocol, each with a number; a test says above itself which of
-// them it shows: `// shows: P-HELLO-3`. test/security/ lists the threats, and the ways in which a provider
+// docs/protocol.md and protocol-hooks.md have the rules of the protocol, each with a number; a test says
+// above itself which of them it shows: `// shows: P-HELLO-3`. test/security/ lists the threats, and the ways in which a provider
 // reaches something, with the tests that show how each is met. This module reads both, and compares them
 // with the results of a run.
 
@@ -21,9 +21,10 @@ const read = (file) => readFileSync(path.join(root, file), "utf8");
 // ---- the rules of the protocol -------------------------------------------------------------------
 
 const PROTOCOL = "docs/protocol.md";
+export const PROTOCOL_PAGES = [PROTOCOL, "docs/protocol-hooks.md"];
 
-/** The rules of a page, in order; their tests are still missing. @param {string} markdown @returns {Rule[]} */
-export function readProtocolRules(markdown) {
+/** The rules of a page, in order; their tests are still missing. @param {string} markdown @param {string} [file] @returns {Rule[]} */
+export function readProtocolRules(markdown, file = PROTOCOL) {
   /** @type {Rule[]} */
   const rules = [];
   let chapter = "";
@@ -32,8 +33,7 @@ export function readProtocolRules(markdown) {
     const [, id, text] = /^- \*\*(P-[A-Z]+-\d+)\*\* (.*)/.exec(line) ?? [];
     const last = rules.at(-1);
     if (heading) chapter = heading;
-    else if (id)
-      rules.push({ file: PROTOCOL, chapter, rule: text, where: id, tests: [], line: index + 1 });
+    else if (id) rules.push({ file, chapter, rule: text, where: id, tests: [], line: index + 1 });
     else if (last?.chapter === chapter && /^ {2}\S/.test(line)) last.rule += ` ${line.trim()}`;
   }
   return rules;
@@ -80,7 +80,8 @@ export const shownByTests = () =>
 /** The rules of the protocol, with the tests that show them. @returns {Rule[]} */
 export function conformanceRules() {
   const shown = shownByTests();
-  return readProtocolRules(read(PROTOCOL)).map((rule) => ({
+  const rules = PROTOCOL_PAGES.flatMap((page) => readProtocolRules(read(page), page));
+  return rules.map((rule) => ({
     ...rule,
     tests: [
       ...new Set(shown.filter(({ ids }) => ids.includes(rule.where)).map(({ name }) => name)),

@@ -8,6 +8,7 @@ import { programFolder } from "../../../js/lib/paths.mjs";
 import { badArguments, schemaProblems } from "../../../js/develop/check/tool-schema.mjs";
 import { describesTools } from "../../../js/develop/check/connection-checks.mjs";
 import { REASONS } from "../../../js/develop/check/findings.mjs";
+import { PROTOCOL_PAGES } from "../../../tools/conformance.mjs";
 import { place, Running, tap, tapJson } from "../../support/cli-process.mjs";
 import { isAlive } from "../../support/processes.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
@@ -318,7 +319,9 @@ describe("a schema", () => {
 });
 
 test("every finding cites rules that exist, and is in docs/command.md", () => {
-  const protocol = fs.readFileSync(path.join(programFolder, "docs/protocol.md"), "utf8");
+  const protocol = PROTOCOL_PAGES.map((file) =>
+    fs.readFileSync(path.join(programFolder, file), "utf8"),
+  ).join("\n");
   const page = fs.readFileSync(path.join(programFolder, "docs/command.md"), "utf8");
   for (const [code, { why, fix, rules }] of Object.entries(REASONS)) {
     assert.match(page, new RegExp(`^\\| ${code} \\|`, "m"), code);

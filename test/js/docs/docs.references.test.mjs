@@ -7,6 +7,7 @@ import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
 import { root } from "../../../tools/commands.mjs";
+import { PROTOCOL_PAGES } from "../../../tools/conformance.mjs";
 
 const read = (file) => readFileSync(path.join(root, file), "utf8");
 
@@ -29,7 +30,9 @@ const flat = (text) => text.replace(/\n\s*(?:\/\/|\*|#)?\s*/g, " ");
 const numbersOf = (file, pattern) => new Set([...read(file).matchAll(pattern)].map(([, id]) => id));
 
 const decisions = numbersOf("docs/decisions.md", /^### (D-\d+):/gm);
-const rules = numbersOf("docs/protocol.md", /^- \*\*(P-[A-Z]+-\d+)\*\* /gm);
+const rules = new Set(
+  PROTOCOL_PAGES.flatMap((page) => [...numbersOf(page, /^- \*\*(P-[A-Z]+-\d+)\*\* /gm)]),
+);
 
 /** What a text cites that does not exist. @param {string} text @returns {string[]} */
 function brokenReferences(text) {
