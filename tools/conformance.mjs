@@ -1,7 +1,7 @@
 // docs/protocol.md and protocol-hooks.md have the rules of the protocol, each with a number; a test says
-// above itself which of them it shows: `// shows: P-HELLO-3`. test/security/ lists the threats, and the ways in which a provider
-// reaches something, with the tests that show how each is met. This module reads both, and compares them
-// with the results of a run.
+// above itself which of them it shows: `// shows: P-HELLO-3`. test/security/ lists the threats, and the ways
+// in which a provider reaches something, with the tests that show how each is met. This module reads both,
+// and compares them with the results of a run.
 
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import path from "node:path";
