@@ -62,7 +62,7 @@ function environment({ env, network, reading }, around) {
   );
   return {
     ...Object.fromEntries(own),
-    LC_ALL: "C",
+    LC_ALL: "C.UTF-8", // in English; hooks count characters and not bytes
     GIT_TERMINAL_PROMPT: "0",
     GIT_EDITOR: "false",
     ...(reading && { GIT_OPTIONAL_LOCKS: "0" }),

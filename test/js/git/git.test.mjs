@@ -38,7 +38,7 @@ test(
     const { stdout } = await own.run(["status"], { cwd: folder });
     const names = stdout.split("\n").map((line) => line.split("=")[0]);
     for (const name of Object.keys(set)) assert.ok(!names.includes(name), name);
-    for (const line of ["LC_ALL=C", "GIT_TERMINAL_PROMPT=0", `HOME=${process.env.HOME}`]) {
+    for (const line of ["LC_ALL=C.UTF-8", "GIT_TERMINAL_PROMPT=0", `HOME=${process.env.HOME}`]) {
       assert.ok(stdout.split("\n").includes(line), line);
     }
     const reaching = await own.run(["fetch"], { cwd: folder, network: true });
@@ -206,4 +206,11 @@ test("where a prune has removed the objects that git just writes, git runs once 
   });
   const next = await repository.git.run(["hash-object", "--stdin"], { cwd: root, inputFile: list });
   assert.equal(first.stdout, next.stdout);
+});
+
+test("programs that git runs count characters and not bytes", posix, async (t) => {
+  const { root, repository } = await makeRepository(t);
+  const settings = ["alias.count=!printf ж | wc -m"];
+  const { stdout } = await repository.query(["count"], { settings, cwd: root });
+  assert.equal(stdout.trim(), "1");
 });
