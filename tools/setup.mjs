@@ -5,6 +5,7 @@ import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { buildAddon } from "../js/install/installer.mjs";
 import { findLibrary } from "../js/install/libraries.mjs";
+import { headerFolder } from "../js/install/node-gyp.mjs";
 import { attempt, CommandFailed, root, run, printLine, step } from "./commands.mjs";
 
 /** @param {string} command */
@@ -176,15 +177,10 @@ export async function ensureSystemPackages(purposes = Object.keys(needs)) {
 /** @param {string} file */
 const readJson = (file) => JSON.parse(readFileSync(file, "utf8"));
 
-/** Packages that package.json pins and node_modules does not have in that version. */
-function missingNpmPackages() {
-  const { dependencies, devDependencies } = readJson(path.join(root, "package.json"));
-  return Object.entries({ ...dependencies, ...devDependencies })
-    .filter(([name, version]) => {
-      const manifest = path.join(root, "node_modules", name, "package.json");
-      return !existsSync(manifest) || readJson(manifest).version !== version;
-    })
-    .map(([name]) => name);
+/** @param {[string, string]} entry of package.json @returns {boolean} that node_modules does not have in that version */
+function isMissing([name, version]) {
+  const manifest = path.join(root, "node_modules", name, "package.json");
+  return !existsSync(manifest) || readJson(manifest).version !== version;
 }
 
 /** @returns {{command: string, args: string[]}} the npm that runs this, else the one on PATH */
@@ -194,15 +190,35 @@ export function npm() {
   return { command: "npm", args: [] };
 }
 
-async function ensureNpmPackages() {
-  const missing = missingNpmPackages();
+/** Of the packages for development, those of the demo: 260 MB and not 410. */
+const FOR_DEMO = ["@github/copilot", "@xterm/headless", "node-pty"];
+
+/** @param {boolean} forDemo and for nothing else */
+async function ensureNpmPackages(forDemo) {
+  const { dependencies, devDependencies } = readJson(path.join(root, "package.json"));
+  const isOfDemo = (/** @type {[string, string]} */ [name]) => FOR_DEMO.includes(name);
+  const forDevelopment = /** @type {[string, string][]} */ (Object.entries(devDependencies));
+  const others = forDevelopment.filter((entry) => !isOfDemo(entry));
+  // With --omit=dev npm removes the others.
+  const few = forDemo && others.every(isMissing);
+  const wanted = few ? forDevelopment.filter(isOfDemo) : forDevelopment;
+  const missing = [...Object.entries(dependencies), ...wanted].filter(isMissing);
   if (missing.length === 0) return;
   const { command, args } = npm();
   // A folder that is there is completed and not thrown away: somebody may be using it.
-  const how = existsSync(path.join(root, "node_modules")) ? "install" : "ci";
-  await step(`npm ${how}, for ${missing.join(", ")}`, () =>
-    run(command, [...args, how, "--include=dev"], { quiet: true }),
+  const whole = [existsSync(path.join(root, "node_modules")) ? "install" : "ci", "--include=dev"];
+  const part = ["install", "--no-save", "--save-prod", "--omit=dev"];
+  const how = few ? [...part, ...wanted.map(([name, version]) => `${name}@${version}`)] : whole;
+  const names = missing.map(([name]) => name).join(", ");
+  const env = { npm_config_nodedir: headerFolder() };
+  const options = [...how, "--no-audit", "--no-fund"];
+  const { ok, output } = await step(`npm ${how[0]}, for ${names}`, () =>
+    attempt(command, [...args, ...options], { quiet: true, env }),
   );
+  if (ok) return;
+  const [, why] =
+    /^npm (?:error|ERR!) (?!code |errno |syscall |path |command )(.+)$/m.exec(output) ?? [];
+  throw new CommandFailed(`npm could not install ${names}: ${why}`);
 }
 
 /**
@@ -213,7 +229,7 @@ async function ensureNpmPackages() {
 export async function setUp({ for: purpose }) {
   const purposes = [purpose].flat().map((name) => sameNeeds[name] ?? name);
   await ensureSystemPackages(purposes);
-  await ensureNpmPackages();
+  await ensureNpmPackages(purposes.every((name) => name === "demo"));
   if (purposes.every((name) => withoutAddon.includes(name))) return;
   if (!(await buildAddon())) throw new CommandFailed("the addon could not be built");
 }
