@@ -11,7 +11,7 @@ import { toWorkspacePath } from "../../config/emitter-values.mjs";
 import { formatProblem } from "../../config/schema.mjs";
 import { inLine } from "../../lib/visible.mjs";
 import { ToolError } from "../../../sdk/node/errors.mjs";
-import { formatConsentQuestion, formatSaveQuestion } from "./views.mjs";
+import { formatConsentQuestion, formatRemoveQuestion, formatSaveQuestion } from "./views.mjs";
 import * as views from "./views.mjs";
 
 /** @typedef {import("../../feature-host/installation.mjs").Context} Context */
@@ -123,6 +123,13 @@ async function requireSaveConsent({ consent, session }, file, list, entry) {
   if (why) throw new ToolError("INTERNAL", `nothing is saved: ${why}`);
 }
 
+/** @param {Call} call @param {string | undefined} file @param {string} name */
+async function requireRemoveConsent({ consent, session }, file, name) {
+  const { text, whole } = formatRemoveQuestion(file, name);
+  const why = await consent?.requestConsent(session.id, text, whole);
+  if (why) throw new ToolError("INTERNAL", `nothing is stopped or removed: ${why}`);
+}
+
 /**
  * Where nothing but a name is given: the emitter of a config that has it, such as one without autoStart.
  * @param {Call} call @param {Record<string, unknown>} given @returns {Promise<Emitter | undefined>}
@@ -231,11 +238,16 @@ export async function stopEmitter(call, { name, scope, force }) {
   const entry = isKept && (await findEntry(call, "emitters", String(name), there?.spec.file));
   const emitter = there ?? (entry ? undefined : requireEmitter(call, name));
   await requireAllOwnership(call, [emitter, entry || undefined], force, "stop");
+  const { file } = emitter?.spec ?? entry;
+  if (isKept) await requireRemoveConsent(call, file, String(name));
   if (emitter) await call.emitters.end(emitter, "by the model");
   if (emitter && !isKept) return emitterView(emitter);
-  const { file } = emitter?.spec ?? entry;
-  const { context, session } = call;
-  await context.services.emitters.remove({ session: session.id, file, name: String(name) });
+  return removeEntry(call, emitter, file, String(name));
+}
+
+/** @param {Call} call @param {Emitter | undefined} emitter that it was @param {string | undefined} file @param {string} name */
+async function removeEntry({ context, session }, emitter, file, name) {
+  await context.services.emitters.remove({ session: session.id, file, name });
   const notes = ["Its entry of the config is removed."];
   return emitter ? { ...emitterView(emitter), notes } : { name, notes };
 }

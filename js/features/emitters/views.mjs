@@ -153,6 +153,13 @@ export function formatSaveQuestion(file, list, entry) {
   return { text, whole: { file, list, entry } };
 }
 
+/** @param {string | undefined} file of a config @param {string} name of an emitter @returns {{text: string, whole: object}} */
+export function formatRemoveQuestion(file, name) {
+  const config = file === "user" ? CONFIGS.user : CONFIGS.project;
+  const text = `The model asks tap to remove the emitter ${visible(name)} from ${config}.`;
+  return { text, whole: { file, removed: name } };
+}
+
 /**
  * Prompts are asked for only where they are to stay in a config. An address can carry data away.
  * @param {import("../../config/emitter-spec.mjs").EmitterSpec} spec

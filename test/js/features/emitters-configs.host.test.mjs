@@ -105,6 +105,11 @@ test("the user is asked before a filter or an injector is written, and sees what
   await refuses("tap_set_event_filter", { name: "log", eventFilter }, filtered);
   const { emitters } = await call("tap_list_emitters", { name: "log" });
   assert.equal(emitters[0].rules, 0, "the filter that was refused is not in force");
+  const { text } = await call("tap_stop_emitter", { name: "log", scope: "persistent" });
+  assert.match(text, /the user has refused/);
+  assert.match(question(), /remove the emitter log /);
+  assert.deepEqual(readIn(cwd), before);
+  assert.equal((await call("tap_list_emitters", { name: "log" })).emitters[0].state, "running");
 });
 
 test("an entry that the user allows in an open session begins, although nobody has used an emitter", async (t) => {
