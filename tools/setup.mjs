@@ -193,7 +193,7 @@ export function npm() {
 /** Of the packages for development, those of the demo: 260 MB and not 410. */
 const FOR_DEMO = ["@github/copilot", "@xterm/headless", "node-pty"];
 
-/** @param {boolean} forDemo and for nothing else */
+/** @param {boolean} forDemo only for the demo */
 async function ensureNpmPackages(forDemo) {
   const { dependencies, devDependencies } = readJson(path.join(root, "package.json"));
   const isOfDemo = (/** @type {[string, string]} */ [name]) => FOR_DEMO.includes(name);

@@ -1,4 +1,4 @@
-// The words in which sentences hide who does what, counted by folder: in comments, texts and pages.
+// Words that hide the subject of a sentence, counted by folder: in comments, texts and pages.
 // tools/words.json has the most that each folder may have in 10,000 words; the numbers may only fall.
 // `node tools/words.mjs --update` writes those that have fallen.
 
@@ -20,7 +20,7 @@ const CODE =
   /(\/\/[^\n]*|\/\*[^]*?\*\/)|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\[^])*`/g;
 const PYTHON = /(#[^\n]*|"""[^]*?""")|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'/g;
 
-/** What people read of a file: a page without code; comments, and texts of two words or more. @param {string} file @param {string} text */
+/** The prose of a file: a page without code; comments, and texts of two words or more. @param {string} file @param {string} text */
 export function readProse(file, text) {
   if (file.endsWith(".md")) return parseMarkdown(text).prose.replaceAll(/`[^`\n]+`/g, " ");
   const found = [...text.matchAll(file.endsWith(".py") ? PYTHON : CODE)];

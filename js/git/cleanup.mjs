@@ -165,7 +165,8 @@ async function removeUnderLock(worktrees, folder, record, options) {
   for (const head of unknown) {
     await importObjects(repository, place, [head]);
     const refs = ["for-each-ref", "--count=1", "--contains", head];
-    if ((await repository.query(refs)).stdout !== "") continue;
+    const { code, stdout } = await repository.query(refs, { codes: [0, 129] });
+    if (code !== 0 || stdout !== "") continue; // no commit, or not lost
     kept = await archiveCommit(repository, record, head, "the folder was gone");
   }
   await unregister(repository, place);

@@ -217,6 +217,11 @@ const MAX_TRAILERS = 50;
 const MAX_TRAILER = 500;
 const MAX_OWN_MESSAGE = 32 * 1024;
 const MAX_LOG_COMMITS = 1000;
+const MAX_LOG_BYTES = 1024 * 1024;
+// eslint-disable-next-line no-control-regex -- they are what it looks for
+const CONTROL = /[\u0001-\u0008\u000B-\u001F\u007F-\u009F\u2028\u2029]/g;
+/** No line of a message begins with it: none is a comment, or the scissors of git. */
+const COMMENT = "core.commentChar=\u0001";
 /** Trailers that name one commit. */
 const IDENTIFYING = /^(?:plan|plan-node|change-id)\s*:/i;
 
@@ -224,7 +229,10 @@ const IDENTIFYING = /^(?:plan|plan-node|change-id)\s*:/i;
 async function readLog(repository, format, which) {
   const flags = ["-z", "--no-show-signature", `--max-count=${MAX_LOG_COMMITS}`];
   const args = ["log", ...flags, `--format=${format}`, ...which, "--"];
-  return (await repository.query(args)).stdout.split("\0");
+  const { stdout } = await repository.query(args, { cuts: true, mostBytes: MAX_LOG_BYTES });
+  // An agent has written it: each line that git will see is one here, and no terminal obeys it.
+  const lines = stdout.replaceAll(/\r\n?/g, "\n");
+  return lines.replaceAll(CONTROL, "").split("\0");
 }
 
 /**
@@ -252,7 +260,8 @@ export async function formatLandedMessage(repository, asked) {
   // Trailers of the user's config may be commands.
   const env = { GIT_CONFIG_NOSYSTEM: "1", GIT_CONFIG_GLOBAL: os.devNull };
   const input = checkMessage(withoutTrailer(text) || name);
-  return (await repository.git.run(args, { cwd: "/", env, input })).stdout;
+  const settings = [COMMENT];
+  return (await repository.git.run(args, { cwd: "/", env, settings, input })).stdout;
 }
 
 /** @param {Repository} repository @param {Worktree} worktree @returns {Promise<string>} */

@@ -25,7 +25,7 @@ const CAUSES = [
   {
     code: "RACE",
     // `git gc --prune=now` also removes the folder of objects that are written just then.
-    said: /(?:failed to read|Invalid path) .*worktrees[\\/']|create temporary file: No such file|tmp_objdir|bulk_fsync/,
+    said: /(?:failed to read|Invalid path) .*worktrees[\\/']|(?:create temporary|tmp_objdir|bulk_fsync).*No such file/,
     advice: "Another git changes or prunes this repository; try again.",
   },
   {

@@ -2,7 +2,7 @@
 
 import fs from "node:fs/promises";
 import os from "node:os";
-import { basename, join } from "node:path";
+import { basename, isAbsolute, join } from "node:path";
 import { withLock } from "../lib/keyed-mutex.mjs";
 import { isAlive } from "../lib/process-liveness.mjs";
 import { probeSandbox } from "../process/sandbox-probe.mjs";
@@ -36,8 +36,10 @@ async function removeScratch(repository, place, admin) {
 async function sweep(repository) {
   for (const admin of await listAdmins(repository)) {
     const [, pid] = /^tap-scratch-(\d+)-/.exec(basename(admin)) ?? [];
-    if (pid !== undefined && !isAlive(Number(pid)))
-      await removeScratch(repository, await readWorktreeFolder(admin), admin);
+    if (pid === undefined || isAlive(Number(pid))) continue;
+    const place = await readWorktreeFolder(admin);
+    const isScratch = isAbsolute(place) && basename(place) === basename(admin);
+    await removeScratch(repository, isScratch ? place : "", admin);
   }
 }
 
@@ -76,6 +78,13 @@ async function listDrivers(repository) {
   const { stdout } = await repository.query(args, { codes: [0, 1] });
   const all = stdout.matchAll(/merge\.(?:default|([^\0\n]*)\.driver)\n([^\0]*)\0/g);
   const found = [...all].map(([, name, command]) => ({ name, command }));
+  // A setting in an argument ends its name at the first "=".
+  const odd = found.find(({ name }) => name?.includes("="));
+  if (odd)
+    throw new GitError(
+      "INVALID",
+      `The merge driver "${odd.name}" of your git config has a "=" in its name: rename it.`,
+    );
   const preset = found.findLast(({ name }) => name === undefined)?.command;
   return { drivers: found.filter(({ name }) => name !== undefined), preset };
 }

@@ -260,13 +260,12 @@ export class Repository {
     const local = branchRef(checkBranch(branch));
     const refs = await readRefs(this, [local, `refs/remotes/*/${branch}`]);
     const here = refs.find(({ ref }) => ref === local);
-    const follows = here?.upstream.startsWith("refs/remotes/") ? here.upstream : "";
     const there = refs.filter(({ ref }) => ref !== local && isAt(ref, branch));
-    const isOrigin = (/** @type {{ref: string}} */ { ref }) =>
-      ref === `refs/remotes/origin/${branch}`;
-    const [remote = there.find(isOrigin) ?? there[0]] = (
-      follows ? await readRefs(this, [follows]) : []
-    ).filter(({ ref }) => ref === follows);
+    // A branch may follow another one, such as origin/main: that is not its own at the remote.
+    const preferred = [here?.upstream, `refs/remotes/origin/${branch}`];
+    const [remote = there[0]] = preferred.flatMap((name) =>
+      there.filter(({ ref }) => ref === name),
+    );
     if (!remote) return undefined;
     const found = { name: remote.ref.slice("refs/remotes/".length), commit: remote.commit };
     if (!here || here.commit === remote.commit) return { ...found, behind: 0, ahead: 0 };

@@ -40,6 +40,7 @@ import { checkPath, inspect, notOurs } from "./target.mjs";
  * @property {string[]} kept
  */
 
+const CONSENT = "consent.json";
 const DESCRIPTOR = /^\.gateway-\d+\.json$/;
 
 /** @param {string} file a descriptor */
@@ -81,16 +82,19 @@ function listNames(folder) {
 /**
  * The version that is installed, or of which an interrupted uninstall (or first install) has left parts.
  * Its releases go last, so that they show that there is something left to do.
- * @param {Target} target @param {InstallState} present @returns {string | null}
- * @throws {InstallError} where there is nothing of install
+ * @param {Target} target @param {InstallState} present @param {UninstallOptions} options
+ * @returns {string | null} null where the version is not known, and where an uninstall without purge was before
+ * @throws {InstallError} where there is nothing of install, and nothing to purge
  */
-function versionThere(target, present) {
+function versionThere(target, present, { purge, data = [] }) {
   if (present.state === "installed") return present.version;
   const names = listNames(path.join(target.folder, RELEASES)).sort();
   const id = names.filter(isReleaseId).at(-1);
   if (id !== undefined) return parseVersion(id);
   if (names.some((name) => INCOMING.test(name))) return null;
   if (present.state === "nothing") {
+    const left = [path.join(target.folder, CONSENT), ...data].filter((each) => fs.existsSync(each));
+    if (purge && left.length > 0) return null;
     const message = `tap is not installed in ${target.folder}`;
     throw new InstallError("NOT_INSTALLED", message, "--home names another COPILOT_HOME");
   }
@@ -131,7 +135,7 @@ function restoreFormerEntry(folder, { state }) {
 function remove(target, { purge, data = [] }) {
   const { folder, scope } = target;
   const present = inspect(target);
-  const version = versionThere(target, present);
+  const version = versionThere(target, present, { purge, data });
   const releases = path.join(folder, RELEASES);
   const inUse = listNames(releases)
     .filter(isReleaseId)
@@ -143,7 +147,7 @@ function remove(target, { purge, data = [] }) {
   fs.rmSync(path.join(folder, CURRENT), { force: true });
   removePackage(folder);
   const gatewayRuns = scope === "user" && removeGatewayFiles(folder);
-  if (purge) fs.rmSync(path.join(folder, "consent.json"), { force: true });
+  if (purge) fs.rmSync(path.join(folder, CONSENT), { force: true });
   // A gateway that runs writes into them.
   if (purge && !gatewayRuns)
     for (const each of data) fs.rmSync(each, { recursive: true, force: true });
@@ -161,10 +165,10 @@ export function uninstall(target, { purge = false, data = [] } = {}) {
   const { folder } = target;
   try {
     checkPath(target);
-    versionThere(target, inspect(target)); // the lock makes the folder, which is not for nothing
+    versionThere(target, inspect(target), { purge, data }); // the lock makes the folder, which is not for nothing
     const done = withLock(folder, () => remove(target, { purge, data }));
     removeEmpty([...target.guarded].reverse());
-    const kept = [path.join(folder, "consent.json"), ...data];
+    const kept = [path.join(folder, CONSENT), ...data];
     return { ...done, kept: kept.filter((each) => fs.existsSync(each)) };
   } catch (error) {
     throw explainError(

@@ -5,8 +5,11 @@ const BEFORE = 1;
 const AFTER = 3;
 const FAILURE =
   /\b(?:errors?|fail(?:ed|ure|s)?|fatal|panic|exception|traceback|not ok)\b|\w(?:Error|Exception)\b|[✖✗✘]/i;
-/** Lines of successes and counts. */
-const OTHER = /^\s*(?:ok\b|[✔✓#]|PASS\b)|\b0 (?:errors?|fail)/i;
+const SUCCESS = /^\s*(?:ok\b|[✔✓#]|PASS\b)/i;
+const NO_FAILURES = /\b0 (?:errors?|fail\w*)/gi;
+
+/** @param {string} line */
+const isFailure = (line) => !SUCCESS.test(line) && FAILURE.test(line.replaceAll(NO_FAILURES, ""));
 
 /**
  * The last lines, and those around the first failures.
@@ -23,8 +26,7 @@ export function selectFailureLines(lines, most) {
   choose(end, lines.length);
   for (const [at, line] of lines.entries()) {
     if (at >= end || chosen.size >= most) break;
-    if (FAILURE.test(line) && !OTHER.test(line))
-      choose(Math.max(0, at - BEFORE), Math.min(end, at + AFTER + 1));
+    if (isFailure(line)) choose(Math.max(0, at - BEFORE), Math.min(end, at + AFTER + 1));
   }
   for (let at = end - 1; chosen.size < most; --at) chosen.add(at);
   const places = [...chosen].sort((a, b) => a - b);

@@ -61,16 +61,12 @@ async function run(given) {
   const instance = randomBytes(4).toString("hex");
   const url = `ws://127.0.0.1:${files.port}`; // "localhost" takes a look-up
   const pusher = provider(name, { home: files.home, url, session: wanted, instance });
-  const noGateway = new AbortController();
   let status = "";
-  pusher.on("status", (text) => {
-    status = text;
-    // It would wait for one.
-    if (pusher.sessions.size === 0) requireGateway(files).catch((why) => noGateway.abort(why));
-  });
+  pusher.on("status", (text) => (status = text));
   pusher.on("error", () => {}); // it waits, or is refused for good
   try {
-    const signal = AbortSignal.any([AbortSignal.timeout(PATIENCE_MS), noGateway.signal]);
+    await requireGateway(files); // it would wait for one; another program gets no token
+    const signal = AbortSignal.timeout(PATIENCE_MS);
     await pusher.connect({ signal }).catch((error) => {
       throw error?.name === "TimeoutError" ? createUnboundFailure(given, status) : error;
     });

@@ -41,6 +41,7 @@ export const problemText = ({ path, message, node }) =>
 // How a phase ends that does not succeed.
 
 const LAST_LINES = 20;
+const MAX_LAST_LINE = 400;
 const MAX_LAST_TEXT = 4000;
 
 /** Why a phase has failed, for people and for what comes next. */
@@ -67,6 +68,7 @@ export class RetryLater extends Error {
 /** @param {string} text @returns {string} its last lines and those around failures, shown */
 export const formatLastLines = (text) =>
   selectFailureLines(redactLines(text.trimEnd().replaceAll("\r\n", "\n")).split("\n"), LAST_LINES)
+    .map((line) => truncateText(line, MAX_LAST_LINE))
     .join("\n")
     .slice(-MAX_LAST_TEXT);
 

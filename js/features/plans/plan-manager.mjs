@@ -5,7 +5,7 @@ import { withLock } from "../../lib/keyed-mutex.mjs";
 import { redactLine } from "../../lib/redact.mjs";
 import { sleep } from "../../lib/timers.mjs";
 import { errorMessage } from "../../lib/values.mjs";
-import { plainLines, truncateText, visible } from "../../lib/visible.mjs";
+import { inLine, plainLines, truncateText, visible } from "../../lib/visible.mjs";
 import { addNodeIds, PlanError } from "./errors.mjs";
 import { settleResult } from "./landing.mjs";
 import { NodeRun } from "./node-runner.mjs";
@@ -616,8 +616,11 @@ export class PlanManager {
     return { notes };
   }
 
-  /** @param {string} planId @param {Asker} asker @param {string} what "pause" */
-  requireControl(planId, asker, what) {
+  /**
+   * @param {{planId: string, nodeId?: string, from?: string}} given of the call @param {Asker} asker
+   * @param {string} what "pause"
+   */
+  requireControl({ planId, nodeId, from }, asker, what) {
     const seen = this.view({ view: "plan", planId });
     const listStarts = () => {
       const { head, nodes } = this.view({ view: "graph", planId });
@@ -629,7 +632,11 @@ export class PlanManager {
       };
     };
     const starts = /^(?:resume|retry)/.test(what) ? listStarts : undefined;
-    return this.preflight.requireControl(seen, asker, what, starts);
+    const act =
+      nodeId === undefined
+        ? what
+        : `${what} (node ${inLine(nodeId)}, ${from ?? "from where it failed"})`;
+    return this.preflight.requireControl(seen, asker, act, starts);
   }
 
   /** @param {string} planId @param {Asker} asker */

@@ -337,7 +337,7 @@ export async function callTool(plans, name, args, asker, signal) {
   }
   const given =
     args.planId === undefined ? args : { ...args, planId: await plans.require(args.planId) };
-  if (CHANGES[name]) await plans.requireControl(given.planId, asker, CHANGES[name]);
+  if (CHANGES[name]) await plans.requireControl(given, asker, CHANGES[name]);
   return HANDLERS[name](plans, given, asker, signal);
 }
 

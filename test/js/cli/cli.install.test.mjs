@@ -99,10 +99,20 @@ test("uninstall says what is kept, and purge keeps nothing", async (t) => {
   assert.match(out, /^tap 0\.0\.1 is uninstalled from /);
   assert.doesNotMatch(out, /session/, "none is open");
   assert.match(out, /kept: .*consent\.json/);
-  install(makePackage(t, "0.0.1"), target);
-  const { value } = await tapJson(["uninstall", "--purge"], at);
-  assert.deepEqual(value.kept, []);
-  assert.ok(!fs.existsSync(target.folder));
+  for (const wasInstalled of [false, true]) {
+    const { value } = await tapJson(["uninstall", "--purge"], at);
+    assert.deepEqual(
+      { was: value.wasInstalled, kept: value.kept },
+      { was: wasInstalled, kept: [] },
+    );
+    assert.ok(!fs.existsSync(target.folder));
+    if (!wasInstalled) install(makePackage(t, "0.0.1"), target);
+  }
+  assert.equal(
+    (await tapProcess(["uninstall", "--purge"], at)).code,
+    1,
+    "nothing is left to purge",
+  );
 });
 
 test("uninstall says that a session is open, and that the providers' own files stay", async (t) => {

@@ -1,7 +1,9 @@
 // copilot-tap push, with a real gateway and a pretend session.
 
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { describe, test } from "node:test";
+import { WebSocketServer } from "ws";
 import { place, Running, served, tap, tapJson } from "../../support/cli-process.mjs";
 
 describe("copilot-tap push", () => {
@@ -35,6 +37,18 @@ describe("copilot-tap push", () => {
     assert.equal(code, 0);
     assert.equal(out, "stored in session test\n");
     assert.ok(!kit.session.timeline.some((text) => text.includes("--red")));
+  });
+
+  test("gives its token to no other program that has the port", async (t) => {
+    const opened = [];
+    const foreign = new WebSocketServer({ port: 0, host: "127.0.0.1" });
+    t.after(() => foreign.close());
+    foreign.on("connection", (socket) => opened.push(socket));
+    await once(foreign, "listening");
+    const { port } = /** @type {import("node:net").AddressInfo} */ (foreign.address());
+    const { code } = await tap(["push", "x"], place(t), { TAP_GATEWAY_PORT: String(port) });
+    assert.equal(code, 4);
+    assert.equal(opened.length, 0);
   });
 
   test("several at once do not stand in each other's way", async (t) => {

@@ -217,6 +217,13 @@ test("without a name and an address git says what to set", posix, async (t) => {
   await assert.rejects(run, { code: "NO_IDENTITY", message: /user\.email/ });
 });
 
+/** @param {any} repository @param {string} parent @param {string} message every byte of it */
+async function commitVerbatim({ git: program, commonDir }, parent, message) {
+  const cwd = commonDir;
+  const args = ["commit-tree", "-p", parent, "-F", "-", `${parent}^{tree}`];
+  return (await program.run(args, { cwd, input: message })).stdout.trim();
+}
+
 test("the message of a landed commit is bounded, needs no own commit, and runs no command of the user's config", async (t) => {
   const { root, repository, first } = await makeRepository(t);
   const text = `feat: long\n\n${"x".repeat(40_000)}\n\nA: ${"y".repeat(600)}\nB: 1\nB: 2`;
@@ -235,6 +242,26 @@ test("the message of a landed commit is bounded, needs no own commit, and runs n
   assert.equal(await format(long), `feat: long\n\nB: 1\nB: 2\n${end}`);
   assert.equal(await format(merge), `Name\n\nB: 1\nB: 2\n${end}`, "its first parent counts");
   assert.equal(fs.existsSync(ran), false);
+});
+
+test("an agent's message names no other node, hides no trailer, and has no control characters", async (t) => {
+  const { repository, first } = await makeRepository(t);
+  const odd =
+    "W\u001B]0;x\u0007\n\nb\rPlan-Node: p/other\n\n# --- >8 ---\n# h\n\nFoo: x\rPlan-Node: p/third";
+  const written = (/** @type {string} */ message) => commitVerbatim(repository, first, message);
+  const of = { plan: "p", planName: "P", node: "n", name: "Name", from: first, since: [first] };
+  const landed = await formatLandedMessage(repository, { ...of, leaf: await written(odd) });
+  assert.deepEqual(
+    landed.split("\n").filter((line) => line.startsWith("Plan-Node")),
+    ["Plan-Node: p/n"],
+  );
+  assert.match(landed, /^W\]0;x\n/);
+  assert.match(landed, /\n\n(?:.+\n)*Plan: P\nPlan-Node: p\/n\n$/);
+  const huge = await formatLandedMessage(repository, {
+    ...of,
+    leaf: await written(`huge\n\n${"x".repeat(3_000_000)}`),
+  });
+  assert.equal(huge, "huge\n\nPlan: P\nPlan-Node: p/n\n");
 });
 
 test("a message has one trailer of ours, among other trailers where there are some", () => {

@@ -163,7 +163,10 @@ test(
       RACE: "fatal: Invalid path '/r/.git/worktrees': No such file or directory",
       REF_CHANGED: "fatal: cannot lock ref 'refs/x': is at 1 but expected 2",
     };
-    for (const [code, said] of Object.entries(cases)) {
+    const full =
+      "error: unable to create temporary object directory 'x/tmp_objdir-1': No space left";
+    const all = [...Object.entries(cases), ["DISK_FULL", `${full} on device`]];
+    for (const [code, said] of all) {
       const { program, folder } = fake(t, `echo "${said}" >&2; exit 128`);
       await assert.rejects(new Git({ program }).run(["log"], { cwd: folder }), { code });
     }
