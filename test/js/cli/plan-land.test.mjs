@@ -89,7 +89,7 @@ describe("a result that waits", { concurrency: 2 }, () => {
         failed.out,
         /^its checks have not seen what would land: they run again \(one\)$/m,
       );
-      assert.match(failed.out, /one printed last:\n {2}bad\n {2}brought\n/);
+      assert.match(failed.out, /one printed last:\n(?: {2}.*\n)* {2}bad\n {2}brought\n/);
       assert.match(failed.out, new RegExp(`copilot-tap plan land ${id}\\..* --replaces `));
       assert.match(failed.out, /^not landed: one$/m);
       const shown = (await tapJson(["plan", "show", id], at)).value;

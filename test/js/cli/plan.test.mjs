@@ -139,7 +139,7 @@ test("says what is wrong with a file, a plan and a command line", async (t) => {
     [["resume", "p123", "--budget", "much"], 2, /--budget must be a number/],
     [["resume", "p123", "--tokens", "1.5"], 2, /--tokens must be a whole number/],
     [["watch", "p123"], 2, /needs a terminal/],
-    [["fly"], 2, /action must be list, run, .* \(got "fly"\)/],
+    [["fly"], 2, /action must be list, new, run, .* \(got "fly"\)/],
   ]);
   for (const [args, code, wanted] of cases) {
     const ended = await plan(...args);
