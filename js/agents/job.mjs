@@ -1,6 +1,7 @@
 // A job of a worker, and what comes of it. A worker knows nothing of plans.
 
 import path from "node:path";
+import { isLoginMissing } from "../lib/values.mjs";
 import { quoteWord, visible, visibleLines } from "../lib/visible.mjs";
 
 /**
@@ -77,14 +78,9 @@ const MAX_NAME = 80;
 /** @param {Code} code @param {string} message @returns {Outcome} */
 export const toOutcome = (code, message) => ({ status: CODES[code], error: { code, message } });
 
-/** What the CLI says without a login: of its server's sessions, and with -p. */
-const NO_LOGIN = /No GitHub OAuth token|No authentication information found/;
 const LOG_IN =
   "the Copilot CLI has no login that agents of tap could use: start copilot, and type /login. " +
   "For a model of your own, set workers.provider in your config (docs/workers.md)";
-
-/** @param {string} message of the CLI @returns {boolean} whether the user is not logged in */
-export const isLoginMissing = (message) => NO_LOGIN.test(message);
 
 /** A failure in the CLI's own words. @param {"SESSION" | "MODEL"} code @param {string} message @returns {Outcome} */
 export const classifyFailure = (code, message) =>

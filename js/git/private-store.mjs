@@ -125,14 +125,13 @@ export async function refreshModules(admin) {
   if (existsSync(from)) await copyFolder(from, to);
 }
 
-/** What programs have left in their temporary folder. @param {string} admin */
+/** Removes the files of programs. The folder stays, since no program starts without it. @param {string} admin */
 export async function emptyTemporaryFolder(admin) {
   if (!hasStore(admin)) return;
   const folder = path.join(storeFolder(admin), "tmp");
-  const gone = `${folder}.gone-${crypto.randomUUID()}`;
-  await fs.rename(folder, gone);
-  await fs.mkdir(folder);
-  await fs.rm(gone, { recursive: true, force: true });
+  await fs.chmod(folder, 0o755);
+  for (const name of await fs.readdir(folder))
+    await fs.rm(path.join(folder, name), { recursive: true, force: true });
 }
 
 // The user's git, and a person in the worktree, see git's own folder of it: at the commit that was checked out or taken

@@ -3,6 +3,13 @@
 /** @param {unknown} thrown @returns {string} as it was said: visible() makes it safe to print */
 export const errorMessage = (thrown) => (thrown instanceof Error ? thrown.message : String(thrown));
 
+/**
+ * What the CLI says without a login: of its server's sessions, and with -p.
+ * @param {string} message @returns {boolean}
+ */
+export const isLoginMissing = (message) =>
+  /No GitHub OAuth token|No authentication information found/.test(message);
+
 // Numbers that come as text.
 
 /**

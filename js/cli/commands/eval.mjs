@@ -2,8 +2,7 @@
 
 import fs from "node:fs";
 import path from "node:path";
-import { errorMessage } from "../../lib/values.mjs";
-import { isLoginMissing } from "../../agents/job.mjs";
+import { errorMessage, isLoginMissing } from "../../lib/values.mjs";
 import { copilotHome, programFolder, version } from "../../lib/paths.mjs";
 import { visible } from "../../lib/visible.mjs";
 import { faint, Output, strong } from "../../views/output.mjs";

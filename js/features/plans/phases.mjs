@@ -540,7 +540,7 @@ async function formatLeafMessage(run, leaf) {
   const { git, repository, plan, node } = run;
   const { base, target } = plan.landingOptions();
   const tip = await git.branchTip(repository, target);
-  const since = [base, plan.facts.baseCommit, ...(tip ? [tip] : [])];
+  const since = [...new Set([base, plan.facts.baseCommit ?? base, tip ?? base])];
   const of = { plan: plan.id, planName: plan.name, node: node.id, name: node.name };
   return git.formatLandedMessage(repository, { ...of, leaf, from: run.base(), since });
 }

@@ -35,7 +35,7 @@ test(
     const all = await logs({});
     assert.match(
       all.text,
-      /^== merge-fi\nset up\nbegins with \w+ in .*\nnot brought along: \.env \(missing\)\n== work\nhello\n== commit\ncommit \w+: 1 file, \+1 -0\n== postchecks\nset up\nchecked\n$/,
+      /^== merge-fi\nset up\nbegins with \w+ in .*\nnot brought along: \.env \(your checkout .*\)\n== work\nhello\n== commit\ncommit \w+: 1 file, \+1 -0\n== postchecks\nset up\nchecked\n$/,
     );
     assert.deepEqual(all.phases, ["merge-fi", "work", "commit", "postchecks"]);
     assert.equal((await logs({ phase: "work" })).text, "hello\n");
