@@ -8,6 +8,7 @@
     # What needs Node's headers: only the addon has it.
     'outer_sources': [
       'addon/addon.cc',
+      'addon/cycle_values.cc',
       'addon/environment.cc',
       'addon/gateway_class.cc',
       'addon/gateway_tokens.cc',

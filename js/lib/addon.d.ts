@@ -412,6 +412,19 @@ export class LineSource {
   /** @throws RangeError with the index `rule` where one is wrong; all stay as they were */
   setRules(rules: LineRule[]): void;
   setDelivery(delivery: LineDelivery): void;
+  /**
+   * From the next run on its lines are read as builds or test runs, and effects have `opened`
+   * (Unix ms) and `closed: Cycle[]`.
+   * @param matcher JSON text (native/lines/matcher.h)
+   * @throws RangeError with the `field` that is wrong
+   */
+  setMatcher(matcher: string): void;
+  /**
+   * What a recorded output is read as.
+   * @param events JSON text of an array: `{t, d, s}` text at a time in ms, `{t, exit}`
+   * @returns JSON text of an array: `{t, opened?, closed?}`
+   */
+  static replay(matcher: string, events: string): string;
   /** @param ms 0: not at all */
   expectEvery(ms: number): void;
   /** Something has come that is no line: it ends a silence. */

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "addon/arguments.h"
+#include "addon/cycle_values.h"
 #include "addon/environment.h"
 #include "addon/line_values.h"
 #include "addon/strings.h"
@@ -40,6 +41,8 @@ Napi::Function LineSourceClass::define(Napi::Env env) {
   return DefineClass(env, "LineSource",
                      {
                          InstanceMethod<&LineSourceClass::setRules>("setRules"),
+                         InstanceMethod<&LineSourceClass::setMatcher>("setMatcher"),
+                         StaticMethod<&replayCycles>("replay"),
                          InstanceMethod<&LineSourceClass::setDelivery>("setDelivery"),
                          InstanceMethod<&LineSourceClass::expectEvery>("expectEvery"),
                          InstanceMethod<&LineSourceClass::noteActivity>("heard"),
@@ -94,6 +97,12 @@ void LineSourceClass::setRules(const Napi::CallbackInfo& info) {
   const std::optional<lines::RuleError> error = source_->setRules(*rules, clock_.fresh(), effects_);
   if (error) return throwRuleError(info.Env(), *error);
   deliver();
+}
+
+void LineSourceClass::setMatcher(const Napi::CallbackInfo& info) {
+  const std::optional<std::string> json = Arguments(info, "setMatcher(matcher)").text(0);
+  if (!json) return;
+  if (auto matcher = readMatcher(info.Env(), *json)) source_->setMatcher(std::move(*matcher));
 }
 
 void LineSourceClass::setDelivery(const Napi::CallbackInfo& info) {
@@ -250,8 +259,9 @@ void LineSourceClass::deliver() {
     for (const lines::OwnedLine& line : batch.lines) addRow(line);
   }
   if (!rows_.empty() && !rowsDue_) rowsDue_ = clock_.steady() + kRowsTime;
-  const bool isTold =
-      !effects_.surfaced.empty() || !effects_.injects.empty() || !effects_.notices.empty();
+  const bool isTold = !effects_.surfaced.empty() || !effects_.injects.empty() ||
+                      !effects_.notices.empty() || effects_.cycles.opened ||
+                      !effects_.cycles.closed.empty();
   if (isTold) {
     // What JavaScript calls from there may have effects, too.
     const lines::SourceEffects told = std::exchange(effects_, {});

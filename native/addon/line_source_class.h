@@ -29,6 +29,7 @@ class LineSourceClass final : public Napi::ObjectWrap<LineSourceClass>, private 
   static constexpr Millis kRowsTime{250};
 
   void setRules(const Napi::CallbackInfo& info);
+  void setMatcher(const Napi::CallbackInfo& info);
   void setDelivery(const Napi::CallbackInfo& info);
   void expectEvery(const Napi::CallbackInfo& info);
   void noteActivity(const Napi::CallbackInfo& info);

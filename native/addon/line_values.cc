@@ -5,6 +5,8 @@
 #include <string_view>
 #include <utility>
 
+#include "addon/cycle_values.h"
+
 namespace tap::addon {
 
 using lines::FilterOutcome;
@@ -139,7 +141,9 @@ std::string effectsJson(const lines::SourceEffects& effects) {
     writer.field("rule", notice.rule).field("surfaced", notice.surfaced);
     writer.field("injected", notice.injected).field("isTotal", notice.isTotal).endObject();
   }
-  writer.endArray().endObject();
+  writer.endArray();
+  writeCycles(writer, effects.cycles);
+  writer.endObject();
   return text;
 }
 

@@ -49,6 +49,7 @@ constexpr size_t kShownControl = std::string_view("\\x00").size();
 void LineText::begin() {
   text_.clear();
   leftOut_ = 0;
+  cleared_ = false;
   returned_ = false;
   back_ = 0;
   begun_ = true;
@@ -178,6 +179,7 @@ void LineText::escape(char32_t point) {
     if (c1 == 0x9B || beginsString(c1)) ground(c1);
     return;
   }
+  if (first && point == 'c') cleared_ = true;
   if (!within(point, 0x30, 0x7E)) ground(point);
 }
 
@@ -194,6 +196,7 @@ void LineText::csi(char32_t point) {
   if (aborts(point)) return;
   if (!within(point, 0x40, 0x7E)) return ground(point);
   if (otherParameters_) return;
+  if (point == 'J' && within(parameter_, 2, 3)) cleared_ = true;
   if (point == 'K' && parameter_ == 2) eraseAll();
   if (point == 'K' && parameter_ == 0 && returned_) eraseAll();
   if (point == 'G' && parameter_ <= 1) returned_ = true;

@@ -36,6 +36,8 @@ class LineText {
   [[nodiscard]] std::string_view finish();
   // How many bytes of the line are missing in it.
   [[nodiscard]] uint64_t leftOut() const { return leftOut_; }
+  // Whether it has cleared the screen: ESC[2J, ESC[3J or ESC c.
+  [[nodiscard]] bool cleared() const { return cleared_; }
 
   // Memory that it holds.
   [[nodiscard]] size_t bytes() const { return text_.capacity(); }
@@ -62,6 +64,7 @@ class LineText {
   uint64_t leftOut_ = 0;
   State state_ = State::Ground;
   bool begun_ = false;
+  bool cleared_ = false;
   bool returned_ = false;  // the next character replaces the text
   uint16_t back_ = 0;      // characters that the next one replaces
   // Of a CSI sequence: its parameter, where it has one number and nothing else.

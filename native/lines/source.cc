@@ -90,6 +90,7 @@ void LineSource::beginRun(Now now, SourceEffects& effects) {
   runSince_ = now.steady;
   line_ = 0;
   runLeftOut_ = {};
+  if (cycles_) cycles_->beginRun(run_, now);
   note("run " + std::to_string(run_) + " began", FilterOutcome::Keep, now, effects);
 }
 
@@ -97,6 +98,7 @@ void LineSource::endRun(const RunEnd& end, Now now, SourceEffects& effects) {
   Line line;
   while (stdout_.end(line)) acceptLine(line, Source::Stdout, now, effects);
   while (stderr_.end(line)) acceptLine(line, Source::Stderr, now, effects);
+  if (cycles_) cycles_->endRun(end.exitCode, now, effects.cycles);
   endDigests(true, now, effects);
   Entry entry;
   const std::string text = endText(end, now);
@@ -159,6 +161,7 @@ void LineSource::acceptLine(const Line& line, Source from, Now now, SourceEffect
   ++counters_.lines;
   ++line_;
   counters_.cut += line.cut ? 1 : 0;
+  if (cycles_) cycles_->line(line, line_, now, effects.cycles);
   const Decision decision = filter_.decide(line, now.steady);
   if (decision.outcome == FilterOutcome::Drop) {
     ++counters_.dropped;
@@ -312,6 +315,7 @@ std::optional<Time> LineSource::nextDeadline() const {
   earliest(first, batchDue_);
   earliest(first, noticeDue_);
   for (const Digest& digest : digests_) earliest(first, digest.due);
+  if (cycles_) earliest(first, cycles_->nextDeadline());
   if (options_.expectEvery && !isSilent_) {
     earliest(first, lastActivity_ + *options_.expectEvery);
   }
@@ -321,6 +325,7 @@ std::optional<Time> LineSource::nextDeadline() const {
 void LineSource::due(Now now, SourceEffects& effects) {
   flush(now, effects);
   endDigests(false, now, effects);
+  if (cycles_) cycles_->due(now, effects.cycles);
   checkSilence(now, effects);
   if (batchDue_ && now.steady >= *batchDue_) sendBatch(effects);
   if (noticeDue_ && now.steady >= *noticeDue_) addLeftOutNotice(now, false, effects);
@@ -380,7 +385,7 @@ void LineSource::addSlowRuleNotices(SourceEffects& effects) {
 size_t LineSource::bytes() const {
   size_t bytes = sizeof *this + stdout_.bytes() + stderr_.bytes() + filter_.bytes() + ring_.bytes();
   for (const Digest& digest : digests_) bytes += sizeof digest + digest.text.capacity();
-  return bytes + batchBytes_;
+  return bytes + batchBytes_ + (cycles_ ? cycles_->bytes() : 0);
 }
 
 }  // namespace tap::lines

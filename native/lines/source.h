@@ -10,9 +10,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/time.h"
+#include "lines/cycles.h"
 #include "lines/filter.h"
 #include "lines/ring.h"
 #include "lines/rules.h"
@@ -66,6 +68,7 @@ struct SourceEffects {
   std::vector<InjectBatch> injects;
   std::vector<OwnedLine> rows;  // for the record store: kept lines, not those above
   std::vector<SourceNotice> notices;
+  CycleEffects cycles;  // where there is a matcher
 };
 
 struct SourceCounters {
@@ -105,6 +108,8 @@ class LineSource {
   // As LineFilter::setRules. Open digests end.
   [[nodiscard]] std::optional<RuleError> setRules(const std::vector<Rule>& rules, Now now,
                                                   SourceEffects& effects);
+  // From the next run on its lines are read as builds or test runs.
+  void setMatcher(Matcher matcher) { cycles_.emplace(std::move(matcher)); }
   void setDelivery(Delivery delivery) { options_.delivery = delivery; }
   void expectEvery(std::optional<Millis> time, Now now);
   // Something has come that is no line, such as an answer in which nothing has changed.
@@ -178,6 +183,7 @@ class LineSource {
   LineSplitter stdout_;
   LineSplitter stderr_;
   LineFilter filter_;
+  std::optional<CycleReader> cycles_;
   LineRing ring_;
   SourceCounters counters_;
   uint32_t run_ = 0;

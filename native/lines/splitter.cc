@@ -41,7 +41,7 @@ bool LineSplitter::next(Line& line) {
     }
     const std::string_view text = plain_ ? raw : withoutReturns(raw);
     if (text.size() <= LineText::kMaxLineBytes && (plain_ || scan(text) == Bytes::Plain)) {
-      line = {text, true, false};
+      line = {text, true};
       return true;
     }
     text_.feed(raw);
@@ -57,7 +57,7 @@ void LineSplitter::keepPartial() {
 }
 
 bool LineSplitter::finish(Line& line) {
-  line = {text_.finish(), false, text_.leftOut() > 0};
+  line = {text_.finish(), false, text_.leftOut() > 0, text_.cleared()};
   return true;
 }
 

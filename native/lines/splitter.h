@@ -20,6 +20,7 @@ struct Line {
   std::string_view text;  // without its end
   bool inBlock = false;   // it lies in LineSplitter::block()
   bool cut = false;       // it was longer than LineText::kMaxLineBytes
+  bool cleared = false;   // the screen was cleared before its end
 };
 
 // How the same bytes are divided into pieces makes no difference, as long as no partial line is
