@@ -13,6 +13,7 @@ import {
   duration,
   either,
   flag,
+  hidden,
   integer,
   label,
   list,
@@ -68,7 +69,15 @@ import {
  * @property {boolean} autoStart
  * @property {boolean} background it runs without a session, too
  * @property {"project" | "user"} file whose config it is or would be in
+ * @property {WatchSpec} [watch] its output has a state: it is a build or a test run
  * @property {import("./sandbox.mjs").EntrySandbox} [sandbox] of a config's entry: in which its command runs
+ *
+ * @typedef {object} WatchSpec
+ * @property {string} [tool] the entry of js/tools that reads it; default: as the command says
+ * @property {string} [red] @property {string} [green] patterns of lines that say so
+ * @property {"red" | "change" | "never"} [wake] what starts a turn
+ * @property {number} [hold] ms: how long a change waits for the next one
+ * @property {true} [asIs] nothing is added to the command
  *
  * @typedef {Readonly<CommonSpec & Work & Times>} EmitterSpec
  * @typedef {object} StreamSpec a stream without an emitter
@@ -83,7 +92,8 @@ import {
  * @typedef {object} Origin
  * @property {"tool" | "config"} origin
  * @property {"project" | "user"} [file] of a config; default: the project's
- * @property {"model" | "user"} [hand] whose call of the tool it is; "user" permits shorter times
+ * @property {"model" | "user" | "watch"} [hand] whose call of the tool it is; "user" permits shorter times, "watch" is
+ *   tap_watch
  */
 /**
  * @template Spec
@@ -274,11 +284,24 @@ const EMITTER_FIELDS = {
   managedBy: usually("userOwned", words(["modelOwned", "userOwned"])),
 };
 
+const MAX_HOLD_MS = 600_000;
+
+/** The state of a build or a test run. */
+const watch = object('"watch"', {
+  tool: text({ most: 100, what: "the name of a tool" }),
+  red: filterFields.includePattern,
+  green: filterFields.includePattern,
+  wake: words(["red", "change", "never"]),
+  hold: duration(0, MAX_HOLD_MS),
+  asIs: refine(flag, (isOn) => isOn || undefined),
+});
+
 /** `sandbox` is of a config: an emitter of the model runs as the model's own commands do. */
-const CONFIG_FIELDS = { ...EMITTER_FIELDS, sandbox: entrySandbox };
+const CONFIG_FIELDS = { ...EMITTER_FIELDS, watch: hidden(watch), sandbox: entrySandbox };
 
 const TOOL_FIELDS = {
   ...EMITTER_FIELDS,
+  watch: CONFIG_FIELDS.watch,
   ...filterFields,
   scope: usually("temporary", CONFIG_FIELDS.scope),
   managedBy: usually("modelOwned", CONFIG_FIELDS.managedBy),
@@ -340,6 +363,17 @@ const CONFLICTS = [
     "every",
     'is missing: how often to look at the "url", such as "5m"',
     ({ kind, isTimed }) => kind === "http" && !isTimed,
+  ],
+  [
+    "watch",
+    "leave it out: it is for an emitter with a command",
+    ({ kind, has }) => has("watch") && kind !== "command",
+  ],
+  [
+    "watch",
+    "leave it out: the tool tap_watch is for it",
+    ({ has, origin: { origin, hand } }) =>
+      has("watch") && origin === "tool" && hand !== "user" && hand !== "watch",
   ],
   [
     "missed",

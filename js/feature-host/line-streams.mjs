@@ -51,6 +51,8 @@ export const MAX_STREAMS = 600;
  * @property {StreamLine[]} surfaced
  * @property {{lines: StreamLine[], leftOut: number}[]} injects each is one text for the model
  * @property {{kind: "leftOut" | "slowRule", rule: number, surfaced: number, injected: number, isTotal: boolean}[]} notices
+ * @property {number} [opened] Unix ms: a build or a test run has begun, where there is a matcher
+ * @property {import("../lib/addon.js").Cycle[]} [closed] builds and test runs that have ended
  *
  * @typedef {object} LineStreamOptions
  * @property {LineDelivery} delivery
@@ -254,6 +256,11 @@ export class LineStream {
   /** @param {LineRule[]} rules @throws {RangeError} with the index `rule` of one that is wrong */
   setRules(rules) {
     this.#source.setRules(rules);
+  }
+
+  /** How the lines of the next runs are read as builds or test runs. @param {string} matcher JSON @throws {RangeError} with the `field` that is wrong */
+  setMatcher(matcher) {
+    this.#source.setMatcher(matcher);
   }
 
   /** @param {LineDelivery} delivery */

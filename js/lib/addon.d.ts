@@ -406,6 +406,42 @@ export interface LineProgram {
   stderr: boolean;
 }
 
+/** One build or test run in a program's lines (native/lines/cycles.h). All texts come from the program. */
+export interface Cycle {
+  verdict: "unknown" | "green" | "red" | "none" | "crash";
+  closedBy: "line" | "begin" | "quiet" | "exit";
+  /** Green because no failure came. */
+  isGuess: boolean;
+  /** Unix ms. */
+  from: number;
+  to: number;
+  run: number;
+  firstLine: number;
+  lastLine: number;
+  failures: CycleFailure[];
+  /** Failures for which there was no room. */
+  leftOut: number;
+  warnings: number;
+  /** Whether a line of it was known. */
+  isRecognized: boolean;
+  count?: string;
+  exitCode?: number;
+  /** Files and tests that have passed. */
+  ran: string[];
+}
+
+export interface CycleFailure {
+  file?: string;
+  line?: string;
+  col?: string;
+  code?: string;
+  name?: string;
+  what?: string;
+  lines: string[];
+  /** Of its first line in the run. */
+  lineNumber: number;
+}
+
 /** The lines of one emitter, and the program that writes them (native/lines/source.h). */
 export class LineSource {
   constructor(options: LineSourceOptions);

@@ -35,7 +35,12 @@ export const SLASH = {
   },
   watch: {
     name: "tap-watch",
-    description: "Run a command, and tell the agent how it ends: /tap-watch <command>",
+    description:
+      "Watch a build or tests, and tell the agent when they are red: /tap-watch <command>",
+  },
+  quiet: {
+    name: "tap-quiet",
+    description: "No turns of watchers: /tap-quiet [name] [time], /tap-quiet off",
   },
   emit: {
     name: "tap-emit",

@@ -193,7 +193,7 @@ function freeze(value) {
  */
 export function readEntry(given, file = "") {
   const read = readValue(entrySchema, given);
-  if (read.ok) return { ok: true, entry: freeze(read.value) };
+  if (read.ok === true) return { ok: true, entry: freeze(read.value) };
   const problems = read.problems.map(({ field, text: reason }) => ({ file, field, reason }));
   return { ok: false, problems };
 }
@@ -228,7 +228,7 @@ function readShipped(tool) {
   const read = () => {
     if (entry) return entry;
     const parsed = parseEntry(source, file);
-    if (parsed.ok) return (entry = parsed.entry);
+    if (parsed.ok === true) return (entry = parsed.entry);
     const [{ field, reason }] = parsed.problems;
     throw new Error(`${file} is damaged; install copilot-tap again (${field}: ${reason})`);
   };
@@ -267,7 +267,7 @@ export function loadEntries({ own = [] } = {}) {
   const tools = new Map();
   for (const { file, given } of own.slice(0, MAX_OWN_ENTRIES)) {
     const read = readEntry(given, file);
-    if (!read.ok) {
+    if (read.ok === false) {
       problems.push(...read.problems);
       continue;
     }

@@ -292,7 +292,7 @@ bool CycleReader::matches(std::optional<LinePattern>& pattern, std::string_view 
 
 Verdict CycleReader::verdictAtEnd(CycleEnd by, std::optional<int> exitCode) {
   const Verdict seen = cycle_.verdict;
-  if (by == CycleEnd::Exit && !matcher_.runsOn) {
+  if (by == CycleEnd::Exit && (!matcher_.runsOn || matcher_.exitDecides)) {
     if (!exitCode) return Verdict::Crash;
     if (hasCode(matcher_.exit.none, *exitCode)) return Verdict::Nothing;
     if (hasCode(matcher_.exit.crash, *exitCode)) return Verdict::Crash;

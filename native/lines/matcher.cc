@@ -135,6 +135,7 @@ Result<Matcher, MatcherError> readMatcher(std::string_view text) {
   const MatcherReader given(root.value(), "", error);
   Matcher matcher;
   matcher.runsOn = given.flag("runsOn");
+  matcher.exitDecides = given.flag("exitDecides");
   matcher.clearBegins = given.flag("clearBegins", true);
   matcher.endIsGreen = given.text("endMeans") == "green";
   matcher.quietIsGreen = given.text("quietMeans") == "green";

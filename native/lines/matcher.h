@@ -43,7 +43,8 @@ struct ExitCodes {
 };
 
 struct Matcher {
-  bool runsOn = false;  // it does not end by itself: a cycle ends by its lines
+  bool runsOn = false;       // it does not end by itself: a cycle ends by its lines
+  bool exitDecides = false;  // nobody knows whether it ends: its exit code counts, too
   bool clearBegins = true;
   bool endIsGreen = false;    // a cycle that ends without a failure is green
   bool quietIsGreen = false;  // a cycle without a failure for some time is green

@@ -31,6 +31,7 @@ enum class Collection : uint8_t {
   Plan,
   Span,
   Diagnostic,
+  State,
   Count_,
 };
 
@@ -74,6 +75,8 @@ inline constexpr std::array<CollectionRow, kCollections> kCollectionTable{{
      "name kind status traceId spanId parentSpanId startUs durationUs record tool "
      "callId toolCallId outcome stream provider emitter run lines plan node attempt"},
     {Collection::Diagnostic, "diagnostic", 1, "level text"},
+    {Collection::State, "state", 1,
+     "emitter from to part run failures leftOut closedBy exitCode identities"},
 }};
 static_assert(idsAreIndices(kCollectionTable));
 

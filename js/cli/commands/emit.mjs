@@ -40,7 +40,7 @@ async function listBackground(control, output) {
 }
 
 /** The one that is named, that of this folder, or the one last used. @param {InspectedSession[]} sessions @param {string} [wanted] */
-function resolveSession(sessions, wanted) {
+export function resolveSession(sessions, wanted) {
   const open = sessions.filter(({ ending }) => !ending).toSorted(bySessionUse);
   if (wanted !== undefined) return findSession(open, wanted);
   const here = fs.realpathSync(process.cwd());
@@ -53,7 +53,7 @@ function resolveSession(sessions, wanted) {
 }
 
 /** @param {Control} control @param {InspectedSession} session @param {object} what @returns {Promise<any>} */
-async function requestEmitters(control, session, what) {
+export async function requestEmitters(control, session, what) {
   const asked = { name: "tap-emit", arguments: JSON.stringify(what), session: session.id };
   const { text } = await control.request("features.command", asked);
   if (!text.startsWith("{")) throw new Failure(text.replace(/^tap: /, ""));

@@ -3,6 +3,7 @@
 /** @type {Record<string, Record<string, () => Promise<{default: import("../options.mjs").Command}>>>} */
 const GROUPS = {
   Use: {
+    watch: () => import("./watch.mjs"),
     emit: () => import("./emit.mjs"),
     push: () => import("./push.mjs"),
     call: () => import("./call.mjs"),

@@ -29,6 +29,7 @@ import { Schedule } from "./schedule.mjs";
 /** @typedef {import("./store.mjs").EmitterSnapshot} EmitterSnapshot */
 
 /** @typedef {ScheduleState & {running?: boolean}} FormerState */
+/** @typedef {import("./watcher.mjs").Watcher} Watcher */
 /**
  * @typedef {object} EmitterOptions
  * @property {string} [id] of one that goes on
@@ -38,6 +39,7 @@ import { Schedule } from "./schedule.mjs";
  * @property {string} [path] PATH of the session that has asked for it
  * @property {string} [seen] digest of what an http emitter has last seen
  * @property {boolean} [allowed] by the user, as an entry of a config
+ * @property {unknown} [state] of a watcher, as it was saved
  */
 
 const MAX_TIMER_MS = 2 ** 31 - 1;
@@ -71,6 +73,11 @@ export class Emitter {
   #files;
   /** Why no further run follows; "": one may. */
   #endReason = "";
+  /** Of one whose output has a state. @type {Watcher | undefined} */
+  watcher;
+  /** What runs in place of the command. @type {import("./watcher.mjs").Plan | undefined} */
+  #plan;
+  #savedState;
   /** How its last run in this process has ended. @type {({run: number} & Outcome) | undefined} */
   lastRun;
   /** @type {(() => void)[]} */
@@ -92,7 +99,9 @@ export class Emitter {
       path,
       seen,
       allowed = false,
+      state,
     } = how;
+    this.#savedState = state;
     this.id = id;
     this.#lastDigest = seen;
     this.#path = path;
@@ -116,8 +125,29 @@ export class Emitter {
 
   /** Nothing of it runs yet. @returns {Promise<void>} rejected with a RangeError where a rule is wrong */
   async open() {
-    await this.feed.open(this.spec, (end) => this.#handleProgramEnd(end));
+    const matcher = await this.#openWatcher();
+    await this.feed.open(
+      { ...this.spec, ...(matcher && { matcher }) },
+      (end) => this.#handleProgramEnd(end),
+      (cycles) => this.watcher?.handleCycles(cycles, this.#run?.stopped !== undefined),
+    );
     if (this.spec.onChange) await this.#watch(this.spec.onChange);
+  }
+
+  /** Where its output is to have a state: how it is read. */
+  async #openWatcher() {
+    if (!this.spec.watch) return undefined;
+    const { planWatch, Watcher } = await import("./watcher.mjs");
+    const plan = await planWatch(this.spec, this.owner.folder);
+    const { folder } = plan;
+    this.#plan = plan;
+    if (this.feed.rules.length === 0) this.feed.rules = plan.rules;
+    const [feed, parts] = [this.feed, { ...this.#parts, onChange: () => this.#markChanged() }];
+    this.watcher = new Watcher({
+      ...{ spec: this.spec, plan, folder, feed, parts },
+      saved: this.#savedState,
+    });
+    return plan.matcher;
   }
 
   /** @returns {Promise<void>} once what is due at once has begun */
@@ -163,6 +193,9 @@ export class Emitter {
 
   /** The session has finished its turn. @param {string} session */
   handleSessionIdle(session) {
+    if (this.owner.session === undefined || this.owner.session === session) {
+      this.watcher?.handleIdle();
+    }
     if (this.spec.kind !== "prompt" || this.#endReason) return;
     if (this.#run?.session === session) this.#endRun({ status: "ok" });
     void this.#runDue();
@@ -252,7 +285,9 @@ export class Emitter {
   }
 
   async #execute() {
-    const { command, argv, cwd, env, includeStderr: stderr, sandbox } = this.spec;
+    const { cwd, includeStderr: stderr, sandbox } = this.spec;
+    const { command, argv } = this.#plan ?? this.spec;
+    const env = { ...this.#plan?.env, ...this.spec.env };
     const { traceparent } = this.feed;
     const variables = Object.keys(env).length > 0 && { env };
     const asked = { command: command ?? argv?.join(" ") ?? "", ...variables };
@@ -315,6 +350,7 @@ export class Emitter {
       const status = stopped ? "stopped" : good ? "ok" : "failed";
       this.#endRun({ status, exitCode: code, signal });
     });
+    if (this.watcher) return { isExpected: true };
     const isExpected = stopped || (good && !this.spec.continuous);
     return { isExpected, mustInject: this.#watched && !stopped };
   }
@@ -349,6 +385,7 @@ export class Emitter {
     this.feed.owner = owner;
     this.#markChanged();
     this.handleSessionEnd();
+    void this.watcher?.check();
     this.feed.note("the session was cleared; the emitter goes on in the next one", "keep");
     void this.#runDue();
   }
@@ -369,6 +406,7 @@ export class Emitter {
     this.#finish("stopped");
     if (!isOver) this.feed.note(`stopped: ${why}`, "keep");
     await this.#stopRun(why);
+    this.watcher?.close();
     this.#markChanged();
   }
 
@@ -413,6 +451,8 @@ export class Emitter {
     const seen = this.#lastDigest;
     const watched = this.#watched;
     const run = this.#run && toRunSnapshot(this.#run);
-    return (this.#snapshot = { id, spec: now, owner, path, seen, allowed, schedule, watched, run });
+    const state = this.watcher?.state.toSnapshot();
+    const saved = { id, spec: now, owner, path, seen, allowed, schedule, watched, run, state };
+    return (this.#snapshot = saved);
   }
 }

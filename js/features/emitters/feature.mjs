@@ -7,6 +7,7 @@ import {
   choice,
   flag,
   integer,
+  list,
   required,
   shown,
   text,
@@ -74,6 +75,28 @@ export const descriptor = {
       "Runs a command, a prompt or a look at a URL in the background. Its lines are filtered, kept in a stream, and told to you if a rule says inject.",
       emitterParameters,
     ),
+    tool(
+      "tap_watch",
+      "Watches a build or tests: you are told when they become red, with file, line and message. Do not poll.",
+      toParameters({
+        command: required(about("Such as npx tsc --watch, or pytest with onChange.", text())),
+        name: text(),
+        cwd: text(),
+        onChange: about("Run it again after a change of files that fit.", list(text())),
+        tool: about("Whose output it is, if the command does not say it.", text()),
+        red: about("Pattern of lines that say red.", text()),
+        green: text(),
+        wake: about("change: green, too.", choice(["red", "change", "never"])),
+      }),
+    ),
+    tool(
+      "tap_watch_state",
+      "What is red now, with all lines of its failures.",
+      toParameters({
+        ...ONE,
+        failure: about("Only failures with this in their place or name.", text()),
+      }),
+    ),
     tool("tap_stop_emitter", "Stops an emitter.", toParameters({ ...ONE, ...SCOPE, ...FORCE })),
     tool(
       "tap_list_emitters",
@@ -124,12 +147,14 @@ export const descriptor = {
       toParameters({ ...CHANNEL, ...PERSISTENCE, ...FORCE }),
     ),
   ],
-  commands: [SLASH.loop, SLASH.watch, SLASH.emit],
+  commands: [SLASH.loop, SLASH.watch, SLASH.quiet, SLASH.emit],
 };
 
 /** Each tool, and the function that serves it. */
 const TOOLS = /** @type {const} */ ({
   tap_start_emitter: "startEmitter",
+  tap_watch: "watch",
+  tap_watch_state: "watchState",
   tap_stop_emitter: "stopEmitter",
   tap_list_emitters: "listEmitters",
   tap_set_event_filter: "setEventFilter",
@@ -162,7 +187,7 @@ function serve(context, load) {
       );
     });
   }
-  for (const name of /** @type {const} */ (["loop", "watch", "emit"])) {
+  for (const name of /** @type {const} */ (["loop", "watch", "quiet", "emit"])) {
     context.commands.register(`tap-${name}`, async ({ args, session: { id } }) => {
       const [emitters, slash] = await Promise.all([load(), import("./slash-commands.mjs")]);
       return slash[name](emitters, await emitters.session(id), args, context);

@@ -222,8 +222,9 @@ export class Emitters {
 
   /** @param {InspectedSession} session */
   #reportMissedLines({ id, cwd }) {
-    for (const { feed, owner, spec } of this.all()) {
+    for (const { feed, owner, spec, watcher } of this.all()) {
       if (owner.session === undefined ? owner.folder !== cwd : owner.session !== id) continue;
+      void watcher?.check();
       const text = feed.drainMissedCounts();
       if (text) this.#notifications.show(id, spec.name, text);
     }

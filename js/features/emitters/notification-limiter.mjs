@@ -155,6 +155,11 @@ export class NotificationLimiter {
     }
   }
 
+  /** A text of a watcher for the model. @param {string} session @param {string} text @param {string} [traceparent] of the run */
+  async report(session, text, traceparent) {
+    await this.#context.notify.model(text, { session, traceparent });
+  }
+
   /**
    * Of the lines of one text, between their run and the push.
    * @param {string} session @param {string} name @param {Line[]} lines @param {string} [traceparent] of the run

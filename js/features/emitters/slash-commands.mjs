@@ -5,35 +5,24 @@ import { formatDuration } from "../../config/emitter-values.mjs";
 import { readEmitter } from "../../config/emitter-spec.mjs";
 import { errorMessage } from "../../lib/values.mjs";
 import { inLine, shortenText, visible } from "../../lib/visible.mjs";
+import * as watches from "./watch-commands.mjs";
 
 /** @typedef {import("./manager.mjs").Emitters} Emitters */
 /** @typedef {import("../../link/control.mjs").InspectedSession} InspectedSession */
 
 const LOOP_USAGE =
   "/tap-loop <interval or idle> <prompt>, such as /tap-loop 5m look for review comments; /tap-loop stop <name>";
-const WATCH_USAGE = "/tap-watch <command>, such as /tap-watch npm test; /tap-watch stop <name>";
+const WATCH_USAGE =
+  "/tap-watch <command>, such as /tap-watch npx tsc --watch; /tap-watch show, stop or go <name>";
 const WORDS = /^(\S+)(?:\s+([\s\S]*))?$/;
 
-/** @param {Emitters} emitters @param {InspectedSession} session @param {string} name */
-function findFreeName(emitters, session, name) {
-  const isTaken = (/** @type {string} */ one) => {
-    const there = emitters.find(session, one);
-    return there !== undefined && there.state !== "ended";
-  };
-  if (!isTaken(name)) return name;
-  let number = 2;
-  while (isTaken(`${name}-${number}`)) number += 1;
-  return `${name}-${number}`;
-}
-
-/** @param {Emitters} emitters @param {InspectedSession} session @param {"loop" | "watch"} word @param {string} usage */
-function overview(emitters, session, word, usage) {
-  const kind = word === "loop" ? "prompt" : "command";
+/** @param {Emitters} emitters @param {InspectedSession} session @param {string} usage */
+function listLoops(emitters, session, usage) {
   const lines = emitters
     .listForSession(session)
-    .filter(({ spec }) => spec.kind === kind)
+    .filter(({ spec }) => spec.kind === "prompt")
     .map(({ spec, state, runs }) => {
-      const what = shortenText(visible(spec.prompt ?? spec.command ?? ""), 80);
+      const what = shortenText(visible(spec.prompt ?? ""), 80);
       return `  ${inLine(spec.name)}: ${state}, ${runs} ${runs === 1 ? "run" : "runs"}: ${what}`;
     });
   return lines.length === 0 ? `tap: ${usage}` : `tap:\n${lines.join("\n")}\n${usage}`;
@@ -50,10 +39,10 @@ async function stopByName(emitters, session, name, usage) {
 /** @param {Emitters} emitters @param {InspectedSession} session @param {string} args @returns {Promise<string>} for the timeline */
 export async function loop(emitters, session, args) {
   const [, first = "", rest = ""] = WORDS.exec(args.trim()) ?? [];
-  if (first === "") return overview(emitters, session, "loop", LOOP_USAGE);
+  if (first === "") return listLoops(emitters, session, LOOP_USAGE);
   if (first === "stop" && rest !== "") return stopByName(emitters, session, rest, LOOP_USAGE);
   if (rest === "") return `tap: expected ${LOOP_USAGE}`;
-  const name = findFreeName(emitters, session, "loop");
+  const name = watches.findFreeName(emitters, session, "loop");
   const given = { name, prompt: rest, every: first, managedBy: "userOwned" };
   const read = readEmitter(given, { origin: "tool", hand: "user" });
   if (read.ok === false) return `tap: ${read.problems[0].text}; ${LOOP_USAGE}`;
@@ -66,17 +55,35 @@ export async function loop(emitters, session, args) {
 /** @param {Emitters} emitters @param {InspectedSession} session @param {string} args @returns {Promise<string>} for the timeline */
 export async function watch(emitters, session, args) {
   const command = args.trim();
-  if (command === "") return overview(emitters, session, "watch", WATCH_USAGE);
-  const [, name] = /^stop\s+(\S+)$/.exec(command) ?? [];
-  if (name && emitters.find(session, name)) {
-    return stopByName(emitters, session, name, WATCH_USAGE);
+  if (command === "") return listWatches(emitters, session);
+  const [, word, name = ""] = /^(stop|show|go)\s+(\S+)$/.exec(command) ?? [];
+  const there = name === "" ? undefined : emitters.find(session, name);
+  if (there && word === "stop") return stopByName(emitters, session, name, WATCH_USAGE);
+  if (there?.watcher && word === "show") return `tap:\n${watches.showText(there)}`;
+  if (there?.watcher && word === "go") {
+    there.watcher.resume();
+    return `tap: ${inLine(name)} may start turns again`;
   }
-  const free = findFreeName(emitters, session, "watch");
-  const given = { name: free, command, maxRuns: 1, includeStderr: true, managedBy: "userOwned" };
-  const read = readEmitter(given, { origin: "tool", hand: "user" });
-  if (read.ok === false) return `tap: ${read.problems[0].text}; ${WATCH_USAGE}`;
-  await emitters.start(read.spec, session, { watched: true });
-  return `tap: ${free} runs; the agent is told when it ends. /tap-watch stop ${free} ends it`;
+  try {
+    return `tap: ${watches.startText(await watches.startWatch(emitters, session, { command }))}`;
+  } catch (error) {
+    return `tap: ${errorMessage(error)}; ${WATCH_USAGE}`;
+  }
+}
+
+/** @param {Emitters} emitters @param {InspectedSession} session */
+function listWatches(emitters, session) {
+  const lines = watches.overview(emitters, session);
+  return lines.length === 0 ? `tap: ${WATCH_USAGE}` : `tap:\n${lines.join("\n")}\n${WATCH_USAGE}`;
+}
+
+/** @param {Emitters} emitters @param {InspectedSession} session @param {string} args @returns {string} for the timeline */
+export function quiet(emitters, session, args) {
+  try {
+    return watches.quietText(emitters, session, args);
+  } catch (error) {
+    return `tap: ${errorMessage(error)}; /tap-quiet [name] [time or off]`;
+  }
 }
 
 // ---- /tap-emit, and copilot-tap emit --------------------------------------------------------------
@@ -136,6 +143,8 @@ async function runRequest(emitters, session, { do: work, ...given }, context) {
   if (work === "test") return tools.setEventFilter(call, { ...given, test: true });
   if (work === "stop") return tools.stopByUser(call, given);
   if (work === "start") return tools.startByUser(call, given);
+  if (work?.startsWith("watch"))
+    return watches.runWatchRequest(emitters, session, { do: work, ...given });
   throw new RangeError(`expected ${EMIT_USAGE}`);
 }
 

@@ -69,19 +69,24 @@ export class Feed {
   }
 
   /**
-   * @param {{expectEvery?: number, cwd?: string}} options @param {(end: ProgramEnd) => EndJudgement} onEnded
+   * @param {{expectEvery?: number, cwd?: string, matcher?: string}} options @param {(end: ProgramEnd) => EndJudgement} onEnded
+   * @param {(cycles: Pick<LineEffects, "opened" | "closed">) => void} [onCycles] where there is a `matcher`
    * @returns {Promise<void>} rejected with a RangeError where a rule or the folder is wrong
    */
-  async open({ expectEvery, cwd }, onEnded) {
+  async open({ expectEvery, cwd, matcher }, onEnded, onCycles) {
     this.#lines = await this.#parts.services.process.lines({
       ...(cwd !== undefined && { place: { folder: this.owner.folder, cwd } }),
       delivery: this.#getDelivery(),
       rules: this.rules,
       expectEvery,
-      onEffects: (/** @type {LineEffects} */ effects) => void this.#deliver(effects),
+      onEffects: (/** @type {LineEffects} */ effects) => {
+        if (effects.opened !== undefined || effects.closed) onCycles?.(effects);
+        void this.#deliver(effects);
+      },
       onRows: (/** @type {string} */ json) => this.#recordLines(json),
       onEnded,
     });
+    if (matcher !== undefined) this.#lines.setMatcher(matcher);
   }
 
   #getDelivery() {

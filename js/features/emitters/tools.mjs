@@ -208,6 +208,34 @@ async function saveNewEntry(call, emitter, args) {
   }
 }
 
+/** @param {Call} call @param {Record<string, any>} given */
+export async function watch(call, given) {
+  const { emitters, session } = call;
+  const { readWatch, watchView } = await import("./watch-commands.mjs");
+  const spec = await convertRangeErrors(() =>
+    readWatch(emitters, session, { ...given, managedBy: "modelOwned" }, "watch"),
+  );
+  const { planWatch } = await import("./watcher.mjs");
+  const { command, argv, env } = await convertRangeErrors(() => planWatch(spec, session.cwd));
+  await requireConsent(call, { ...spec, command, argv, env });
+  const emitter = await convertRangeErrors(() => emitters.start(spec, session));
+  return watchView(emitter);
+}
+
+/** @param {Call} call @param {{name: string, failure?: string}} args */
+export async function watchState(call, { name, failure = "" }) {
+  const { watcher } = requireEmitter(call, name);
+  if (!watcher) throw createArgumentError(`${inLine(name)} has no state: start it with tap_watch`);
+  watcher.markRead();
+  const { parts, ...view } = watcher.view();
+  const [part] = parts;
+  const fits = (/** @type {object} */ one) => JSON.stringify(one).includes(failure);
+  const { list, left } = views.fitList(part.failures.filter(fits), views.failureView, (one) => ({
+    ...{ file: one.file, line: one.line, name: one.name },
+  }));
+  return { name, ...view, ...part, failures: list, ...(left > 0 && { more: left }) };
+}
+
 /** The user's own hand, such as `copilot-tap emit`: what is his stays his. @param {Call} call @param {Record<string, unknown>} given */
 export async function startByUser(call, given) {
   const { emitters, session } = call;

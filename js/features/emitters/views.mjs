@@ -97,6 +97,13 @@ export function emitterView(emitter) {
   };
 }
 
+/** @param {import("../../watch/state.mjs").Failure} failure for the model */
+export const failureView = ({ detail: _detail, id: _id, lines, ...failure }) => ({
+  ...failure,
+  since: timeText(failure.since),
+  lines: lines.map((line) => redactLine(line)),
+});
+
 /** @param {string[]} names of hostile origin @param {string} none */
 export const formatThere = (names, none) =>
   names.length === 0 ? none : `there are ${formatNames(names, MAX_NAMED)}`;

@@ -1,0 +1,74 @@
+// What a log or a recorded output would have told the model: the same plan, matcher, state and texts as of a watcher.
+
+import { loadEntries } from "./entries.mjs";
+import { matchFirst } from "./commands.mjs";
+import { plan } from "./plan.mjs";
+import { WatchState } from "./state.mjs";
+import { formatReport } from "./text.mjs";
+
+/** @typedef {{t: number, d?: string, s?: string, step?: string, exit?: number | string | null}} RecordedEvent `t` in ms */
+/** @typedef {{cmd: string, cwd?: string, name?: string, events: RecordedEvent[]}} Recording */
+/** @typedef {{t: number, step: string, verdict: string, state: string, text: string}} Told `text`: "" where nothing is new */
+
+/** Of a log whose tool is found by what it has printed. */
+const FIRST_LINES = 50;
+
+/**
+ * @param {string} text a recording (JSON lines: a head with `cmd`, then events), or a plain log
+ * @returns {Recording} of a log: without a command
+ */
+export function parseRecording(text) {
+  const lines = text.split("\n");
+  try {
+    const head = JSON.parse(lines[0]);
+    if (typeof head?.cmd === "string") {
+      const events = lines.slice(1).flatMap((line) => (line.trim() ? [JSON.parse(line)] : []));
+      return { ...head, events };
+    }
+  } catch {
+    // It is a log.
+  }
+  return { cmd: "", events: [{ t: 0, s: "o", d: text }] };
+}
+
+/**
+ * @param {Recording} recording
+ * @param {{addon: typeof import("../lib/addon.js"), tool?: string}} options
+ * @returns {{tool: string, told: Told[]}}
+ */
+export function replay({ cmd, cwd = "<project>", name, events }, { addon, tool }) {
+  const isLog = cmd === "";
+  const planned = plan(cmd, { folder: cwd, tool: tool ?? (isLog ? findByOutput(events) : "") });
+  // A log may have several cycles, and says nothing of an exit.
+  const matcher = { ...JSON.parse(planned.matcher), ...(isLog && { runsOn: true }) };
+  const read = JSON.parse(addon.LineSource.replay(JSON.stringify(matcher), JSON.stringify(events)));
+  const { keepsUnseen } = planned;
+  const state = new WatchState({ folder: cwd, now: 0, keepsUnseen });
+  const steps = events.filter(({ step }) => step !== undefined);
+  /** @type {Told[]} */
+  const told = [];
+  for (const { t, closed = [] } of read) {
+    const step = steps.findLast((one) => one.t <= t)?.step ?? "";
+    for (const cycle of closed) {
+      const isEnd = planned.runsOn && cycle.closedBy === "exit";
+      state.close(cycle, isEnd);
+      const report = state.pending;
+      const how = { name: name ?? planned.tool, command: cmd, folder: cwd, now: cycle.to };
+      const text = report ? formatReport(report, { ...how, tool: planned.tool }) : "";
+      if (report) state.markTold();
+      told.push({ t, step, verdict: cycle.verdict, state: state.state, text });
+    }
+  }
+  return { tool: planned.tool, told };
+}
+
+/** @param {RecordedEvent[]} events */
+function findByOutput(events) {
+  const { tools } = loadEntries();
+  const text = events.find(({ d }) => d !== undefined)?.d ?? "";
+  for (const line of text.split("\n", FIRST_LINES)) {
+    const entry = matchFirst(line, tools);
+    if (entry) return entry.tool;
+  }
+  return undefined;
+}

@@ -1,0 +1,270 @@
+// The state of a watched build or test run, from its cycles: unknown, green or red, with its failures by identity.
+// No I/O and no clock. What the model was told last is part of it, so that a text is made of the difference.
+
+/**
+ * @typedef {object} CycleFailure as native/lines/cycles.h reads it; all texts come from a program
+ * @property {string} [file] @property {string} [line] @property {string} [col] @property {string} [code]
+ * @property {string} [name] @property {string} [what] @property {string[]} lines @property {number} lineNumber
+ *
+ * @typedef {object} Cycle
+ * @property {"unknown" | "green" | "red" | "none" | "crash"} verdict
+ * @property {"line" | "begin" | "quiet" | "exit"} closedBy
+ * @property {boolean} isGuess green because no failure came
+ * @property {number} from Unix ms @property {number} to
+ * @property {number} run @property {number} firstLine @property {number} lastLine
+ * @property {CycleFailure[]} failures @property {number} leftOut @property {number} warnings
+ * @property {boolean} isRecognized @property {string} [count] @property {number} [exitCode] @property {string[]} ran
+ *
+ * @typedef {CycleFailure & {id: string, detail: string, since: number, seen: number, run: number}} Failure `detail`: what of
+ *   it may change while it stays the same failure
+ * @typedef {"unknown" | "green" | "red"} State
+ *
+ * @typedef {object} Snapshot what is saved
+ * @property {State} state
+ * @property {number} since Unix ms
+ * @property {Reason} why
+ * @property {Failure[]} failures
+ * @property {Told} told
+ * @property {number} cycles
+ *
+ * @typedef {"start" | "verdict" | "no tests" | "crash" | "ended"} Reason
+ * @typedef {{state: State, why: Reason, since: number, details: Record<string, string>}} Told
+ *
+ * @typedef {object} Report the difference between what is and what was told
+ * @property {State} state @property {Reason} why @property {number} since
+ * @property {{state: State, since: number}} before as it was told
+ * @property {Failure[]} added @property {Failure[]} changed @property {Failure[]} same
+ * @property {string[]} mended identities
+ * @property {{from: number, to: number}[]} over reds that nobody was told of
+ * @property {number} leftOut @property {boolean} isGuess @property {boolean} isRecognized
+ * @property {number} [exitCode] @property {number} run @property {number} firstLine @property {number} lastLine
+ */
+
+const MAX_DETAIL_LINES = 4;
+const MAX_FAILURES = 50;
+const MAX_OVER = 6;
+/** Of a saved text. */
+const MAX_TEXT = 480;
+
+/** A text without what differs from run to run: numbers, times, addresses, places. @param {string} text */
+const normalize = (text) =>
+  text
+    .replace(/0x[0-9a-f]+/gi, "#")
+    .replace(/\d+/g, "#")
+    .replace(/\s+/g, " ")
+    .trim();
+
+/** A file as the project names it. @param {string} file @param {string} folder */
+export function shortenFile(file, folder) {
+  const plain = file.replace(/^file:\/\//, "").replace(/^\.\//, "");
+  return plain.startsWith(`${folder}/`) ? plain.slice(folder.length + 1) : plain;
+}
+
+/** @param {CycleFailure} failure @param {string} folder */
+function identify(failure, folder) {
+  const { code = "", name, what = "", lines } = failure;
+  const file = shortenFile(failure.file ?? "", folder);
+  const own = name ?? normalize(what || (lines[0] ?? ""));
+  return {
+    id: [file, code, own].join("|"),
+    detail: [what, ...lines.slice(0, MAX_DETAIL_LINES)].map(normalize).join("\n"),
+  };
+}
+
+/** @type {Pick<Report, "leftOut" | "isGuess" | "isRecognized" | "exitCode" | "run" | "firstLine" | "lastLine">} */
+const NO_CYCLE = {
+  leftOut: 0,
+  isGuess: false,
+  isRecognized: true,
+  run: 0,
+  firstLine: 0,
+  lastLine: 0,
+};
+
+export class WatchState {
+  /** Since when a cycle runs, Unix ms. @type {number | undefined} */
+  runningSince;
+  cycles = 0;
+  /** When the state or a failure became what it is, Unix ms. */
+  changedAt = 0;
+  #folder;
+  #keepsUnseen;
+  /** @type {State} */
+  #state = "unknown";
+  #since;
+  /** @type {Reason} */
+  #why = "start";
+  /** @type {Map<string, Failure>} */
+  #failures = new Map();
+  /** @type {Told} */
+  #told;
+  /** @type {{from: number, to: number}[]} */
+  #over = [];
+  #cycle = NO_CYCLE;
+
+  /**
+   * @param {{folder: string, now: number, keepsUnseen?: boolean, saved?: Snapshot}} options `keepsUnseen`: a cycle runs
+   *   only what has changed, so a failure stays until its file or test has passed
+   */
+  constructor({ folder, now, keepsUnseen = false, saved }) {
+    this.#folder = folder;
+    this.#keepsUnseen = keepsUnseen;
+    this.#since = now;
+    this.#told = { state: "unknown", why: "start", since: now, details: {} };
+    if (!saved) return;
+    this.#state = saved.state;
+    this.#since = saved.since;
+    this.#why = saved.why;
+    this.#told = saved.told;
+    this.cycles = saved.cycles;
+    this.#failures = new Map(saved.failures.map((one) => [one.id, one]));
+  }
+
+  get state() {
+    return this.#state;
+  }
+
+  get since() {
+    return this.#since;
+  }
+
+  get why() {
+    return this.#why;
+  }
+
+  /** @returns {Failure[]} */
+  get failures() {
+    return [...this.#failures.values()];
+  }
+
+  get leftOut() {
+    return this.#cycle.leftOut;
+  }
+
+  /** A cycle has begun. @param {number} at Unix ms */
+  open(at) {
+    this.runningSince = at;
+  }
+
+  /**
+   * @param {Cycle} cycle @param {boolean} isEnd the command has ended, and was not expected to
+   * @returns {boolean} whether the state or a failure is another now
+   */
+  close(cycle, isEnd = false) {
+    this.runningSince = undefined;
+    this.cycles += 1;
+    const before = { state: this.#state, since: this.#since, key: this.#key() };
+    this.#cycle = cycle;
+    if (cycle.verdict === "red" || cycle.verdict === "green") this.#takeFailures(cycle);
+    const [state, why] = this.#judge(cycle, isEnd);
+    if (state !== before.state || why !== this.#why) {
+      if (before.state === "red" && this.#told.state !== "red") {
+        this.#over.push({ from: before.since, to: cycle.to });
+        this.#over.splice(0, this.#over.length - MAX_OVER);
+      }
+      this.#since = cycle.to;
+    }
+    this.#state = state;
+    this.#why = why;
+    const isOther = before.state !== state || before.key !== this.#key();
+    if (isOther) this.changedAt = cycle.to;
+    return isOther;
+  }
+
+  /** @param {Cycle} cycle @param {boolean} isEnd @returns {[State, Reason]} */
+  #judge({ verdict }, isEnd) {
+    if (isEnd) return ["unknown", "ended"];
+    if (verdict === "none") return ["unknown", "no tests"];
+    if (verdict === "crash") return ["red", "crash"];
+    if (verdict === "unknown") return [this.#state, this.#why];
+    return [verdict === "green" && this.#failures.size > 0 ? "red" : verdict, "verdict"];
+  }
+
+  /** @param {Cycle} cycle */
+  #takeFailures({ verdict, failures, ran, run, to }) {
+    const former = this.#failures;
+    /** @type {Map<string, Failure>} */
+    const now = new Map();
+    for (const failure of verdict === "red" ? failures : []) {
+      const { id, detail } = identify(failure, this.#folder);
+      const { since = to, seen = 0 } = former.get(id) ?? {};
+      if (!now.has(id)) now.set(id, { ...failure, id, detail, since, seen: seen + 1, run });
+    }
+    this.#failures = now;
+    if (this.#keepsUnseen) this.#keepUnseen(former, ran);
+  }
+
+  /** @param {Map<string, Failure>} former @param {string[]} ran */
+  #keepUnseen(former, ran) {
+    const passed = new Set(ran.map((one) => shortenFile(one, this.#folder)));
+    for (const [id, failure] of former) {
+      const file = shortenFile(failure.file ?? "", this.#folder);
+      if (this.#failures.has(id) || passed.has(file) || passed.has(failure.name ?? "")) continue;
+      if (this.#failures.size < MAX_FAILURES) this.#failures.set(id, failure);
+    }
+  }
+
+  /** All that makes a difference. */
+  #key() {
+    return [...this.#failures]
+      .map(([id, { detail }]) => `${id}\n${detail}`)
+      .sort()
+      .join("\n\n");
+  }
+
+  /** What is not told yet; undefined: the model knows all of it. @returns {Report | undefined} */
+  get pending() {
+    const told = this.#told;
+    const all = this.failures;
+    const wasRed = told.state === "red";
+    const added = all.filter(({ id }) => !wasRed || told.details[id] === undefined);
+    const changed = all.filter(
+      ({ id, detail }) => wasRed && (told.details[id] ?? detail) !== detail,
+    );
+    const isOther =
+      told.state !== this.#state || (told.why !== this.#why && this.#why !== "verdict");
+    const isNews = this.#state === "red" && added.length + changed.length > 0;
+    if (!isOther && !isNews) return undefined;
+    const news = new Set([...added, ...changed]);
+    const { leftOut, isGuess, isRecognized, exitCode, run, firstLine, lastLine } = this.#cycle;
+    return {
+      ...{ state: this.#state, why: this.#why, since: this.#since },
+      before: { state: told.state, since: told.since },
+      ...{ added, changed, same: all.filter((one) => !news.has(one)) },
+      mended: wasRed ? Object.keys(told.details).filter((id) => !this.#failures.has(id)) : [],
+      over: this.#over,
+      ...{ leftOut, isGuess, isRecognized, exitCode, run, firstLine, lastLine },
+    };
+  }
+
+  /** The model knows now what is. */
+  markTold() {
+    const details = Object.fromEntries(this.failures.map(({ id, detail }) => [id, detail]));
+    this.#told = { state: this.#state, why: this.#why, since: this.#since, details };
+    this.#over = [];
+  }
+
+  /** @returns {Snapshot} */
+  toSnapshot() {
+    const cut = (/** @type {Failure} */ one) => ({
+      ...one,
+      lines: one.lines.slice(0, MAX_DETAIL_LINES).map((line) => line.slice(0, MAX_TEXT)),
+    });
+    return {
+      ...{ state: this.#state, since: this.#since, why: this.#why, cycles: this.cycles },
+      failures: this.failures.map(cut),
+      told: this.#told,
+    };
+  }
+}
+
+/** The file is read as if anybody had written it. @param {any} saved @returns {saved is Snapshot} */
+export const isWatchSnapshot = (saved) =>
+  ["unknown", "green", "red"].includes(saved?.state) &&
+  [saved.since, saved.cycles].every(Number.isFinite) &&
+  typeof saved.told === "object" &&
+  typeof saved.told?.details === "object" &&
+  Array.isArray(saved.failures) &&
+  saved.failures.every(
+    (/** @type {any} */ one) => typeof one?.id === "string" && Array.isArray(one.lines),
+  );

@@ -1,0 +1,221 @@
+// What the model and the user read of a watcher. Names, messages and paths come from programs: the gateway puts the
+// text for the model into a fence.
+
+import { inLine, shortenText, visible } from "../lib/visible.mjs";
+import { shortenFile } from "./state.mjs";
+
+/** @typedef {import("./state.mjs").Report} Report */
+/** @typedef {import("./state.mjs").Failure} Failure */
+
+const MAX_LINES = 20;
+const MAX_TEXT = 2400;
+const MAX_LINE = 240;
+/** Of a text for the user. */
+const MAX_SHOWN = 160;
+const MAX_FILES = 5;
+const MAX_MENDED = 5;
+const MAX_IDENTITY = 80;
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+
+/** @param {number} ms */
+export function formatSpan(ms) {
+  if (ms < 100 * SECOND) return `${Math.max(1, Math.round(ms / SECOND))} s`;
+  if (ms < 100 * MINUTE) return `${Math.round(ms / MINUTE)} min`;
+  return `${Math.round(ms / (60 * MINUTE))} h`;
+}
+
+/** Local, with the day where it is another one. @param {number} at Unix ms @param {number} now */
+export function formatTime(at, now) {
+  const [then, today] = [new Date(at), new Date(now)];
+  const two = (/** @type {number} */ number) => String(number).padStart(2, "0");
+  const time = [then.getHours(), then.getMinutes(), then.getSeconds()].map(two).join(":");
+  if (then.toDateString() === today.toDateString()) return time;
+  return `${then.getFullYear()}-${two(then.getMonth() + 1)}-${two(then.getDate())} ${time}`;
+}
+
+/** @param {number} count @param {string} what */
+const formatCount = (count, what) => `${count} ${what}${count === 1 ? "" : "s"}`;
+
+/** @param {Failure} failure @param {string} folder */
+function formatPlace({ file, line, col }, folder) {
+  if (!file) return "";
+  return [shortenFile(file, folder), line, col].filter(Boolean).join(":");
+}
+
+/** The place, and what it says. @param {Failure} failure @param {string} folder */
+export function formatFailure(failure, folder) {
+  const { code, name, what, lines } = failure;
+  const message = what ?? (name ? undefined : lines[0]);
+  return [formatPlace(failure, folder), code, name, message]
+    .filter(Boolean)
+    .map((part) => visible(String(part)))
+    .join("  ");
+}
+
+/** Its lines that say more than its first one. @param {Failure} failure @param {string} folder */
+function listLines(failure, folder) {
+  const first = formatFailure(failure, folder);
+  const lines = failure.lines
+    .map((line) => line.trimEnd())
+    .filter((line) => line !== "" && !first.includes(line.trim()));
+  const indent = Math.min(...lines.map((line) => line.search(/\S/)));
+  return lines.map((line) => visible(line.slice(indent)));
+}
+
+/**
+ * Failures as lines: each its first line, and an equal share of the rest.
+ * @param {Failure[]} failures @param {string} folder @param {number} [most] lines
+ */
+export function formatFailures(failures, folder, most = MAX_LINES) {
+  const shown = failures.slice(0, most);
+  const share = Math.floor((most - shown.length) / Math.max(shown.length, 1));
+  const texts = [];
+  let [room, lines] = [MAX_TEXT, 0];
+  let left = 0;
+  for (const failure of failures) {
+    const first = shortenText(formatFailure(failure, folder), MAX_LINE);
+    if (lines >= most || first.length > room) {
+      left += 1;
+      continue;
+    }
+    texts.push(first);
+    [room, lines] = [room - first.length, lines + 1];
+    for (const line of listLines(failure, folder).slice(0, share)) {
+      const text = `    ${shortenText(line, MAX_LINE - 4)}`;
+      if (text.length > room || lines >= most) break;
+      texts.push(text);
+      [room, lines] = [room - text.length, lines + 1];
+    }
+  }
+  return { texts, left: failures.slice(failures.length - left) };
+}
+
+/** @param {Failure[]} failures @param {string} folder */
+function formatFiles(failures, folder) {
+  const counts = new Map();
+  for (const { file } of failures) {
+    const name = file ? shortenFile(file, folder) : undefined;
+    if (name) counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
+  const most = [...counts].sort(([, a], [, b]) => b - a).slice(0, MAX_FILES);
+  const names = most.map(([name, count]) => `${visible(name)} ${count}`);
+  return names.length > 0 ? ` (${names.join(", ")})` : "";
+}
+
+/** An identity as people read it: the file, and its code or what it says. @param {string} id */
+function formatIdentity(id) {
+  const [file, code, ...own] = id.split("|");
+  return visible(
+    shortenText([file, code || own.join("|")].filter(Boolean).join(" "), MAX_IDENTITY),
+  );
+}
+
+/** @param {string} what @param {string[]} ids */
+function formatIdentities(what, ids) {
+  if (ids.length === 0) return "";
+  const names = [...new Set(ids.map(formatIdentity))];
+  const more = names.length > MAX_MENDED ? ` and ${names.length - MAX_MENDED} more` : "";
+  return `${what}: ${names.slice(0, MAX_MENDED).join("; ")}${more}`.replace(/\.?$/, ".");
+}
+
+/** @param {Report} report @param {number} now */
+function formatState({ state, why, since, before, isGuess, exitCode }, now) {
+  const at = formatTime(since, now);
+  const exit = exitCode ? `, exit code ${exitCode}` : "";
+  if (why === "ended") return `has ENDED at ${at}${exit}: it watches no more`;
+  if (why === "no tests") return `ran NO TESTS at ${at}${exit}`;
+  if (state === "green") {
+    const again = before.state === "red" ? " again" : "";
+    return `is ${isGuess ? "presumably " : ""}GREEN${again} since ${at}${exit}`;
+  }
+  if (state === "unknown") return `has said nothing yet`;
+  return why === "crash" ? `CRASHED at ${at}${exit}` : `is RED since ${at}${exit}`;
+}
+
+/** @param {Report} report @param {number} now */
+function formatBefore({ state, since, before, over }, now) {
+  const span = formatSpan(since - before.since);
+  const was = before.state !== "unknown" && before.state !== state;
+  const past = over.map(({ from, to }) => `${formatTime(from, now)} to ${formatTime(to, now)}`);
+  return [
+    was ? `${before.state === "red" ? "Red" : "Green"} for ${span} before.` : "",
+    past.length > 0 ? `Red in between, and over: ${past.join(", ")}.` : "",
+  ].filter(Boolean);
+}
+
+/** @param {Report} report */
+function formatCounts({ state, added, changed, same, mended, leftOut }) {
+  const total = added.length + changed.length + same.length + leftOut;
+  if (state !== "red" || total === 0) return "";
+  const hasOthers = same.length + changed.length > 0;
+  const counts = [
+    formatCount(total, "failure"),
+    added.length > 0 && hasOthers && `${added.length} new`,
+    changed.length > 0 && `${changed.length} changed`,
+    mended.length > 0 && `${mended.length} mended`,
+  ];
+  return `${counts.filter(Boolean).join(", ")}.`;
+}
+
+/**
+ * What failed, in at most 20 lines.
+ * @param {Report} report @param {Pick<Watched, "name" | "folder" | "tool" | "lastLines">} watcher
+ */
+function formatBody({ added, changed, same, leftOut }, { name, folder, tool, lastLines = [] }) {
+  const { texts, left } = formatFailures([...added, ...changed], folder);
+  const missing = left.length + leftOut;
+  const known = same.map(({ id }) => id);
+  const more = `Left out: ${missing}${formatFiles(left, folder)}; copilot-tap watch show ${inLine(name)} has them.`;
+  const hasFailures = texts.length + known.length > 0;
+  if (hasFailures || lastLines.length === 0) {
+    return [...texts, formatIdentities("As before", known), missing > 0 ? more : ""];
+  }
+  const isKnown = tool !== undefined && tool !== "general";
+  const whose = isKnown ? `, since the entry ${tool} did not recognize this output` : "";
+  const lines = lastLines.slice(-MAX_LINES);
+  return [
+    `No failure was found${whose}. The last lines:`,
+    ...lines.map((line) => `    ${shortenText(visible(line), MAX_LINE - 4)}`),
+  ];
+}
+
+/**
+ * @typedef {object} Watched
+ * @property {string} name @property {string} command @property {string} folder
+ * @property {number} now Unix ms
+ * @property {string} [tool] the entry that reads it
+ * @property {string[]} [lastLines] of its output, for a red without a failure
+ */
+
+/** The text for the model. @param {Report} report @param {Watched} watcher */
+export function formatReport(report, watcher) {
+  const { state, mended, run, firstLine, lastLine } = report;
+  const { name, command, now } = watcher;
+  const who = `Watcher ${inLine(name)} (${shortenText(visible(command), MAX_LINE)})`;
+  const head = `${who} ${formatState(report, now)}, now ${formatTime(now, now)}.`;
+  const isOver = state !== "unknown" ? formatIdentities("Mended", mended) : "";
+  const source =
+    run > 0 && lastLine > 0 ? `Source: run ${run}, lines ${firstLine}-${lastLine}.` : "";
+  const first = [head, ...formatBefore(report, now), formatCounts(report)];
+  const body = state === "red" ? formatBody(report, watcher) : [];
+  return [first.filter(Boolean).join(" "), ...body, isOver, source].filter(Boolean).join("\n");
+}
+
+/** The line for the user, behind the watcher's name. @param {Report} report @param {string} folder */
+export function formatShown(report, folder) {
+  const { state, why, since, before, added, changed, leftOut, isGuess } = report;
+  if (why === "ended") return "has ended";
+  if (why === "no tests") return "ran no tests";
+  const span = formatSpan(since - before.since);
+  if (state === "green") {
+    const again = before.state === "red" ? ` again (${span})` : "";
+    return `${isGuess ? "presumably " : ""}green${again}`;
+  }
+  const [first, ...others] = [...added, ...changed];
+  const more = others.length + leftOut;
+  const place = first ? `: ${shortenText(formatFailure(first, folder), MAX_SHOWN)}` : "";
+  const then = before.state === "green" ? ` after ${span} green` : "";
+  return `red${then}${place}${more > 0 ? ` and ${more} more` : ""}`;
+}
