@@ -450,7 +450,8 @@ export class LineSource {
   setDelivery(delivery: LineDelivery): void;
   /**
    * From the next run on its lines are read as builds or test runs, and effects have `opened`
-   * (Unix ms) and `closed: Cycle[]`.
+   * (Unix ms), `closed: Cycle[]` (native/lines/cycles.h) and `slow`: fields whose pattern took too
+   * long, each once.
    * @param matcher JSON text (native/lines/matcher.h)
    * @throws RangeError with the `field` that is wrong
    */

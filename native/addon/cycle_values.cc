@@ -17,7 +17,7 @@ namespace {
 constexpr std::array<std::string_view, 5> kVerdicts = {"unknown", "green", "red", "none", "crash"};
 constexpr std::array<std::string_view, 4> kEnds = {"line", "begin", "quiet", "exit"};
 // After the last event: longer than any silence that means something.
-constexpr Millis kAfter{10'000};
+constexpr Millis kAfter{15'000};
 
 void writeTexts(json::Writer& writer, const char* name, const std::vector<std::string>& texts) {
   writer.key(name).beginArray();
@@ -53,6 +53,7 @@ void writeCycle(json::Writer& writer, const lines::Cycle& cycle) {
   for (const lines::Failure& failure : cycle.failures) writeFailure(writer, failure);
   writer.endArray();
   writeTexts(writer, "ran", cycle.ran);
+  writer.field("ranLeftOut", cycle.ranLeftOut);
   writer.endObject();
 }
 

@@ -261,7 +261,7 @@ void LineSourceClass::deliver() {
   if (!rows_.empty() && !rowsDue_) rowsDue_ = clock_.steady() + kRowsTime;
   const bool isTold = !effects_.surfaced.empty() || !effects_.injects.empty() ||
                       !effects_.notices.empty() || effects_.cycles.opened ||
-                      !effects_.cycles.closed.empty();
+                      !effects_.cycles.closed.empty() || !effects_.cycles.slow.empty();
   if (isTold) {
     // What JavaScript calls from there may have effects, too.
     const lines::SourceEffects told = std::exchange(effects_, {});

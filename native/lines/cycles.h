@@ -48,15 +48,16 @@ struct Cycle {
   uint64_t leftOut = 0;  // failures
   uint64_t warnings = 0;
   std::string count;             // as the summary line has it
-  std::vector<std::string> ran;  // files and tests that passed
-  bool isRecognized = false;     // a line of it was known
+  std::vector<std::string> ran;  // files and tests that passed, or were loaded again
+  uint64_t ranLeftOut = 0;
+  bool isRecognized = false;  // a line of it was known
   std::optional<int> exitCode;
 };
 
 struct CycleEffects {
   std::optional<int64_t> opened;  // Unix ms; a cycle has begun with a line that says so
   std::vector<Cycle> closed;
-  std::vector<std::string> slow;  // fields of the matcher, each once
+  std::vector<std::string> slow;  // fields of the matcher, each once: slow lines do not match
 };
 
 class CycleReader {
@@ -65,11 +66,15 @@ class CycleReader {
   static constexpr size_t kMaxBytes = size_t{64} * 1024;  // of all failures of a cycle
   static constexpr size_t kMaxLineBytes = 480;
   static constexpr size_t kMaxRan = 500;
-  // Without a further line: after a summary; after failures alone; after a begin, where silence
-  // means green.
+  static constexpr size_t kMaxRanBytes = size_t{32} * 1024;
+  // Without a further line: after a summary; after failures alone; where an end is to follow them.
   static constexpr Millis kSummaryTime{300};
   static constexpr Millis kFailureTime{2000};
+  static constexpr Millis kEndTime{10'000};
+  // After a begin, where silence means green.
   static constexpr Millis kQuietTime{2000};
+  // After a summary or a failure, whatever other lines come.
+  static constexpr Millis kMaxWait{10'000};
 
   explicit CycleReader(Matcher matcher);
 
@@ -82,8 +87,8 @@ class CycleReader {
   [[nodiscard]] std::optional<Time> nextDeadline() const;
   void due(Now now, CycleEffects& effects);
 
-  // Memory that it holds, besides itself and its patterns.
-  [[nodiscard]] size_t bytes() const { return bytes_; }
+  // Memory that it holds, besides itself.
+  [[nodiscard]] size_t bytes() const;
 
  private:
   // A failure whose lines are still coming.
@@ -93,45 +98,61 @@ class CycleReader {
     std::vector<bool> isPreferred;  // for each of its lines
     bool isWhatDue = false;
     bool isNameDue = false;
+    bool hasPlace = false;
     bool isPlaceInside = false;
+    bool isStarted = false;
     bool hasMore = false;
     bool isSkipped = false;
   };
 
-  void open(uint64_t number, bool isSaid, Now now, CycleEffects& effects);
+  void open(uint64_t number, Now now);
+  void sayBegin(uint64_t number, Now now, CycleEffects& effects);
   void close(CycleEnd by, std::optional<int> exitCode, Now now, CycleEffects& effects);
   [[nodiscard]] Verdict verdictAtEnd(CycleEnd by, std::optional<int> exitCode);
-  void outside(std::string_view text, uint64_t number, Now now, CycleEffects& effects);
+  [[nodiscard]] Verdict verdictAtExit(std::optional<int> exitCode) const;
+  void readLine(const Line& line, uint64_t number, Now now, CycleEffects& effects);
+  void outside(std::string_view text, uint64_t number, Now now);
   [[nodiscard]] bool inBlock(std::string_view text);
   [[nodiscard]] bool beginBlock(std::string_view text, uint64_t number);
   void addToBlock(std::string_view text);
   void addLine(std::string_view text);
   void readPlace(std::string_view text);
   void endBlock();
+  void addFailure(Failure failure);
+  void addRan(const FieldPattern& pattern, std::string_view text);
   void remember(std::string_view text);
   void renewBudget(Time now);
   [[nodiscard]] bool readSummary(std::string_view text);
-  [[nodiscard]] bool matches(std::optional<LinePattern>& pattern, std::string_view text);
+  [[nodiscard]] bool matches(FieldPattern& pattern, std::string_view text);
+  [[nodiscard]] bool matches(std::optional<FieldPattern>& pattern, std::string_view text) {
+    return pattern && matches(*pattern, text);
+  }
   [[nodiscard]] bool isInside(std::string_view file) const;
-  [[nodiscard]] std::optional<Time> quietDeadline() const;
+  [[nodiscard]] Time verdictDeadline() const;
+  [[nodiscard]] bool isDue(Time now) const;
 
   Matcher matcher_;
-  bool looksBack_;
+  size_t lookBack_ = 0;  // lines that a failure may look at
   Cycle cycle_;
+  bool isRunning_ = false;
   bool isOpen_ = false;
-  bool isSaid_ = false;  // by a line, and not only by its first one
+  bool isSaid_ = false;     // by a line, and not only by its first one
+  bool isTouched_ = false;  // said by `touched`
   bool hasSummary_ = false;
+  bool hasRed_ = false;    // a line of `red`
   bool hasOther_ = false;  // a line that is neither begin nor end
   std::optional<Block> block_;
   std::string file_;  // of the heading above
   std::deque<std::string> recent_;
   uint32_t run_ = 0;
-  size_t bytes_ = 0;
+  size_t bytes_ = 0;     // of the cycle's failures
+  size_t ranBytes_ = 0;  // of what ran
   Time openedAt_;
   Time lastLineAt_;
+  Time knownAt_;  // the last summary or failure
   PatternBudget budget_{kBudget};
   Time budgetUntil_;
-  bool isBudgetSpent_ = false;
+  std::vector<std::string> slow_;  // for the next effects
 
   static constexpr std::chrono::nanoseconds kBudget = std::chrono::milliseconds(100);
 };

@@ -10,6 +10,10 @@ namespace {
 
 constexpr size_t kMaxCodes = 20;
 
+[[nodiscard]] std::string atMost(size_t count) {
+  return "expected at most " + std::to_string(count);
+}
+
 // The members of one object. The first mistake stays.
 class MatcherReader {
  public:
@@ -24,13 +28,19 @@ class MatcherReader {
     return {};
   }
 
-  [[nodiscard]] std::optional<LinePattern> pattern(const char* key) const {
+  [[nodiscard]] std::optional<FieldPattern> pattern(const char* key) const {
     const std::string text = this->text(key);
     if (text.empty()) return std::nullopt;
     auto compiled = LinePattern::compile(text);
-    if (compiled) return std::move(compiled.value());
-    refuse(key, compiled.error().message);
+    if (compiled) return FieldPattern{std::move(compiled.value()), at(key)};
+    refuse(key, notAPattern(compiled.error()));
     return std::nullopt;
+  }
+
+  [[nodiscard]] bool meansGreen(const char* key) const {
+    const std::string text = this->text(key);
+    if (!text.empty() && text != "green") refuse(key, "expected \"green\"");
+    return text == "green";
   }
 
   [[nodiscard]] bool flag(const char* key, bool usually = false) const {
@@ -48,16 +58,24 @@ class MatcherReader {
   }
 
   void codes(const char* key, std::vector<int>& into) const {
-    const auto value = json::find(object_, key);
+    const auto value = find(key, json::Kind::Array, "expected a list of exit codes");
     if (!value) return;
     into.clear();
     json::Elements all(*value);
     json::Value one;
-    while (into.size() < kMaxCodes && all.next(one)) into.push_back(number(one, key, 255));
+    while (all.next(one)) {
+      if (into.size() == kMaxCodes) return refuse(key, atMost(kMaxCodes));
+      into.push_back(number(one, key, 255));
+    }
   }
 
-  [[nodiscard]] std::optional<json::Value> find(const char* key) const {
-    return json::find(object_, key);
+  // Nothing where it is of another kind, which is a mistake.
+  [[nodiscard]] std::optional<json::Value> find(const char* key, json::Kind kind,
+                                                const char* expected) const {
+    const auto value = json::find(object_, key);
+    if (!value || value->kind == kind) return value;
+    refuse(key, expected);
+    return std::nullopt;
   }
 
   [[nodiscard]] std::string at(std::string_view key) const {
@@ -85,7 +103,7 @@ class MatcherReader {
 };
 
 [[nodiscard]] std::optional<FailureRule> readFailure(const MatcherReader& given) {
-  std::optional<LinePattern> at = given.pattern("at");
+  std::optional<FieldPattern> at = given.pattern("at");
   if (!at) {
     given.refuse("at", "is missing: the pattern of a failure's first line");
     return std::nullopt;
@@ -108,14 +126,14 @@ class MatcherReader {
 
 void readFailures(const MatcherReader& given, Matcher& matcher,
                   std::optional<MatcherError>& error) {
-  const auto all = given.find("failure");
+  const auto all = given.find("failure", json::Kind::Array, "expected a list of failures");
   if (!all) return;
   json::Elements elements(*all);
   json::Value one;
   while (elements.next(one)) {
     const std::string place = "failure[" + std::to_string(matcher.failures.size()) + "]";
     if (matcher.failures.size() >= kMaxFailureRules) {
-      return given.refuse("failure", "expected at most " + std::to_string(kMaxFailureRules));
+      return given.refuse("failure", atMost(kMaxFailureRules));
     }
     auto rule = readFailure(MatcherReader(one, given.at(place), error));
     if (!rule) return;
@@ -137,8 +155,8 @@ Result<Matcher, MatcherError> readMatcher(std::string_view text) {
   matcher.runsOn = given.flag("runsOn");
   matcher.exitDecides = given.flag("exitDecides");
   matcher.clearBegins = given.flag("clearBegins", true);
-  matcher.endIsGreen = given.text("endMeans") == "green";
-  matcher.quietIsGreen = given.text("quietMeans") == "green";
+  matcher.endIsGreen = given.meansGreen("endMeans");
+  matcher.quietIsGreen = given.meansGreen("quietMeans");
   matcher.root = given.text("root");
   matcher.begin = given.pattern("begin");
   matcher.end = given.pattern("end");
@@ -153,7 +171,7 @@ Result<Matcher, MatcherError> readMatcher(std::string_view text) {
   matcher.omit = given.pattern("omit");
   matcher.ignored = given.pattern("not");
   readFailures(given, matcher, error);
-  if (const auto exit = given.find("exit")) {
+  if (const auto exit = given.find("exit", json::Kind::Object, "expected an object")) {
     const MatcherReader codes(*exit, "exit", error);
     codes.codes("green", matcher.exit.green);
     codes.codes("red", matcher.exit.red);

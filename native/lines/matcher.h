@@ -16,25 +16,33 @@
 
 namespace tap::lines {
 
-struct FailureRule {
-  LinePattern at;  // named groups: file, line, col, code, name, what
-  // The lines that belong to it: all that match `more`, or all before the first that matches
-  // `until`. Neither: the line alone.
-  std::optional<LinePattern> more;
-  std::optional<LinePattern> until;
-  std::optional<LinePattern> start;   // the useful part begins here
-  std::optional<LinePattern> omit;    // lines that are left out
-  std::optional<LinePattern> prefer;  // lines that are taken first
-  std::optional<LinePattern> where;   // a later line with the place
-  std::optional<LinePattern> skip;    // a block with such a line only repeats others
-  uint32_t before = 0;                // lines before `at` that are looked at, too
-  uint32_t most = 4;                  // lines
-  bool whatFollows = false;           // the next line is the message
-  bool nameGoesOn = false;            // the next line continues the name
-  bool needsMore = false;             // without a further line it is no failure
-  bool isLast = false;                // only where there is no other failure
+// A pattern and the field that it stands in.
+struct FieldPattern {
+  LinePattern pattern;
+  std::string field;     // such as failure[1].until
+  bool wasSlow = false;  // a line took too long: it counts as not matched
 };
 
+struct FailureRule {
+  FieldPattern at;  // named groups: file, line, col, code, name, what
+  // The lines that belong to it: all that match `more`, or all before the first that matches
+  // `until`. Neither: the line alone.
+  std::optional<FieldPattern> more;
+  std::optional<FieldPattern> until;
+  std::optional<FieldPattern> start;   // the useful part begins with the first such line
+  std::optional<FieldPattern> omit;    // lines that are left out
+  std::optional<FieldPattern> prefer;  // lines that are taken first
+  std::optional<FieldPattern> where;   // a later line with the place
+  std::optional<FieldPattern> skip;    // a block with such a line only repeats others
+  uint32_t before = 0;                 // lines before `at` that are looked at, too
+  uint32_t most = 4;                   // lines
+  bool whatFollows = false;            // the next line is the message
+  bool nameGoesOn = false;             // the next line continues the name
+  bool needsMore = false;              // without a further line it is no failure
+  bool isLast = false;                 // only where there is no other failure
+};
+
+// Other codes than these are red, or a crash where `red` names some.
 struct ExitCodes {
   std::vector<int> green{0};
   std::vector<int> red;
@@ -49,18 +57,18 @@ struct Matcher {
   bool endIsGreen = false;    // a cycle that ends without a failure is green
   bool quietIsGreen = false;  // a cycle without a failure for some time is green
   std::string root;           // of the project: a place inside wins over one outside
-  std::optional<LinePattern> begin;
-  std::optional<LinePattern> end;
-  std::optional<LinePattern> touched;
-  std::optional<LinePattern> ready;
-  std::optional<LinePattern> red;
-  std::optional<LinePattern> green;
-  std::optional<LinePattern> none;
-  std::optional<LinePattern> warning;
-  std::optional<LinePattern> file;
-  std::optional<LinePattern> ran;
-  std::optional<LinePattern> omit;
-  std::optional<LinePattern> ignored;  // `not`: lines that are no failure
+  std::optional<FieldPattern> begin;
+  std::optional<FieldPattern> end;
+  std::optional<FieldPattern> touched;
+  std::optional<FieldPattern> ready;
+  std::optional<FieldPattern> red;
+  std::optional<FieldPattern> green;
+  std::optional<FieldPattern> none;
+  std::optional<FieldPattern> warning;
+  std::optional<FieldPattern> file;
+  std::optional<FieldPattern> ran;
+  std::optional<FieldPattern> omit;
+  std::optional<FieldPattern> ignored;  // `not`: lines that are no failure
   std::vector<FailureRule> failures;
   ExitCodes exit;
 };

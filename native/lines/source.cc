@@ -95,6 +95,7 @@ void LineSource::beginRun(Now now, SourceEffects& effects) {
 }
 
 void LineSource::endRun(const RunEnd& end, Now now, SourceEffects& effects) {
+  if (cycles_) cycles_->due(now, effects.cycles);
   Line line;
   while (stdout_.end(line)) acceptLine(line, Source::Stdout, now, effects);
   while (stderr_.end(line)) acceptLine(line, Source::Stderr, now, effects);
@@ -146,6 +147,8 @@ void LineSource::note(std::string_view text, FilterOutcome outcome, Now now,
 // --- lines ---
 
 void LineSource::feed(std::string_view bytes, Source from, Now now, SourceEffects& effects) {
+  // Time passed before the bytes came.
+  if (cycles_) cycles_->due(now, effects.cycles);
   LineSplitter& splitter = from == Source::Stderr ? stderr_ : stdout_;
   counters_.bytes += bytes.size();
   splitter.feed(bytes, now.steady);
@@ -323,9 +326,9 @@ std::optional<Time> LineSource::nextDeadline() const {
 }
 
 void LineSource::due(Now now, SourceEffects& effects) {
+  if (cycles_) cycles_->due(now, effects.cycles);
   flush(now, effects);
   endDigests(false, now, effects);
-  if (cycles_) cycles_->due(now, effects.cycles);
   checkSilence(now, effects);
   if (batchDue_ && now.steady >= *batchDue_) sendBatch(effects);
   if (noticeDue_ && now.steady >= *noticeDue_) addLeftOutNotice(now, false, effects);
