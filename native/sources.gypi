@@ -88,6 +88,7 @@
       'gateway/sync/updates.cc',
       'lines/cycles.cc',
       'lines/filter.cc',
+      'lines/line_search.cc',
       'lines/line_text.cc',
       'lines/literals.cc',
       'lines/matcher.cc',

@@ -48,6 +48,8 @@ class LinePattern {
   };
   [[nodiscard]] std::vector<Group> groups(std::string_view line) const;
 
+  [[nodiscard]] std::string_view text() const { return text_; }
+
   // Memory that it holds, machine code included.
   [[nodiscard]] size_t bytes() const;
 

@@ -58,11 +58,12 @@ void readGroups(const FieldPattern& pattern, std::string_view text, Failure& fai
   return size;
 }
 
+// What a line outside of a block may be.
 constexpr std::array kCyclePatterns{
-    &Matcher::begin, &Matcher::end,   &Matcher::touched, &Matcher::ready,
-    &Matcher::red,   &Matcher::green, &Matcher::none,    &Matcher::warning,
-    &Matcher::file,  &Matcher::ran,   &Matcher::omit,    &Matcher::ignored,
+    &Matcher::begin, &Matcher::end,  &Matcher::touched, &Matcher::ready, &Matcher::red,
+    &Matcher::green, &Matcher::none, &Matcher::warning, &Matcher::file,  &Matcher::ran,
 };
+constexpr std::array kExceptions{&Matcher::omit, &Matcher::ignored};
 constexpr std::array kBlockPatterns{
     &FailureRule::more,   &FailureRule::until, &FailureRule::start, &FailureRule::omit,
     &FailureRule::prefer, &FailureRule::where, &FailureRule::skip,
@@ -74,10 +75,25 @@ constexpr std::array kBlockPatterns{
 
 }  // namespace
 
-CycleReader::CycleReader(Matcher matcher) : matcher_(std::move(matcher)) {
+CycleReader::CycleReader(Matcher matcher, Search search)
+    : matcher_(std::move(matcher)), search_(search) {
   for (const FailureRule& rule : matcher_.failures) {
     lookBack_ = std::max<size_t>(lookBack_, rule.before);
   }
+  findLiterals();
+}
+
+void CycleReader::findLiterals() {
+  std::vector<Prefilter::Literal> literals;
+  const auto add = [&](FieldPattern& pattern) {
+    pattern.hasLiterals = addLiterals(pattern.pattern.text(), literals);
+    allHaveLiterals_ = allHaveLiterals_ && pattern.hasLiterals;
+  };
+  for (const auto pattern : kCyclePatterns) {
+    if (matcher_.*pattern) add(*(matcher_.*pattern));
+  }
+  for (FailureRule& rule : matcher_.failures) add(rule.at);
+  search_.setLiterals(std::move(literals));
 }
 
 void CycleReader::beginRun(uint32_t run, Now now) {
@@ -105,6 +121,7 @@ void CycleReader::line(const Line& line, uint64_t number, Now now, CycleEffects&
 
 void CycleReader::readLine(const Line& line, uint64_t number, Now now, CycleEffects& effects) {
   const std::string_view text = line.text;
+  hasNoLiteral_ = !search_.mayContain(line);
   if (line.cleared && matcher_.clearBegins && matcher_.runsOn) {
     close(CycleEnd::NextBegin, std::nullopt, now, effects);
     sayBegin(number, now, effects);
@@ -166,7 +183,7 @@ void CycleReader::sayBegin(uint64_t number, Now now, CycleEffects& effects) {
 void CycleReader::outside(std::string_view text, uint64_t number, Now now) {
   if (isBlankLine(text)) return;
   if (!isOpen_) open(number, now);
-  if (matches(matcher_.omit, text)) return;
+  if ((hasNoLiteral_ && allHaveLiterals_) || matches(matcher_.omit, text)) return;
   if (!matches(matcher_.ignored, text) && beginBlock(text, number)) return;
   if (matches(matcher_.file, text)) {
     Failure heading;
@@ -348,6 +365,7 @@ void CycleReader::addFailure(Failure failure) {
 }
 
 bool CycleReader::matches(FieldPattern& pattern, std::string_view text) {
+  if (hasNoLiteral_ && pattern.hasLiterals) return false;
   const Match match = pattern.pattern.matches(text, budget_);
   if (match == Match::TimedOut && !std::exchange(pattern.wasSlow, true)) {
     slow_.push_back(pattern.field);
@@ -446,7 +464,9 @@ size_t CycleReader::bytes() const {
   bytes += cycle_.ran.capacity() * sizeof(std::string);
   for (const std::string& line : recent_) bytes += sizeof line + line.capacity();
   if (block_) bytes += failureSize(block_->failure);
+  bytes += search_.bytes();
   for (const auto pattern : kCyclePatterns) bytes += patternBytes(matcher_.*pattern);
+  for (const auto pattern : kExceptions) bytes += patternBytes(matcher_.*pattern);
   bytes += matcher_.failures.capacity() * sizeof(FailureRule);
   for (const FailureRule& rule : matcher_.failures) {
     bytes += rule.at.pattern.bytes();

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "lines/line_search.h"
 #include "lines/matcher.h"
 #include "lines/splitter.h"
 
@@ -76,9 +77,11 @@ class CycleReader {
   // After a summary or a failure, whatever other lines come.
   static constexpr Millis kMaxWait{10'000};
 
-  explicit CycleReader(Matcher matcher);
+  explicit CycleReader(Matcher matcher, Search search = Search::Automatic);
 
   void beginRun(uint32_t run, Now now);
+  // The block that the next lines with `inBlock` lie in.
+  void enter(std::string_view block) { search_.enter(block); }
   // `number` counts the lines of the run.
   void line(const Line& line, uint64_t number, Now now, CycleEffects& effects);
   // Without an exit code where a signal has ended it.
@@ -105,6 +108,7 @@ class CycleReader {
     bool isSkipped = false;
   };
 
+  void findLiterals();
   void open(uint64_t number, Now now);
   void sayBegin(uint64_t number, Now now, CycleEffects& effects);
   void close(CycleEnd by, std::optional<int> exitCode, Now now, CycleEffects& effects);
@@ -132,7 +136,10 @@ class CycleReader {
   [[nodiscard]] bool isDue(Time now) const;
 
   Matcher matcher_;
-  size_t lookBack_ = 0;  // lines that a failure may look at
+  LineSearch search_;
+  bool allHaveLiterals_ = true;  // of the patterns outside of blocks
+  bool hasNoLiteral_ = false;    // the line
+  size_t lookBack_ = 0;          // lines that a failure may look at
   Cycle cycle_;
   bool isRunning_ = false;
   bool isOpen_ = false;

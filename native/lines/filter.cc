@@ -17,18 +17,10 @@ Result<LineFilter::Compiled, std::string> LineFilter::compile(const Rule& rule) 
     if (!compiled) return "not: " + notAPattern(compiled.error());
     notMatch = std::move(compiled.value());
   }
-  PatternFacts facts = analyzePattern(rule.match);
+  const bool always = analyzePattern(rule.match).always;
   const bool isSimple = !rule.count && !rule.window && !rule.cooldown;
-  return Compiled{rule,
-                  std::move(match.value()),
-                  std::move(notMatch),
-                  std::move(facts.literals),
-                  facts.caseless,
-                  facts.always,
-                  isSimple,
-                  {},
-                  0,
-                  std::nullopt};
+  return Compiled{
+      rule, std::move(match.value()), std::move(notMatch), always, isSimple, {}, 0, std::nullopt};
 }
 
 std::optional<RuleError> LineFilter::setRules(const std::vector<Rule>& rules) {
@@ -48,24 +40,20 @@ std::optional<RuleError> LineFilter::setRules(const std::vector<Rule>& rules) {
     one.last = before->last;
   }
   rules_ = std::move(compiled);
-  withoutLiterals_.clear();
-  for (size_t i = 0; i < rules_.size(); ++i) {
-    if (rules_[i].literals.empty()) withoutLiterals_.push_back(static_cast<uint16_t>(i));
-  }
+  findLiterals();
   slowNotices_.clear();
-  prefilter_.reset();
-  isSearched_ = false;
-  if (search_ == Search::Always || seen_ >= kFloodBytes) search();
   return std::nullopt;
 }
 
-void LineFilter::search() {
+void LineFilter::findLiterals() {
+  withoutLiterals_.clear();
   std::vector<Prefilter::Literal> literals;
-  for (const Compiled& rule : rules_) {
-    for (const std::string& text : rule.literals) literals.push_back({text, rule.caseless});
+  for (size_t i = 0; i < rules_.size(); ++i) {
+    if (!addLiterals(rules_[i].rule.match, literals)) {
+      withoutLiterals_.push_back(static_cast<uint16_t>(i));
+    }
   }
-  if (literals.empty() || literals.size() > Prefilter::kMaxLiterals) return;
-  prefilter_ = std::make_unique<Prefilter>(std::move(literals));
+  search_.setLiterals(std::move(literals));
 }
 
 std::optional<size_t> LineFilter::takeSlowNotice() {
@@ -87,26 +75,6 @@ std::string LineFilter::captured(size_t index, std::string_view text) const {
     if (json.size() + member.size() < kMaxMetadata) json += member;
   }
   return json.size() > 1 ? json + "}" : std::string();
-}
-
-void LineFilter::enter(std::string_view block) {
-  block_ = block;
-  isSearched_ = false;
-  if (search_ != Search::Automatic || seen_ >= kFloodBytes) return;
-  seen_ += block.size();
-  if (seen_ >= kFloodBytes) search();
-}
-
-// Whether a rule that has literals may match.
-bool LineFilter::mayMatch(const Line& line) {
-  if (prefilter_ == nullptr) return true;
-  if (!line.inBlock) return prefilter_->find(line.text, 0) != Prefilter::npos;
-  const auto from = static_cast<size_t>(line.text.data() - block_.data());
-  if (!isSearched_ || hit_ < from) {
-    hit_ = std::min(prefilter_->find(block_, from), block_.size());
-    isSearched_ = true;
-  }
-  return hit_ < from + line.text.size();
 }
 
 bool LineFilter::runPattern(Compiled& rule, LinePattern& pattern, std::string_view text) {
@@ -135,7 +103,7 @@ Decision LineFilter::decide(const Line& line, Time now) {
     slow_.left = std::min(slow_.left + kSlowTime, kSlowTime);
     slowUntil_ = now + std::chrono::seconds(1);
   }
-  if (mayMatch(line)) {
+  if (search_.mayContain(line)) {
     for (size_t i = 0; i < rules_.size(); ++i) {
       if (matches(rules_[i], line.text)) return decided(i, now);
     }
@@ -174,9 +142,8 @@ size_t LineFilter::bytes() const {
   for (const Compiled& rule : rules_) {
     bytes += rule.match.bytes() + (rule.notMatch ? rule.notMatch->bytes() : 0);
     bytes += rule.rule.match.capacity();
-    for (const std::string& text : rule.literals) bytes += sizeof(std::string) + text.capacity();
   }
-  return bytes + (prefilter_ ? sizeof(Prefilter) + prefilter_->bytes() : 0);
+  return bytes + search_.bytes();
 }
 
 Result<std::vector<Decision>, RuleError> tryRules(std::vector<Rule> rules,

@@ -1,22 +1,21 @@
 // Which outcome a line has: ordered rules, of which the first that matches decides.
 //
-// In a flood most lines match no rule. From the patterns' literals (literals.h) one search over the
-// whole block (prefilter.h) finds the lines that can match; only these meet all rules. The others
-// meet only rules whose pattern has no literal. The outcomes are the same without that search.
+// In a flood most lines match no rule. A search for the patterns' literals (line_search.h) finds
+// the lines that can match; only these meet all rules. The others meet only rules whose pattern has
+// no literal. The outcomes are the same without that search.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/line_pattern.h"
-#include "base/prefilter.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "lines/line_search.h"
 #include "lines/rules.h"
 #include "lines/splitter.h"
 
@@ -36,13 +35,8 @@ struct RuleCounts {
   uint64_t tooSlow = 0;     // lines that took too long: they count as not matched
 };
 
-// When blocks are searched for literals: in a flood, or, for tests, always or never.
-enum class Search : uint8_t { Automatic, Always, Never };
-
 class LineFilter {
  public:
-  // The search over blocks begins after so many bytes: before it costs more than it saves.
-  static constexpr uint64_t kFloodBytes = 1 << 20;
   // For slow matches (line_pattern.h), all rules together, in each second. A debt stays.
   static constexpr std::chrono::nanoseconds kSlowTime = std::chrono::milliseconds(100);
 
@@ -62,7 +56,7 @@ class LineFilter {
   [[nodiscard]] std::string captured(size_t index, std::string_view text) const;
 
   // The block that the next lines with `inBlock` lie in.
-  void enter(std::string_view block);
+  void enter(std::string_view block) { search_.enter(block); }
   // REQUIRES: lines come in their order.
   [[nodiscard]] Decision decide(const Line& line, Time now);
 
@@ -74,8 +68,6 @@ class LineFilter {
     Rule rule;
     LinePattern match;
     std::optional<LinePattern> notMatch;
-    std::vector<std::string> literals;
-    bool caseless = false;
     bool always = false;   // the pattern matches every line
     bool isSimple = true;  // it has no count, window or cooldown
     RuleCounts counts;
@@ -84,20 +76,14 @@ class LineFilter {
   };
 
   [[nodiscard]] static Result<Compiled, std::string> compile(const Rule& rule);
-  void search();
-  [[nodiscard]] bool mayMatch(const Line& line);
+  void findLiterals();
   [[nodiscard]] bool matches(Compiled& rule, std::string_view text);
   [[nodiscard]] bool runPattern(Compiled& rule, LinePattern& pattern, std::string_view text);
   [[nodiscard]] Decision decided(size_t index, Time now);
 
-  Search search_;
+  LineSearch search_;
   std::vector<Compiled> rules_;
   std::vector<uint16_t> withoutLiterals_;  // their indices
-  std::unique_ptr<Prefilter> prefilter_;   // none: every line meets all rules
-  uint64_t seen_ = 0;                      // bytes, until there is a prefilter
-  std::string_view block_;
-  size_t hit_ = 0;  // in block_: the next literal at or after the line before; its size: no more
-  bool isSearched_ = false;  // hit_ is right
   PatternBudget slow_{kSlowTime};
   Time slowUntil_;  // then the budget gets as much again
   std::vector<size_t> slowNotices_;

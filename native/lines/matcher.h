@@ -19,8 +19,9 @@ namespace tap::lines {
 // A pattern and the field that it stands in.
 struct FieldPattern {
   LinePattern pattern;
-  std::string field;     // such as failure[1].until
-  bool wasSlow = false;  // a line took too long: it counts as not matched
+  std::string field;         // such as failure[1].until
+  bool hasLiterals = false;  // the reader searches for them
+  bool wasSlow = false;      // a line took too long: it counts as not matched
 };
 
 struct FailureRule {

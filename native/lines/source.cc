@@ -153,6 +153,7 @@ void LineSource::feed(std::string_view bytes, Source from, Now now, SourceEffect
   counters_.bytes += bytes.size();
   splitter.feed(bytes, now.steady);
   filter_.enter(splitter.block());
+  if (cycles_) cycles_->enter(splitter.block());
   const uint64_t before = counters_.lines;
   Line line;
   while (splitter.next(line)) acceptLine(line, from, now, effects);

@@ -26,6 +26,7 @@ void patterns(std::string_view input);
 void shownText(std::string_view input);
 void recordQueries(std::string_view input);
 void lines(std::string_view input);
+void cycles(std::string_view input);
 void planInputs(std::string_view input);
 void gateway(std::string_view input);
 
@@ -34,7 +35,7 @@ struct Target {
   void (*run)(std::string_view input);
 };
 
-inline constexpr std::array<Target, 16> kTargets{{
+inline constexpr std::array<Target, 17> kTargets{{
     {"frames", frames},
     {"handshake", handshake},
     {"json", jsonText},
@@ -49,6 +50,7 @@ inline constexpr std::array<Target, 16> kTargets{{
     {"shown", shownText},
     {"records", recordQueries},
     {"lines", lines},
+    {"cycles", cycles},
     {"plan", planInputs},
     {"gateway", gateway},
 }};

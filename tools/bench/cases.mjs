@@ -240,7 +240,7 @@ export const targets = [
       1.25,
     ),
   ),
-  ...["lines, literals", "lines, typical", "lines, caseless"].map((name) =>
+  ...["lines, literals", "lines, typical", "lines, caseless", "lines, a build"].map((name) =>
     target(
       `${name}: MB per second of CPU time`,
       [name, "tap", "mbPerCpuSecond"],

@@ -1,6 +1,7 @@
 // What lines cost: `bench_lines write <MB>` writes a log to stdout, `bench_lines pour <lines>` so
-// many lines of it each second until nobody reads them, and `bench_lines tap|getline <set>` reads
-// it from stdin and holds it to ten rules. One line of JSON: bytes, hits, own CPU seconds.
+// many lines of it each second until nobody reads them, and `bench_lines tap|cycles|getline <set>`
+// reads it from stdin and holds it to the patterns of the set: as rules, or as what is known of a
+// build. One line of JSON: bytes, hits, own CPU seconds.
 // tools/bench/lines-node.mjs is the same in Node.js.
 #include <sys/resource.h>
 #include <unistd.h>
@@ -22,6 +23,8 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
+#include "base/json_writer.h"
+#include "lines/cycles.h"
 #include "lines/filter.h"
 #include "lines/ring.h"
 #include "lines/splitter.h"
@@ -166,6 +169,48 @@ void withTap(const std::vector<std::string>& patterns) {
   report(bytes, lines, ring.newest());
 }
 
+// The first patterns say where a build begins and the like; the others are failures.
+constexpr std::array<std::string_view, 10> kFields{"begin",   "end",  "red", "green", "none",
+                                                   "warning", "file", "ran", "omit",  "not"};
+
+[[nodiscard]] Matcher matcherWith(const std::vector<std::string>& patterns) {
+  std::string text;
+  json::Writer writer(text);
+  writer.beginObject();
+  for (size_t i = 0; i < kFields.size(); ++i) {
+    writer.key(kFields[i]).string(patterns.at(i));
+  }
+  writer.key("failure").beginArray();
+  for (size_t i = kFields.size(); i < patterns.size(); ++i) {
+    writer.beginObject().key("at").string("(?<what>.*(?:" + patterns[i] + ").*)").endObject();
+  }
+  writer.endArray().endObject();
+  auto matcher = readMatcher(text);
+  if (!matcher) std::abort();
+  return std::move(matcher.value());
+}
+
+void withCycles(const std::vector<std::string>& patterns) {
+  CycleReader reader(matcherWith(patterns));
+  LineSplitter splitter;
+  CycleEffects effects;
+  uint64_t bytes = 0;
+  uint64_t lines = 0;
+  static std::array<char, kBuffer> buffer;
+  Line line;
+  reader.beginRun(1, {});
+  for (ssize_t size = 0; (size = read(STDIN_FILENO, buffer.data(), buffer.size())) > 0;) {
+    bytes += static_cast<uint64_t>(size);
+    splitter.feed({buffer.data(), static_cast<size_t>(size)}, Time());
+    reader.enter(splitter.block());
+    while (splitter.next(line)) reader.line(line, ++lines, {}, effects);
+  }
+  while (splitter.end(line)) reader.line(line, ++lines, {}, effects);
+  reader.endRun(1, {}, effects);
+  const Cycle& cycle = effects.closed.at(0);
+  report(bytes, lines, cycle.failures.size() + cycle.leftOut);
+}
+
 // As one would write it without much thought.
 void withGetline(const std::vector<std::string>& patterns) {
   std::vector<pcre2_code*> codes;
@@ -204,6 +249,8 @@ int main(int argc, char** argv) {
     pourLog(static_cast<size_t>(std::atoi(argv[2])));
   } else if (how == "tap") {
     withTap(readPatterns(argv[2]));
+  } else if (how == "cycles") {
+    withCycles(readPatterns(argv[2]));
   } else if (how == "getline") {
     withGetline(readPatterns(argv[2]));
   } else {

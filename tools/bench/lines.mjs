@@ -1,6 +1,7 @@
 // Lines of a program through ten rules, of which one line in a hundred meets one, and the others are
-// dropped: megabytes for each second of CPU time of the process that reads. `node
-// tools/bench/lines.mjs` runs this part alone; `--smoke` shows that it works.
+// dropped, or through the twenty patterns of a build: megabytes for each second of CPU time of the
+// process that reads. `node tools/bench/lines.mjs` runs this part alone; `--smoke` shows that it
+// works.
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
@@ -20,28 +21,36 @@ const typical = [
   ...["connection (?:refused|reset)", "out of memory|OOM-killed", "status=5\\d\\d"],
   ...["timed out after \\d+", "permission denied.*root", "build failed$|build failed\\b"],
 ];
+// What is known of a build, and its failures (tools/bench/lines.cc has the fields).
+const build = [
+  ...["^File change detected|^Starting compilation", "Watching for file changes"],
+  ...["Found (?<count>[1-9]\\d*) errors?", "Found 0 errors", "^no tests ran", "^warning: "],
+  ...["^(?:FAIL|PASS) (?<file>\\S+)", "^\\s*ok \\d+ - (?<name>.*)", "node_modules", "0 errors"],
+  ...typical,
+];
 const greedy = typical.map(
   (one) => ({ "\\bERROR\\b": ".*error.*", "status=5\\d\\d": ".*a.*b.*ZZ" })[one] ?? one,
 );
 
 /**
- * `share` of the log: greedy rules are slow everywhere.
- * @type {Record<string, {patterns: string[], share: number}>}
+ * `share` of the log: greedy rules are slow everywhere. `reader`: of bench_lines.
+ * @type {Record<string, {patterns: string[], share: number, reader?: string}>}
  */
 const sets = {
   "lines, literals": { patterns: literals, share: 1 },
   "lines, typical": { patterns: typical, share: 1 },
   "lines, caseless": { patterns: typical.map((one) => `(?i)${one}`), share: 1 },
   "lines, greedy": { patterns: greedy, share: 0.02 },
+  "lines, a build": { patterns: build, share: 1, reader: "cycles" },
 };
 
 export const lineSets = Object.keys(sets);
 
 const ownFile = (/** @type {string} */ name) => path.join(import.meta.dirname, name);
 
-/** @param {string} program @param {string} rules */
-const listRivals = (program, rules) => ({
-  tap: [program, "tap", rules],
+/** @param {string} program @param {string} reader @param {string} rules */
+const listRivals = (program, reader, rules) => ({
+  tap: [program, reader, rules],
   "node readline": [process.execPath, ownFile("lines-node.mjs"), rules],
   "c++ getline": [program, "getline", rules],
 });
@@ -64,7 +73,7 @@ export async function lines(program, { megabytes, rounds }) {
   /** @type {import("./report.mjs").All} */
   const all = {};
   try {
-    for (const [name, { patterns, share }] of Object.entries(sets)) {
+    for (const [name, { patterns, share, reader: how = "tap" }] of Object.entries(sets)) {
       const rules = path.join(folder, "rules");
       writeFileSync(rules, `${patterns.join("\n")}\n`);
       const size = Math.max(1, Math.round(megabytes * share));
@@ -72,7 +81,7 @@ export async function lines(program, { megabytes, rounds }) {
       all[name] = {};
       for (let round = 0; round < rounds; ++round) {
         const found = new Set();
-        for (const [rival, reader] of Object.entries(listRivals(program, rules))) {
+        for (const [rival, reader] of Object.entries(listRivals(program, how, rules))) {
           const { lines: count, hits, cpuSeconds } = await read(writer, reader);
           found.add(`${hits} of ${count} lines`);
           const of = (all[name][rival] ??= { mbPerCpuSecond: [] });

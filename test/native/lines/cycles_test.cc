@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "cycles_rig.h"
+#include "lines_rig.h"
+#include "targets.h"
 
 namespace tap::lines {
 namespace {
@@ -281,6 +283,26 @@ TEST(Cycles, BeginWithTheNextRunWhereTheMatcherComesLate) {
   source.feed("build\n1 error\nwaiting\n", Source::Stderr, now, effects);
   ASSERT_EQ(effects.cycles.closed.size(), 1U);
   EXPECT_EQ(effects.cycles.closed[0].run, 2U);
+}
+
+// Output of any lines, cut anywhere, with and without the search for literals.
+TEST(Cycles, DoNotDependOnThePiecesOfTheOutput) {
+  const Texts parts{"build",           "waiting",    "reload a.x", "2 errors",
+                    "passed",          "no tests",   "warning: w", "FILE f.t",
+                    "ok one",          "sub 1",      "FAIL a",     "FAIL b fine",
+                    "at src/x:3",      "at /usr/x:", "E bad",      "> begin",
+                    "# note",          "a suite",    "end",        "a.x:3: bad",
+                    "  more",          "error E12",  "at z",       "GET /",
+                    "\x1B[2Jagain",    "",           "\x1E",       "\x1E\x1E",
+                    "caf\xC3\xA9 \xFF"};
+  for (uint64_t seed = 0; seed < 400; ++seed) {
+    Choices choices(seed);
+    std::string input(1, static_cast<char>(choices.below(64)));
+    input += "own\n";
+    for (uint32_t i = choices.below(60); i > 0; --i) input += choices.of(parts) + "\n";
+    fuzz::cycles(input);
+    ASSERT_FALSE(HasFailure()) << "seed " << seed;
+  }
 }
 
 }  // namespace

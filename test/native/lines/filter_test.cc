@@ -321,7 +321,7 @@ TEST(LineFilter, SearchesBlocksOnceAFloodHasBegun) {
   set(filter, {makeRule("needle", kInject), makeRule("", kDrop)});
   const size_t before = filter.bytes();
   std::string block;
-  while (block.size() < LineFilter::kFloodBytes) block += "hay hay hay hay hay\n";
+  while (block.size() < LineSearch::kFloodBytes) block += "hay hay hay hay hay\n";
   block += "a needle\n";
   const auto decisions = decideLines(filter, block);
   EXPECT_EQ(decisions.back().outcome, kInject);
