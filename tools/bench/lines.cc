@@ -182,7 +182,7 @@ constexpr std::array<std::string_view, 10> kFields{"begin",   "end",  "red", "gr
   }
   writer.key("failure").beginArray();
   for (size_t i = kFields.size(); i < patterns.size(); ++i) {
-    writer.beginObject().key("at").string("(?<what>.*(?:" + patterns[i] + ").*)").endObject();
+    writer.beginObject().key("at").string("(?:" + patterns[i] + ")(?<what>.*)").endObject();
   }
   writer.endArray().endObject();
   auto matcher = readMatcher(text);
