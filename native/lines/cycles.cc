@@ -462,7 +462,7 @@ size_t CycleReader::bytes() const {
   size_t bytes = bytes_ + ranBytes_ + file_.capacity();
   bytes += cycle_.failures.capacity() * sizeof(Failure);
   bytes += cycle_.ran.capacity() * sizeof(std::string);
-  for (const std::string& line : recent_) bytes += sizeof line + line.capacity();
+  for (const std::string& line : recent_) bytes += sizeof(std::string) + line.capacity();
   if (block_) bytes += failureSize(block_->failure);
   bytes += search_.bytes();
   for (const auto pattern : kCyclePatterns) bytes += patternBytes(matcher_.*pattern);
