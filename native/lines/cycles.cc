@@ -213,10 +213,12 @@ void CycleReader::addRan(const FieldPattern& pattern, std::string_view text) {
   cycle_.ran.push_back(std::move(what));
 }
 
-// A red line is the last word, since tools have a line for each of their parts. A green one is the
-// last word on failures. That nothing ran counts where nothing else is known.
+// Tools have a line for each of their parts: if the cycle has bounds of its own, a red one is the
+// last word. A green one is the last word on failures. That nothing ran counts where nothing else
+// is known.
 bool CycleReader::readSummary(std::string_view text) {
   Verdict& verdict = cycle_.verdict;
+  const bool isRedFinal = hasRed_ && (matcher_.begin || matcher_.end);
   if (matches(matcher_.red, text)) {
     verdict = Verdict::Red;
     hasRed_ = true;
@@ -226,7 +228,7 @@ bool CycleReader::readSummary(std::string_view text) {
   } else if (matches(matcher_.none, text)) {
     if (verdict == Verdict::Unknown) verdict = Verdict::Nothing;
   } else if (matches(matcher_.green, text) || matches(matcher_.ready, text)) {
-    if (!hasRed_) verdict = Verdict::Green;
+    if (!isRedFinal) verdict = Verdict::Green;
   } else {
     return false;
   }
