@@ -97,9 +97,9 @@ export function findToolNames(message) {
   );
 }
 
-/** @param {SessionTool} tool */
-function wire({ name, description, parameters }) {
-  return { name, description, parameters };
+/** @param {SessionTool} tool @param {Record<string, unknown>} metadata */
+function wire({ name, description, parameters }, metadata) {
+  return { name, description, parameters, metadata };
 }
 
 /** @template T @param {Promise<T>} promise @param {number} ms @returns {Promise<T>} */
@@ -117,6 +117,8 @@ export class CopilotSessionAdapter {
   #session;
   /** @type {Set<string>} messages that we sent ourselves */
   #sent = new Set();
+  /** In the metadata of the tools, which the model does not see: the CLI skips a swap that is equal to the last. */
+  #swaps = 0;
 
   /** @param {any} session what joinSession() resolves to */
   constructor(session) {
@@ -145,7 +147,9 @@ export class CopilotSessionAdapter {
       throw new LiveSyncUnavailable("this CLI's session has no connection.sendRequest");
     }
     this.setHandlers([...handlersOnly, ...tools]);
-    await withTimeout(resume(this.#session, { tools: tools.map(wire) }), SWAP_MS);
+    const metadata = { "tap.swap": (this.#swaps += 1) };
+    const wired = tools.map((tool) => wire(tool, metadata));
+    await withTimeout(resume(this.#session, { tools: wired }), SWAP_MS);
   }
 
   /** The specified way: the process ends, another one joins. Settles only if it fails. */

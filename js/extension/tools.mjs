@@ -166,9 +166,10 @@ export async function joinWithAcceptedTools(joinSession, wanted, { toTools, log 
 // another, each answered to the gateway.
 
 /**
- * The CLI may lose a swap that it takes while a turn begins: the whole turn then goes on with the tools of before.
- * A swap is therefore sent once more if the turn's first request comes before its answer, or this soon after it. On a
- * busy machine a swap takes a second, and so does the beginning of a turn.
+ * The CLI may lose a swap that it takes while a turn begins: all requests of the turn then offer the tools of before,
+ * until the CLI is sent a list that differs from the lost one, as each swap does (CopilotSessionAdapter). A swap is
+ * therefore sent once more if the turn's first request comes before its answer, or this soon after it. On a busy
+ * machine a swap takes a second, and so does the beginning of a turn.
  */
 const UNSURE_MS = 5000;
 
@@ -272,7 +273,7 @@ export class SessionTools {
       this.#syncing = this.#syncing.then(() => this.#repeat());
   }
 
-  /** The last swap once more. */
+  /** The last swap once more. What comes in a turn whose first request has begun is not lost. */
   async #repeat() {
     try {
       await this.#session?.swapTools(this.#tools(this.#table), this.#removedTools());

@@ -10,8 +10,10 @@ function played() {
   /** @type {(event: {type: string, data: object}) => void} */
   let onEvent = () => {};
   const swaps = /** @type {string[][]} */ ([]);
-  const cli = { swaps, answers: Promise.resolve() };
+  const lists = /** @type {string[]} */ ([]);
+  const cli = { swaps, lists, answers: Promise.resolve() };
   const sendRequest = async (/** @type {string} */ _method, /** @type {any} */ { tools }) => {
+    lists.push(JSON.stringify(tools));
     swaps.push(tools.map((/** @type {{name: string}} */ { name }) => name));
     await cli.answers;
   };
@@ -68,6 +70,7 @@ describe("a swap of tools", () => {
     cli.says("assistant.turn_start");
     await waitFor(() => cli.swaps.length === 2);
     assert.deepEqual(cli.swaps[0], cli.swaps[1]);
+    assert.notEqual(cli.lists[0], cli.lists[1], "the CLI would skip an equal one");
     assert.ok(cli.swaps[1].includes("hammer"));
     cli.says("assistant.turn_start");
     await new Promise(setImmediate);
