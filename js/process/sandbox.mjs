@@ -16,6 +16,7 @@ import { findOnPath, isExecutable, isInside } from "../lib/paths.mjs";
  * All paths are absolute, without links, and exist.
  * @typedef {object} Policy
  * @property {string} cwd the worktree; writable
+ * @property {string} [start] in `cwd`: where the program starts
  * @property {PolicyRepository} repository
  * @property {string[]} writable folders besides `cwd`
  * @property {string[]} readable folders besides the system
@@ -241,7 +242,7 @@ export function formatWallArguments(policy, options = {}) {
 export function formatBwrapArguments(policy, options = {}) {
   const tmp = policy.repository?.own && path.join(policy.repository.own, "tmp");
   const begin = ["--unshare-all", "--die-with-parent"];
-  return [...begin, ...formatWallArguments(policy, { ...options, tmp }), "--chdir", policy.cwd];
+  return [...begin, ...formatWallArguments(policy, { ...options, tmp }), "--chdir", policy.start ?? policy.cwd];
 }
 
 /**

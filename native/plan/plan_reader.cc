@@ -41,11 +41,12 @@ enum : size_t {
   kExpectsNoChanges,
   kTimeout,
   kRetry,
+  kCwd,
   kSandbox,  // and the rest of kSandboxFields
 };
 constexpr auto kNames = withSandbox(
-    std::array<std::string_view, 10>{"id", "name", "group", "dependencies", "prechecks", "work",
-                                     "postchecks", "expectsNoChanges", "timeout", "retry"});
+    std::array<std::string_view, 11>{"id", "name", "group", "dependencies", "prechecks", "work",
+                                     "postchecks", "expectsNoChanges", "timeout", "retry", "cwd"});
 }  // namespace node
 namespace retry {
 enum : size_t { kMax, kFrom };
@@ -135,6 +136,7 @@ void readRetry(const Fields& fields, NodeSpec& spec, Problems& problems) {
   spec.expectsNoChanges = fields.flag(node::kExpectsNoChanges);
   spec.timeout = readTimeout(fields, node::kTimeout);
   readRetry(fields, spec, problems);
+  spec.cwd = readInnerFolder(fields, node::kCwd);
   spec.sandbox = readSandbox(fields, node::kSandbox, problems);
   return spec;
 }

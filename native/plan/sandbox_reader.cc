@@ -109,6 +109,18 @@ constexpr std::string_view kReplacementCharacter = "\xEF\xBF\xBD";
   return "";
 }
 
+[[nodiscard]] std::string_view findInnerFolderProblem(std::string_view folder) {
+  if (isAbsolute(folder)) return "is absolute: name a folder from the root of the worktree";
+  for (std::string_view rest = folder;;) {
+    const size_t end = rest.find_first_of("/\\");
+    const std::string part = toLower(rest.substr(0, end));
+    if (part == "..") return "must not have .. in it: name a folder below the root of the worktree";
+    if (part == ".git") return "leads into git's own folder";
+    if (end == std::string_view::npos) return findFolderProblem(folder);
+    rest.remove_prefix(end + 1);
+  }
+}
+
 [[nodiscard]] std::string findCacheProblem(std::string_view name) {
   if (std::ranges::find(kCaches, name) != kCaches.end()) return "";
   std::string list;
@@ -139,6 +151,18 @@ void checkHosts(const Fields& fields, size_t field, size_t most, Problems& probl
   checkList(
       fields, field, most, problems,
       [](std::string_view host) { return findHostProblem(toLower(host)); }, toLower);
+}
+
+std::string readInnerFolder(const Fields& fields, size_t field) {
+  const auto folder = fields.text(field, kMaxPathBytes);
+  if (!folder) return "";
+  if (const std::string problem(findInnerFolderProblem(*folder)); !problem.empty()) {
+    fields.report(field, problem);
+    return "";
+  }
+  std::string simple = *simplify(*folder);
+  if (simple.ends_with('/')) simple.pop_back();
+  return simple;
 }
 
 SandboxSpec readSandbox(const Fields& fields, size_t first, Problems& problems) {

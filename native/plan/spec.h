@@ -46,6 +46,7 @@ struct NodeSpec {
   Millis timeout{0};  // of each phase; 0: by the kind of its work
   uint32_t maxRetries = 0;
   bool retriesFromStart = false;
+  std::string cwd;  // from the root of its worktree; empty: the root
   SandboxSpec sandbox;
 
   // A join: it does nothing but bring commits together.

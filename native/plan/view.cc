@@ -175,6 +175,7 @@ void writeNode(json::Writer& writer, const Plan& plan, NodeIndex index) {
     writer.key("retry").beginObject().field("max", node.spec.maxRetries);
     writer.field("from", node.spec.retriesFromStart ? "start" : "failed-phase").endObject();
   }
+  if (!node.spec.cwd.empty()) writer.field("cwd", node.spec.cwd);
   writeSandbox(writer, node.spec.sandbox);
   if (!node.commit.empty()) writer.field("commit", node.commit);
   writer.key("changes");

@@ -42,6 +42,7 @@ export const NODE_FIELDS = [
   ["postchecks", "what must succeed before it lands; as work"],
   ["timeout", "of each phase, such as 30m; default: 60m for agents, else 10m"],
   ["retry", "max, from: failed-phase or start"],
+  ["cwd", "where its commands start, from the root of its worktree"],
   ["expectsNoChanges", "true: it may succeed without a change"],
   ["name", "for display"],
   ["group", "for display: a path such as parser/front"],

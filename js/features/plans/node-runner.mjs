@@ -2,7 +2,7 @@
 
 import { errorMessage } from "../../lib/values.mjs";
 import { redactLine, redactLines } from "../../lib/redact.mjs";
-import { formatNames, shortenText } from "../../lib/visible.mjs";
+import { formatNames, shortenText, visible } from "../../lib/visible.mjs";
 import { provideTools, toShellUse } from "./node-tools.mjs";
 import { RetryLater, formatLastLines, toStartError, PhaseFailed } from "./errors.mjs";
 import { formatPhaseResult, eventText } from "./views.mjs";
@@ -278,9 +278,10 @@ export class NodeRun {
 
   /**
    * What a program in a worktree may do. The attempt records it.
-   * @param {{path: string, admin: string}} worktree @returns {Promise<Policy | undefined>} undefined: it has no sandbox
+   * @param {{path: string, admin: string}} worktree @param {string} [start] where programs start
+   * @returns {Promise<Policy | undefined>} undefined: it has no sandbox
    */
-  async createPolicy(worktree) {
+  async createPolicy(worktree, start) {
     const { repository } = this;
     const policy = await this.#resolvePolicy(worktree);
     const sandbox = this.#isSandboxed ? "on" : "off";
@@ -289,7 +290,7 @@ export class NodeRun {
     if (JSON.stringify(recorded) !== JSON.stringify(this.fact("policy")))
       await this.recordStep({ policy: recorded });
     if (!this.#isSandboxed) return undefined;
-    return { ...policy, readable: [...readable, ...(await repository.settingsFiles())] };
+    return { ...policy, start, readable: [...readable, ...(await repository.settingsFiles())] };
   }
 
   /** @param {{path: string, admin: string}} worktree */
@@ -321,9 +322,28 @@ export class NodeRun {
     return `${this.node.id}-${this.attempt}-${phase}`;
   }
 
-  /** @param {Record<string, any>} work @param {{path: string, admin: string}} worktree */
-  async runProgram(work, worktree) {
-    const { path: cwd } = worktree;
+  /**
+   * Where programs of the node start. A link would lead to where no commit of the node has been.
+   * @param {{path: string}} worktree @returns {Promise<string>} @throws {PhaseFailed} NO_FOLDER, NOT_ALLOWED
+   */
+  async findFolder({ path: root }) {
+    const { cwd } = this.node;
+    if (!cwd) return root;
+    const [{ named, real, why }] = await this.git.inspectFolders(root, [cwd]);
+    if (real === named) return named;
+    const fault = why ?? `leads by a link to "${visible(String(real))}"`;
+    const advice = `Let a node that this one depends on make the folder, or replace this node: copilot-tap plan add ${this.plan.id} FILE --replaces ${this.node.id}`;
+    throw new PhaseFailed(
+      real === undefined ? "NO_FOLDER" : "NOT_ALLOWED",
+      `cwd: in the worktree "${visible(cwd)}" ${fault}. ${advice}`,
+    );
+  }
+
+  /**
+   * @param {Record<string, any>} work @param {{path: string, admin: string}} worktree
+   * @param {string} [cwd] below it, and there
+   */
+  async runProgram(work, worktree, cwd = worktree.path) {
     const { phase, timeoutMs } = this.effect;
     const line = this.formatWork(work);
     await this.requirePermission(toShellUse(line, { ...this.plan.head.env, ...work.env }));
@@ -334,7 +354,7 @@ export class NodeRun {
     const ended = await this.services.plans
       .run({
         ...{ command, args, cwd, env: this.environment(work.env) },
-        sandbox: await this.createPolicy(worktree),
+        sandbox: await this.createPolicy(worktree, cwd),
         ...{ ...log, timeoutMs, signal: this.signal, traceparent: this.traceparent },
         onRefused: (/** @type {string} */ host) =>
           this.recordRefusal({ kind: "host", target: host }),
@@ -390,6 +410,7 @@ export class NodeRun {
    */
   async runAgent(work, worktree) {
     const cwd = worktree.path;
+    await this.findFolder(worktree);
     const policy = await this.createPolicy(worktree);
     const workers = await this.services.workers.use();
     const cli = await this.plan.cli();
@@ -444,10 +465,12 @@ export class NodeRun {
   /** With what was said when it was retried. @param {Record<string, any>} work @param {boolean} again it has failed a check */
   #formatInstructions({ instructions }, again) {
     const { instructions: now = "" } = this.effect.before?.request ?? {};
+    const { cwd } = this.node;
+    const place = cwd ? `\n\nWork in the folder ${visible(cwd)} of your worktree.` : "";
     const task = again
       ? `Your work on this task failed a check. Mend it. The task was:\n${instructions}`
       : instructions;
-    return now === "" ? task : `${task}\n\nHeed this, too:\n${now}`;
+    return `${task}${place}${now === "" ? "" : `\n\nHeed this, too:\n${now}`}`;
   }
 
   /** @param {string[]} touched files of the user's checkout @returns {string} */

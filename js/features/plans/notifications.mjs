@@ -355,7 +355,11 @@ export function formatPlanQuestion(given, programs, opened, start) {
   const count =
     nodes.length === 1 ? "1 node in a git worktree" : `${nodes.length} nodes in worktrees`;
   const which = agents === 0 ? "" : `, ${agents} with an agent`;
-  const brought = [...listBrought(copy, "copies"), ...listBrought(link, "links")];
+  const folders = [...new Set(nodes.map((node) => node?.cwd).filter(Boolean))];
+  const brought = [
+    ...[...listBrought(copy, "copies"), ...listBrought(link, "links")],
+    ...listBrought(folders, "some of it starts in"),
+  ];
   const shared = formatVariables(env);
   const all = shared.length > 0 && distinct.length > 0 ? ["All of it:", ...shared] : shared;
   const rest = [...more, ...listAllowances(works), ...brought, ...all];

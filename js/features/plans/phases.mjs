@@ -334,7 +334,7 @@ async function executeWork(run, work, worktree) {
     const { runTool } = await import("./node-tools.mjs");
     return runTool(run, /** @type {any} */ (work), worktree.path);
   }
-  return run.runProgram(work, worktree);
+  return run.runProgram(work, worktree, await run.findFolder(worktree));
 }
 
 /** What it has committed is the repository's then, however it ended. @param {NodeRun} run @param {Record<string, any>} work */

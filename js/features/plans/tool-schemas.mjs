@@ -56,6 +56,7 @@ const NODE_FIELDS = {
     anything,
   ),
   retry: about("{max, from: failed-phase or start}", OBJECT),
+  cwd: about("Where its commands start, from the root of its worktree.", TEXT),
   ...NODE_SANDBOX_FIELDS,
 };
 const NODES = { nodes: required(list(object("a node", NODE_FIELDS, OPEN))) };

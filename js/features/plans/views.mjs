@@ -12,7 +12,7 @@ import { PHASE_NAMES, SANDBOX_KEYS } from "./tool-schemas.mjs";
 
 /** What a plan says of a node. */
 const CONFIG = [
-  ...["prechecks", "work", "postchecks", "expectsNoChanges", "timeout", "retry"],
+  ...["prechecks", "work", "postchecks", "expectsNoChanges", "timeout", "retry", "cwd"],
   ...SANDBOX_KEYS,
 ];
 

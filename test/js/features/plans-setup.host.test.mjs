@@ -140,3 +140,33 @@ test("git of a plan finds filters on the PATH of the one who made it", async (t)
   });
   assert.equal(error.code, "FILTER_FAILED");
 });
+
+test("programs of a node start in its cwd, which is a folder of the worktree", posix, async (t) => {
+  const rig = await plansRig(t);
+  const { repo, git, create, ask } = rig;
+  fs.mkdirSync(path.join(repo, "packages/web"), { recursive: true });
+  fs.writeFileSync(path.join(repo, "packages/web/own.txt"), "own\n");
+  fs.symlinkSync("packages", path.join(repo, "link"));
+  git("add", "--all");
+  git("commit", "--quiet", "--message=packages");
+  const cwd = "packages/web";
+  const planId = await create({
+    setup: "test -f a.txt",
+    nodes: [
+      { id: "web", cwd, prechecks: "test -f own.txt", work: "cp own.txt made.txt" },
+      { id: "checked", cwd: "new", work: "true", dependencies: ["maker"], postchecks: "test -f y" },
+      { id: "maker", work: "mkdir new && touch new/y" },
+      { id: "gone", cwd: "nowhere", work: "true" },
+      { id: "linked", cwd: "link/web", work: "touch made.txt" },
+    ].map((node) => ({ expectsNoChanges: true, ...node })),
+  });
+  const of = await endsOf(rig, planId);
+  for (const id of ["web", "checked"]) assert.equal(of[id].status, "succeeded", of[id].error);
+  assert.deepEqual(changedBy(rig, planId, "web"), ["A packages/web/made.txt"]);
+  const codes = ["gone", "linked"].map(async (nodeId) => {
+    const { error } = await ask("get_copilot_node_failure_context", { planId, nodeId });
+    return error.code;
+  });
+  assert.deepEqual(await Promise.all(codes), ["NO_FOLDER", "NOT_ALLOWED"]);
+  assert.equal((await ask("get_copilot_node", { planId, nodeId: "web" })).config.cwd, cwd);
+});

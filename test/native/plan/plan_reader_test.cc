@@ -46,6 +46,7 @@ TEST(ReadPlan, TakesEveryFieldOfTheFormat) {
                "allowedFolders": ["../f"], "allowedUrls": ["docs.example.com"], "tools": ["t"]},
       "postchecks": {"type": "shell", "command": "npm test", "shell": "bash"},
       "expectsNoChanges": true, "timeout": "30m", "retry": {"max": 1, "from": "start"},
+      "cwd": "./packages//web/",
       "sandbox": "off", "allowedFolders": [], "allowedUrls": ["*"], "caches": null
     }, {"id": "b", "work": {"type": "process", "executable": "make", "args": ["-j"], "env": {"A": "b"}}},
     {"id": "c", "work": {"type": "tool", "tool": "x", "args": {"y": 1}}, "timeout": 90}]})";
@@ -70,6 +71,7 @@ TEST(ReadPlan, TakesEveryFieldOfTheFormat) {
   EXPECT_EQ(node.timeout, Millis(30 * 60'000));
   EXPECT_EQ(node.maxRetries, 1U);
   EXPECT_TRUE(node.retriesFromStart);
+  EXPECT_EQ(node.cwd, "packages/web");
   EXPECT_EQ(node.sandbox, (SandboxSpec{"\"off\"", "[]", "", R"(["*"])", ""}));
   EXPECT_NE(plan.head.find(R"("allowedFolders":["out", "/data"])"), std::string::npos);
   EXPECT_EQ(plan.nodes[1].name, "b") << "the id stands for a name";
@@ -177,6 +179,12 @@ TEST(ReadPlan, RefusesEachBadFieldOfANode) {
       {R"("retry":{"from":"work"})", "nodes[0].retry.from: expected failed-phase or start"},
       {R"("dependencies":["a"])", "nodes[0].dependencies[0]: a node cannot depend on itself"},
       {R"("name":"a\nb")", "nodes[0].name: must be one line without control characters"},
+      {R"("cwd":"/srv")",
+       "nodes[0].cwd: is absolute: name a folder from the root of the worktree"},
+      {R"("cwd":"a\\..\\b")",
+       "nodes[0].cwd: must not have .. in it: name a folder below the root of the worktree"},
+      {R"("cwd":"a/.Git/b")", "nodes[0].cwd: leads into git's own folder"},
+      {R"("cwd":"a\nb")", "nodes[0].cwd: must be one line without control characters"},
       {R"("expectsNoChanges":"no")",
        "nodes[0].expectsNoChanges: expected true or false, got a text"},
   };
