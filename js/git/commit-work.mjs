@@ -371,6 +371,9 @@ export async function checkWorktreeLink(repository, worktree) {
   throw new GitError("BROKEN_WORKTREE", text, { path: place });
 }
 
+const DETACHED_HINT =
+  "HEAD is detached in worktrees of plans: a hook that asks for the name of the branch gets none.";
+
 /** @param {unknown} error of `git commit` @param {number} timeoutMs */
 function toCommitRefusal(error, timeoutMs) {
   if (isGitError(error, "TIMEOUT")) {
@@ -380,7 +383,7 @@ function toCommitRefusal(error, timeoutMs) {
   if (!isGitError(error, "GIT_FAILED")) return error;
   const { said, details } = /** @type {GitError} */ (error);
   if (details.exitCode !== 1 || /^fatal: /m.test(said)) return error;
-  const text = `A hook of the repository refused the commit: ${formatOutput(said) || "it said nothing"}. Do what it asks for, or change the hook.`;
+  const text = `A hook of the repository refused the commit: ${formatOutput(said) || "it said nothing"}. Do what it asks for, or change the hook. ${DETACHED_HINT}`;
   return new GitError("HOOK_FAILED", text, { said, exitCode: 1 });
 }
 

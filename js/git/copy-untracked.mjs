@@ -3,6 +3,7 @@
 import { constants } from "node:fs";
 import fs from "node:fs/promises";
 import path from "node:path";
+import { IGNORED_FOLDERS, readGlobs } from "../lib/globs.mjs";
 import { isInside } from "../lib/paths.mjs";
 import { GitError } from "./errors.mjs";
 import { checkCommit, checkInnerPath } from "./git.mjs";
@@ -10,6 +11,73 @@ import { readCopiedPaths, writeCopiedPaths } from "./worktree-admin.mjs";
 import { exists, entryExists } from "./repository.mjs";
 
 /** @typedef {{path: string, why: "missing" | "exists" | "outside"}} Skipped */
+
+/** Each of them is left out by name when git looks for a node's work. */
+const MAX_MATCHES = 200;
+/** Files and folders that are looked at for one pattern. */
+const MAX_VISITED = 100_000;
+const SKIPPED_FOLDERS = new Set([...IGNORED_FOLDERS, ".worktrees"]);
+
+/** @param {string} pattern */
+function compilePattern(pattern) {
+  try {
+    return readGlobs([pattern]);
+  } catch (error) {
+    const text = `copy: ${/** @type {Error} */ (error).message}`;
+    throw new GitError("INVALID", text, { cause: error });
+  }
+}
+
+/** @param {string} root of a checkout @param {string} pattern as globs.mjs has them @returns {Promise<string[]>} files, sorted */
+async function findMatches(root, pattern) {
+  const { bases, matches } = compilePattern(pattern);
+  const folders = [...bases];
+  /** @type {string[]} */
+  const found = [];
+  let visited = 0;
+  for (const folder of folders) {
+    const entries = await fs
+      .readdir(path.join(root, folder), { withFileTypes: true })
+      .catch(() => []);
+    for (const entry of entries) {
+      const name = path.posix.join(folder, entry.name);
+      if (entry.isDirectory()) {
+        if (!SKIPPED_FOLDERS.has(entry.name)) folders.push(name);
+      } else if (matches(name)) found.push(name);
+      if (++visited > MAX_VISITED || found.length > MAX_MATCHES) {
+        const most = `more than ${MAX_MATCHES} files match, or more than ${MAX_VISITED} are looked at`;
+        throw new GitError("TOO_LARGE", `copy: "${pattern}": ${most}. Choose a narrower pattern.`);
+      }
+    }
+  }
+  return found.sort();
+}
+
+/** A name that is there is no pattern: folders may be called [id]. @param {string} root @param {string} name */
+const isPattern = async (root, name) =>
+  /[*?[{]/.test(name) && !(await entryExists(path.join(root, name)));
+
+/**
+ * Patterns become the untracked files that they match in the checkout; one that matches nothing stays as it is.
+ * @param {import("./repository.mjs").Repository} repository @param {string[]} names @returns {Promise<string[]>}
+ */
+export async function expandPatterns(repository, names) {
+  const { root } = repository;
+  /** @type {string[]} */
+  const all = [];
+  for (const name of names) {
+    if (!(await isPattern(root, name))) {
+      all.push(name);
+      continue;
+    }
+    const found = await findMatches(root, checkInnerPath(name, "copy"));
+    const paths = found.map((one) => `:(top,literal)${one}`);
+    const args = ["ls-files", "-z", "--", ...paths];
+    const tracked = found.length > 0 ? (await repository.query(args)).stdout.split("\0") : [];
+    all.push(...(found.length > 0 ? found.filter((one) => !tracked.includes(one)) : [name]));
+  }
+  return [...new Set(all)];
+}
 
 /** The folder of a place that is to be made, without links. @param {string} root @param {string} place */
 async function makeParent(root, place) {
@@ -63,14 +131,20 @@ export function checkUntrackedPaths(what) {
 
 /**
  * @param {string} root of a checkout @param {{copy?: string[], link?: string[]}} what paths below it, checked
- * @returns {Promise<{copy: string[], link: string[]}>} those that are not there
+ * @returns {Promise<{copy: string[], link: string[]}>} those that are not there, and patterns that match nothing
  */
 export async function findMissingPaths(root, { copy: copied = [], link: linked = [] }) {
-  const missing = async (/** @type {string[]} */ names) => {
-    const there = await Promise.all(names.map((name) => exists(path.join(root, name))));
+  const missing = async (/** @type {string[]} */ names, hasPatterns = false) => {
+    const there = await Promise.all(
+      names.map(async (name) =>
+        hasPatterns && (await isPattern(root, name))
+          ? (await findMatches(root, name)).length > 0
+          : exists(path.join(root, name)),
+      ),
+    );
     return names.filter((_, at) => !there[at]);
   };
-  return { copy: await missing(copied), link: await missing(linked) };
+  return { copy: await missing(copied, true), link: await missing(linked) };
 }
 
 /**

@@ -5,6 +5,7 @@ export { restoreArchive } from "./archive.mjs";
 export {
   copyUntrackedFiles,
   checkUntrackedPaths,
+  expandPatterns,
   findMissingPaths,
   findTracked,
 } from "./copy-untracked.mjs";
@@ -16,7 +17,12 @@ export {
   findSquashCommit,
 } from "./integration.mjs";
 export { compareFingerprints, findOperation, fingerprintCheckout } from "./checkouts.mjs";
-export { checkSpace, checkRepositoryReady, requireUnprotected } from "./preflight.mjs";
+export {
+  checkSpace,
+  checkRepositoryReady,
+  findMissingHooks,
+  requireUnprotected,
+} from "./preflight.mjs";
 export { checkMerged, checkWorktreeLink, commitWork, formatLandedMessage } from "./commit-work.mjs";
 export { expireDeletions, markDeleted } from "./archive.mjs";
 export { diffBetween, isAncestor, linesBetween } from "./merge.mjs";

@@ -3,8 +3,10 @@
 import fs from "node:fs/promises";
 import path from "node:path";
 import { findOperation, readStatus } from "./checkouts.mjs";
+import { expandPatterns, findTracked } from "./copy-untracked.mjs";
 import { GitError } from "./errors.mjs";
 import { checkBranch } from "./git.mjs";
+import { exists } from "./repository.mjs";
 
 /** @typedef {import("./repository.mjs").Repository} Repository */
 
@@ -132,4 +134,24 @@ export async function checkRepositoryReady(repository, plan = {}) {
     throw new GitError("DIRTY_SUBMODULE", text, { path: dirty.path });
   }
   return { changed: entries.map((entry) => entry.path) };
+}
+
+/**
+ * The folder of the user's hooks that a new worktree lacks: it is in the checkout, in no commit, and not copied. Git
+ * runs no hook then, and does not say so.
+ * @param {Repository} repository @param {string} commit of the worktree @param {string[]} brought names of `copy` and `link`
+ * @returns {Promise<string | undefined>} from the root
+ */
+export async function findMissingHooks(repository, commit, brought) {
+  const args = ["config", "--get", "core.hooksPath"];
+  const { stdout } = await repository.query(args, { codes: [0, 1], hooks: true });
+  const name = path.posix.normalize(stdout.trim()).replace(/\/$/, "");
+  if (/^[~/.]?$|^[~/]|^\.\.(?:\/|$)|^[A-Za-z]:/.test(name)) return undefined;
+  if (!(await exists(path.join(repository.root, name)))) return undefined;
+  if ((await findTracked(repository, commit, [name])).length > 0) return undefined;
+  const all = (await expandPatterns(repository, brought)).map((one) => path.posix.normalize(one));
+  const isBrought = all.some(
+    (one) => `${one}/`.startsWith(`${name}/`) || name.startsWith(`${one}/`),
+  );
+  return isBrought ? undefined : name;
 }

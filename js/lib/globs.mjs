@@ -54,7 +54,7 @@ export function globProblem(glob) {
   const foreign = FOREIGN.find(([form]) => form.test(own));
   if (foreign) return foreign[1];
   const folder = own.split("/").find((part) => IGNORED_FOLDERS.has(part));
-  if (folder && own === glob) return `${folder} is not watched`;
+  if (folder && own === glob) return `${folder} is left out`;
   /** @type {ReturnType<typeof loadAddon>} */
   let addon;
   try {

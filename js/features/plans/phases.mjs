@@ -38,8 +38,9 @@ const SKIPPED = {
  * @returns {Promise<string[]>} what was not there
  */
 async function bringAlong({ git, plan, repository }, worktree, base) {
-  const { copy = [], link = [] } = plan.head;
-  if (copy.length + link.length === 0) return [];
+  const { copy: named = [], link = [] } = plan.head;
+  if (named.length + link.length === 0) return [];
+  const copy = await git.expandPatterns(repository, named);
   const tracked = base ? await git.findTracked(repository, base, [...copy, ...link]) : [];
   const isUntracked = (/** @type {string} */ name) => !tracked.includes(name);
   const wanted = { copy: copy.filter(isUntracked), link: link.filter(isUntracked) };

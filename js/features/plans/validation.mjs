@@ -253,6 +253,24 @@ export const formatMissingNotes = (missing) =>
         `${field}: your checkout does not have ${visible(formatNames(names, MAX_NAMED_FILES))}; unless that changes, no worktree gets it`,
     );
 
+/** @param {string | undefined} folder @returns {string[]} */
+const formatHookNotes = (folder) =>
+  folder === undefined
+    ? []
+    : [
+        `core.hooksPath: no commit has "${visible(folder)}", so your hooks would not run; to bring it into each worktree: copy: ["${visible(folder)}"]`,
+      ];
+
+/** @typedef {{copy?: string[], link?: string[]}} Brought */
+
+/** @param {Git} git @param {any} repository @param {string} commit with which nodes begin @param {Brought} given @param {Brought} defaults */
+async function listUntrackedNotes(git, repository, commit, given, defaults) {
+  const missing = await git.findMissingPaths(repository.root, given);
+  const { copy = [], link = [] } = { ...defaults, ...given };
+  const hooks = await git.findMissingHooks(repository, commit, [...copy, ...link]);
+  return [...formatMissingNotes(missing), ...formatHookNotes(hooks)];
+}
+
 // Which nodes of a plan name the same files in what their agents are to do, or write them by a redirection, and may run
 // at the same time: what they change may conflict. A guess from words, so it is a note and no mistake.
 
@@ -528,6 +546,11 @@ export class PlanPreflight {
     const place = { beside: worktrees === "beside" };
     const mistakes = await this.findMistakes(given, asker, repository, place);
     const problem = valid ? await this.findSandboxProblem(given) : undefined;
+    const untracked = await collected.run("copy", () =>
+      valid && seen?.base
+        ? listUntrackedNotes(git, repository, seen.base.commit, given, { copy, link })
+        : [],
+    );
     const found = [...collected.mistakes, ...mistakes, ...listSandboxMistakes(problem)];
     if (!valid || found.length > 0 || !repository || !seen?.base || !seen.usable) return { found };
     const { base, target, tip, remote } = seen;
@@ -537,7 +560,7 @@ export class PlanPreflight {
       ...formatTargetNotes(given.targetBranch, target),
       ...formatRemoteNotes(base, target, remote, createsTarget),
       ...formatUncommittedNotes(changed),
-      ...formatMissingNotes(await git.findMissingPaths(repository.root, given)),
+      ...(untracked ?? []),
       ...findSamePathNotes(given.nodes),
     ];
     const facts = {

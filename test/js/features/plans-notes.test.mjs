@@ -42,3 +42,46 @@ test("a plan that copies what is not there is made, and a note says so", async (
   assert.deepEqual(notes.filter((/** @type {string} */ one) => one.startsWith("copy: ")).length, 1);
   assert.match(notes.join("\n"), /copy: your checkout does not have nope; /);
 });
+
+test("a folder of hooks that no commit has is noted, until copy names it", async (t) => {
+  const { ask, git, repo } = await plansRig(t);
+  const notes = async (/** @type {object} */ more) => {
+    const nodes = [{ id: "a", work: "true", expectsNoChanges: true }];
+    const plan = { name: "x", startPaused: true, nodes, ...more };
+    const made = await ask("create_copilot_plan", plan);
+    return (made.notes ?? []).filter((/** @type {string} */ one) => one.startsWith("core."));
+  };
+  fs.mkdirSync(path.join(repo, ".husky/_"), { recursive: true });
+  fs.writeFileSync(path.join(repo, ".husky/_/.gitignore"), "*\n");
+  fs.writeFileSync(path.join(repo, ".husky/_/pre-commit"), "#!/bin/sh\nexit 1\n", { mode: 0o755 });
+  assert.deepEqual(await notes({}), [], "nothing is configured");
+  git("config", "core.hooksPath", "./.husky/_/");
+  const [note, ...more] = await notes({});
+  assert.deepEqual(more, []);
+  assert.ok(note.endsWith('copy: [".husky/_"]'), note);
+  for (const copy of [[".husky/_"], [".husky"], [".husky/_/*"]])
+    assert.deepEqual(await notes({ copy }), [], String(copy));
+  for (const other of ["/elsewhere", "~/hooks", "../hooks", ".", "missing"]) {
+    git("config", "core.hooksPath", other);
+    assert.deepEqual(await notes({}), [], other);
+  }
+  git("config", "core.hooksPath", ".husky/_");
+  git("add", "--force", ".husky");
+  git("commit", "--quiet", "--message=hooks", "--no-verify");
+  assert.deepEqual(await notes({}), [], "the base has it");
+});
+
+test("patterns of copy: one without a match is noted, a bad or too wide one is a mistake", async (t) => {
+  const { ask, repo } = await plansRig(t);
+  const create = (/** @type {string[]} */ ...copy) => {
+    const nodes = [{ id: "a", work: "true", expectsNoChanges: true }];
+    return ask("create_copilot_plan", { name: "x", startPaused: true, nodes, copy });
+  };
+  const { notes } = await create("packages/*/.env", "*.txt");
+  assert.equal(notes.filter((/** @type {string} */ one) => one.startsWith("copy: ")).length, 1);
+  assert.match((await create("{1..3}.env")).text, /INVALID/);
+  fs.mkdirSync(path.join(repo, "many"));
+  for (let at = 0; at < 201; ++at) fs.writeFileSync(path.join(repo, "many", `${at}.env`), "");
+  assert.match((await create("**/*.env")).text, /TOO_LARGE/);
+  assert.match((await create("many/1*.env")).planId, /^p/);
+});

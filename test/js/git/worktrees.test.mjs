@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
-import { copyUntrackedFiles } from "../../../js/git/copy-untracked.mjs";
+import { copyUntrackedFiles, expandPatterns } from "../../../js/git/copy-untracked.mjs";
 import {
   cleanOrphan,
   searchOrphans,
@@ -289,6 +289,23 @@ test("copies and links of untracked things come along; nothing from outside of t
     code: "OUTSIDE",
   });
   assert.deepEqual(fs.readdirSync(outside), ["secret"]);
+});
+
+test("a pattern of copy stands for the untracked files that it matches", async (t) => {
+  const { root, repository } = await makeRepository(t, { untouched: false });
+  const names = ["web/.env", "api/.env", "deep/er/.env", "node_modules/x/.env", "web/kept.txt"];
+  write(
+    root,
+    Object.fromEntries([...names, ".worktrees/w/.env", "[id]/.env"].map((one) => [one, "x"])),
+  );
+  git(root, "add", "web/kept.txt");
+  fs.symlinkSync("web", path.join(root, "linked"));
+  const expand = (/** @type {string[]} */ ...all) => expandPatterns(repository, all);
+  assert.deepEqual(await expand("*/.env", ".env"), ["[id]/.env", "api/.env", "web/.env", ".env"]);
+  assert.deepEqual(await expand("deep/**", "web/*"), ["deep/er/.env", "web/.env"]);
+  assert.deepEqual(await expand("[id]/.env", "none/*", "web/k*"), ["[id]/.env", "none/*"]);
+  await assert.rejects(expand("../*/.env"), { code: "INVALID" });
+  await assert.rejects(expand("@(a|b)/*"), { code: "INVALID" });
 });
 
 test("submodules whose URL cannot be reached come from the user's checkout, which stays as it is", async (t) => {
