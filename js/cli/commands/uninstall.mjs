@@ -9,15 +9,32 @@ import { getGatewayFiles } from "../options.mjs";
 import { resolveTarget, TARGET } from "../installation.mjs";
 import { Output } from "../../views/output.mjs";
 import { isAlive } from "../../lib/process-liveness.mjs";
+import { visible } from "../../lib/visible.mjs";
 
 /** For a gateway to end. */
 const WAIT_MS = 100;
 const MAX_WAITS = 100;
 
-/** The files of the user's own providers are not tap's to remove. @param {string} home @returns {string | null} */
-function providerFiles(home) {
+/** The gateway makes a folder for each provider, also for those of tap's features. @param {string} home */
+async function removeOwnFolders(home) {
+  const { FEATURES } = await import("../../features/list.mjs");
+  const { providerName } = await import("../../feature-host/descriptor.mjs");
   const folder = path.join(home, "providers");
-  return fs.existsSync(folder) && fs.readdirSync(folder).length > 0 ? folder : null;
+  const own = FEATURES.map(({ descriptor }) => path.join(folder, providerName(descriptor.id)));
+  for (const place of [...own, folder]) {
+    try {
+      fs.rmdirSync(place);
+    } catch {
+      // It is not there, or something is in it.
+    }
+  }
+}
+
+/** The files of the user's own providers are not tap's to remove. @param {string} home @returns {string[]} folders */
+function listProviderFolders(home) {
+  const folder = path.join(home, "providers");
+  if (!fs.existsSync(folder)) return [];
+  return fs.readdirSync(folder).map((name) => path.join(folder, name));
 }
 
 /**
@@ -45,8 +62,9 @@ async function run(given) {
   if (ofUser && inspect(target).state === "installed") await endIdleGateway(files);
   const data = ofUser ? [logs, path.join(home, "tap")] : [];
   const done = uninstall(target, { purge: given.purge, data });
-  const left = ofUser ? providerFiles(home) : null;
-  output.result({ folder, scope, ...done, providerFiles: left }, () => {
+  if (ofUser && !done.gatewayRuns) await removeOwnFolders(home);
+  const left = ofUser ? listProviderFolders(home) : [];
+  output.result({ folder, scope, ...done, providerFolders: left }, () => {
     const { version, wasInstalled, gatewayRuns, restored, inUse, kept } = done;
     const name = version === null ? "tap" : `tap ${version}`;
     if (wasInstalled) output.print(`${name} is uninstalled from ${folder}`);
@@ -64,7 +82,8 @@ async function run(given) {
       const how = given.purge ? "run uninstall --purge again later" : "--purge removes it";
       output.print(`kept: ${file} (${how})`);
     }
-    if (left) output.print(`kept: ${left}, the files of your providers (remove them yourself)`);
+    for (const one of left)
+      output.print(`kept: ${visible(one)}, the folder of a provider (remove it yourself)`);
   });
 }
 

@@ -124,8 +124,29 @@ test("uninstall says that a session is open, and that the providers' own files s
   writeFiles(at.home, { "providers/die/rolls.txt": "6" });
   const { out } = await tap(["uninstall", "--purge"], at);
   assert.match(out, /^A session is open: it keeps tap's tools until it ends\.$/m);
-  assert.match(out, /^kept: .*providers, the files of your providers \(remove them yourself\)$/m);
+  assert.match(out, /^kept: .*providers\/die, the folder of a provider/m);
   assert.equal(fs.readFileSync(path.join(at.home, "providers", "die", "rolls.txt"), "utf8"), "6");
+});
+
+test("uninstall removes the empty folders of tap's own providers, and lists the others", async (t) => {
+  const at = place(t);
+  install(makePackage(t, "0.0.1"), userTarget(at.home));
+  const folder = path.join(at.home, "providers");
+  for (const name of ["tap-orchestrator", "tap-mine"])
+    fs.mkdirSync(path.join(folder, name), { recursive: true });
+  writeFiles(at.home, { "providers/tap-goals/file": "x" });
+  const { value } = await tapJson(["uninstall"], at);
+  const left = ["tap-goals", "tap-mine"];
+  assert.deepEqual(
+    value.providerFolders,
+    left.map((name) => path.join(folder, name)),
+  );
+  assert.deepEqual(fs.readdirSync(folder), left);
+  fs.rmSync(folder, { recursive: true });
+  fs.mkdirSync(path.join(folder, "tap-emitters"), { recursive: true });
+  install(makePackage(t, "0.0.1"), userTarget(at.home));
+  assert.deepEqual((await tapJson(["uninstall"], at)).value.providerFolders, []);
+  assert.ok(!fs.existsSync(folder));
 });
 
 test("uninstall names the release that a process still runs from", async (t) => {
