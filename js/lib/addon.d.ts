@@ -347,8 +347,18 @@ export class Plans {
   describe(planId: string, ended: boolean, changedAt: number, about: string): Promise<void>;
   /** Forgets a plan that has ended. */
   remove(planId: string): Promise<void>;
-  /** `wakeAt`: Unix time in ms at which the input `due` is to come */
-  state(): { workers: number; agents: number; live: number; wakeAt?: number; plans: string[] };
+  /**
+   * `wakeAt`: Unix time in ms at which the input `due` is to come; `aside`: what a damaged file is called now, in whose
+   * place open() has begun a new one
+   */
+  state(): {
+    workers: number;
+    agents: number;
+    live: number;
+    wakeAt?: number;
+    plans: string[];
+    aside?: string;
+  };
   /**
    * Writes what is left. Whatever waits for the journal then, or asks it later, is refused or rejected with the code
    * `CLOSED`: the journal tells the next engine what has happened.

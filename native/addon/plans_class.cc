@@ -289,6 +289,9 @@ Napi::Value PlansClass::state(const Napi::CallbackInfo& info) {
   Napi::Array plans = Napi::Array::New(env);
   for (const std::string& id : engine_->plans()) plans.Set(plans.Length(), toJsString(env, id));
   state.Set("plans", plans);
+  if (journal_ && !journal_->asideFile().empty()) {
+    state.Set("aside", toJsString(env, journal_->asideFile()));
+  }
   return state;
 }
 

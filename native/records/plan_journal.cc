@@ -1,6 +1,7 @@
 #include "records/plan_journal.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "records/files.h"
@@ -32,6 +33,21 @@ PlanJournal::~PlanJournal() {
 }
 
 std::string PlanJournal::open() {
+  std::string problem = openFile();
+  if (!problem.empty() && database_.failure() == Failure::Corrupt) {
+    for (Statement* one : {&insert_, &load_, &describe_, &forgetEntries_, &forgetPlan_}) *one = {};
+    database_ = {};
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    aside_ =
+        setAside(options_.file, std::chrono::duration_cast<std::chrono::milliseconds>(now).count());
+    if (!aside_.empty()) problem = openFile();
+  }
+  if (!problem.empty()) return problem;
+  if (!thread_.start([this] { run(); })) return "the system gives no thread for the journal";
+  return {};
+}
+
+std::string PlanJournal::openFile() {
   if (findFileSystem(options_.file) == FileSystem::Network) {
     return options_.file + " is on a network drive, whose locks cannot be relied on";
   }
@@ -64,23 +80,22 @@ std::string PlanJournal::open() {
   forgetEntries_ = database_.prepare("DELETE FROM entries WHERE plan = ?1");
   forgetPlan_ = database_.prepare("DELETE FROM plans WHERE plan = ?1");
   if (!insert_ || !load_ || !describe_ || !forgetEntries_ || !forgetPlan_) return failed();
-  if (!thread_.start([this] { run(); })) return "the system gives no thread for the journal";
-  return {};
+  return readPlans() ? std::string() : failed();
 }
 
-// Before anything is asked of the thread.
-std::vector<JournalPlan> PlanJournal::plans() {
-  std::vector<JournalPlan> plans;
+// It also reads all pages of the file but those of long entries.
+bool PlanJournal::readPlans() {
+  plans_.clear();
   // A plan whose first entry was written, and no more, is one, too.
   Statement all = database_.prepare(
       "SELECT plan, COALESCE(ended, 0), COALESCE(changed, 0), COALESCE(about, '{}')"
       " FROM (SELECT plan FROM plans UNION SELECT DISTINCT plan FROM entries)"
       " LEFT JOIN plans USING (plan) ORDER BY changed, plan");
   while (all && all.step()) {
-    plans.push_back(
+    plans_.push_back(
         {std::string(all.text(0)), all.integer(1) != 0, all.integer(2), std::string(all.text(3))});
   }
-  return plans;
+  return database_.failure() == Failure::None;
 }
 
 void PlanJournal::append(std::vector<JournalLine> lines, bool sync, Done done) {

@@ -52,11 +52,15 @@ class PlanJournal {
   PlanJournal& operator=(const PlanJournal&) = delete;
   ~PlanJournal();  // writes what was given, once
 
-  // Opens the file, or creates it. Empty, or why that is not possible. Call it once, first.
+  // Opens the file, or creates it. A damaged one is renamed before. Empty, or why that is not
+  // possible. Call it once, first.
   [[nodiscard]] std::string open();
 
-  // Of all plans, the oldest first.
-  [[nodiscard]] std::vector<JournalPlan> plans();
+  // Of all plans, the oldest first, as open() has found them.
+  [[nodiscard]] const std::vector<JournalPlan>& plans() const { return plans_; }
+
+  // What a damaged file is called now; empty: open() has found none.
+  [[nodiscard]] const std::string& asideFile() const { return aside_; }
 
   // Writes these in their order, all of them or none; `done` within deliver(), once they survive
   // the end of this process, and with `sync` that of the machine.
@@ -88,6 +92,8 @@ class PlanJournal {
     std::vector<std::string> entries;
   };
 
+  [[nodiscard]] std::string openFile();
+  [[nodiscard]] bool readPlans();
   void submit(Task task, Done done, Loaded loaded);
   void run();
   [[nodiscard]] bool perform(std::deque<Request>& asked);
@@ -99,6 +105,8 @@ class PlanJournal {
   void reportTrouble(std::string trouble);
 
   Options options_;
+  std::string aside_;
+  std::vector<JournalPlan> plans_;
   Database database_;
   Statement insert_;
   Statement load_;

@@ -172,6 +172,8 @@ export class PlanNotifier {
   #describe;
   /** Plans of which a session was told whose process was gone, by plan. @type {Map<string, string>} */
   #doubtful = new Map();
+  /** What no session has been shown yet; "": nothing. */
+  #damage = "";
 
   /** @param {Context} context @param {Map<string, PlanSummary>} known @param {(planId: string) => Promise<void>} describe keeps what is known of a plan */
   constructor(context, known, describe) {
@@ -191,6 +193,15 @@ export class PlanNotifier {
   noteSleep(why) {
     const summary = `the machine may go to sleep while plans run: ${visible(why)}`;
     this.#context.events.emit("plans", { summary }).catch(() => {});
+  }
+
+  /** Once a session is there. @param {string} file what the damaged journal is called now */
+  noteDamage(file) {
+    const advice =
+      "Their commits are below refs/tap of their repositories; copilot-tap plan clean lists their worktrees";
+    const summary = `the journal of plans was damaged, and is ${visible(file)} now: its plans are unknown. ${advice}`;
+    this.#damage = summary;
+    this.#context.diagnostics.add(summary);
   }
 
   /** @param {string} why the journal cannot be written; "": it can again @returns {string} what was told */
@@ -252,6 +263,10 @@ export class PlanNotifier {
 
   /** A session is there: it hears of what ended while there was none. @param {{id: string, cwd: string}} session */
   async handleSessionStart({ id, cwd }) {
+    if (this.#damage !== "") {
+      void this.#context.events.emit("plans", { summary: this.#damage }).catch(() => {});
+      this.#damage = "";
+    }
     const all = /** @type {InspectedSession[]} */ (await this.#context.services.sessions.list());
     for (const [planId, { about }] of this.#summaries) {
       if (!about.untold || (about.cwd !== cwd && about.repo !== cwd)) continue;

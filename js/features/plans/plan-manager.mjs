@@ -168,7 +168,7 @@ export class PlanLifecycle {
 
   /**
    * Carries out what may begin an ended plan again: the next host has to know of that before.
-   * @param {string} planId @param {() => Promise<string>} work @returns {Promise<string>} what it returns
+   * @template T @param {string} planId @param {() => Promise<T>} work @returns {Promise<T>} what it returns
    */
   withReopenedPlan(planId, work) {
     return this.#withLock(planId, async () => {
@@ -293,6 +293,13 @@ const MAX_LIVE_PLANS = 32;
  * @typedef {{id: string, cwd: string, path?: string, cli?: Cli, consents?: boolean}} Asker
  */
 
+/** @param {string} why @param {string} outcome */
+const createJournalError = (why, outcome) =>
+  new PlanError(
+    "JOURNAL_UNWRITABLE",
+    `the journal of plans cannot be written (${visible(why)}), so ${outcome}: free some space on its disk`,
+  );
+
 export class PlanManager {
   #context;
   #services;
@@ -311,6 +318,8 @@ export class PlanManager {
   /** @type {NodeJS.Timeout | undefined} */
   #timer;
   #trouble = "";
+  /** Of those that wait for the journal. @type {Set<() => void>} */
+  #stops = new Set();
   /** With the host. */
   ending = new AbortController();
   /** Inputs that the engine has had. */
@@ -362,6 +371,8 @@ export class PlanManager {
     });
     this.#engine = plans;
     this.logs = folder;
+    const { aside } = plans.state();
+    if (aside) this.notifier.noteDamage(aside);
     for (const { planId, ...rest } of known) this.#summaries.set(planId, rest);
     for (const [id, { ended }] of this.#summaries) {
       if (ended) continue;
@@ -395,6 +406,22 @@ export class PlanManager {
   #noteTrouble(why) {
     this.#trouble = why;
     this.#context.diagnostics.add(this.notifier.notifyTrouble(why));
+    if (why !== "") this.#stops.forEach((stop) => stop());
+  }
+
+  /** Until the journal has it, or cannot be written: then it is written later. @template T @param {Promise<T>} taken @returns {Promise<T>} */
+  async #waitForJournal(taken) {
+    /** @type {() => void} */
+    let stop = () => {};
+    const stopped = new Promise((_, reject) => {
+      stop = () => reject(createJournalError(this.#trouble, "what was asked for happens later"));
+    });
+    this.#stops.add(stop);
+    try {
+      return await Promise.race([taken, /** @type {Promise<never>} */ (stopped)]);
+    } finally {
+      this.#stops.delete(stop);
+    }
   }
 
   /** An input of the engine. @param {object} input @returns {Promise<string>} why it was refused, as JSON; "": taken */
@@ -409,11 +436,30 @@ export class PlanManager {
   /** An input that somebody asked for. @param {{input: string, planId?: string, [field: string]: any}} input */
   async submitOrThrow(input) {
     const { planId = "" } = input;
+    this.#requireJournal();
     const given = input.input === "retry" ? this.worktrees.adjustRetry(input) : input;
-    const refusal = await this.lifecycle.withReopenedPlan(planId, () => this.submit(given));
+    const taken = this.lifecycle.withReopenedPlan(planId, () => this.submit(given));
+    // The refs of an import are removed where it fails.
+    const refusal = await (input.input === "import" ? taken : this.#waitForJournal(taken));
     if (refusal === "") return;
     const { code, message, ...detail } = JSON.parse(refusal);
     throw new PlanError(code, message, addNodeIds(detail, input.plan?.nodes ?? input.nodes));
+  }
+
+  /**
+   * Retries that the journal takes together: nodes that start meanwhile do not slow down the rest.
+   * @param {string} planId @param {{input: "retry", planId: string, nodeId: string}[]} inputs
+   * @returns {Promise<string[]>} as submit() returns it, of each
+   */
+  submitRetries(planId, inputs) {
+    this.#requireJournal();
+    const submitAll = () =>
+      Promise.all(inputs.map((one) => this.submit(this.worktrees.adjustRetry(one))));
+    return this.#waitForJournal(this.lifecycle.withReopenedPlan(planId, submitAll));
+  }
+
+  #requireJournal() {
+    if (this.#trouble !== "") throw createJournalError(this.#trouble, "nothing was done");
   }
 
   #setTimer() {

@@ -164,23 +164,36 @@ async function waitForPlan(plans, planId, { until = "end", timeout = MAX_WAIT_S 
   }
 }
 
+/** The loop runs between two of these. */
+const RETRY_BATCH = 250;
+
 /** @param {PlanManager} plans @param {string} planId @param {{from?: string, instructions?: string}} how */
 async function retryAll(plans, planId, { from, instructions }) {
   const { nodes } = plans.view({ view: "graph", planId });
+  /** @type {string[]} */
   const retried = [];
   const detail = instructions ? { instructions } : undefined;
-  for (const { id } of nodes) {
-    const { status, error } = plans.view({ view: "node", planId, nodeId: id });
+  const canRetry = (/** @type {string} */ nodeId) => {
+    const { status, error } = plans.view({ view: "node", planId, nodeId });
     const waitsForNothing = status === "blocked" && !error; // by an edit of its dependencies
-    if (status !== "failed" && status !== "canceled" && !waitsForNothing) continue;
-    // One that waits for another follows with that one.
-    const done = await plans
-      .submitOrThrow({ input: "retry", planId, nodeId: id, from, detail })
-      .then(
-        () => true,
-        () => false,
-      );
-    if (done) retried.push(id);
+    return status === "failed" || status === "canceled" || waitsForNothing;
+  };
+  /** @type {string[]} */
+  const ids = nodes.map((/** @type {{id: string}} */ { id }) => id).filter(canRetry);
+  for (let at = 0; at < ids.length; at += RETRY_BATCH) {
+    const some = ids.slice(at, at + RETRY_BATCH);
+    const refusals = await plans.submitRetries(
+      planId,
+      some.map((/** @type {string} */ nodeId) => ({
+        input: "retry",
+        planId,
+        nodeId,
+        from,
+        detail,
+      })),
+    );
+    // One that waits for another is refused, and follows with that one.
+    retried.push(...some.filter((_, one) => refusals[one] === ""));
   }
   if (retried.length === 0)
     throw new PlanError("WRONG_STATE", "no node of the plan failed or was canceled");

@@ -197,3 +197,42 @@ test("a disk that is full stops plans, is told, and they go on once it is not", 
   assert.deepEqual([status, checkoutOf(repo)], ["succeeded", before]);
   assert.match(git("ls-tree", "--name-only", "out"), /a1\.txt[^]*b1\.txt/);
 });
+
+test("a damaged journal is set aside, and one line of the timeline names it", async (t) => {
+  const home = temporaryFolder(t);
+  const file = path.join(home, "tap", "plans.sqlite");
+  fs.mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+  fs.writeFileSync(file, "x".repeat(9000), { mode: 0o600 });
+  const { session, create, ended } = await plansRig(t, { home });
+  const lines = () =>
+    session.events.filter(({ type, text }) => type === "timeline" && /plans\.sqlite/.test(text));
+  await waitFor(() => lines().length > 0);
+  const [name] = fs.readdirSync(path.dirname(file)).filter((one) => /corrupt-/.test(one));
+  assert.ok(lines()[0].text.includes(name), lines()[0].text);
+  const planId = await create({ nodes: [{ id: "a", work: "true", expectsNoChanges: true }] });
+  assert.equal((await ended(planId)).status, "succeeded");
+  assert.equal(lines().length, 1);
+});
+
+test("while the journal's disk is full, a call is refused with a code, and later it works", async (t) => {
+  const home = fs.realpathSync(temporaryFolder(t));
+  const disk = ["-t", "tmpfs", "-o", "size=24m,mode=700", "tap-test", home];
+  if (spawnSync("mount", disk).status !== 0) return t.skip("this process may not mount");
+  t.after(() => spawnSync("umount", ["--lazy", home]));
+  const { ask, create, ended } = await plansRig(t, { home });
+  const nodes = [{ id: "a", work: "true", expectsNoChanges: true }];
+  assert.equal((await ended(await create({ nodes }))).status, "succeeded");
+  const ballast = path.join(home, "ballast");
+  const fill = () => fs.writeFileSync(ballast, Buffer.alloc(30_000_000), { flag: "a" });
+  assert.throws(fill, { code: "ENOSPC" });
+  // The log of the journal has room for a few more entries.
+  const paused = { name: "x", startPaused: true, nodes };
+  const refused = await waitFor(async () => {
+    const made = await ask("create_copilot_plan", paused);
+    return made.planId === undefined && made.text;
+  });
+  assert.match(refused, /JOURNAL_UNWRITABLE/);
+  assert.match((await ask("create_copilot_plan", paused)).text, /JOURNAL_UNWRITABLE/);
+  fs.rmSync(ballast);
+  await waitFor(async () => (await ask("create_copilot_plan", paused)).planId);
+});

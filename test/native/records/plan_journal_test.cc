@@ -127,7 +127,7 @@ TEST_F(PlanJournalTest, WhatWasWrittenSurvivesTheEndOfTheProcess) {
   EXPECT_EQ(load("p"), (Strings{"1", "2"}));
 }
 
-TEST_F(PlanJournalTest, RefusesAFileOfANewerVersionAndOneThatIsNone) {
+TEST_F(PlanJournalTest, RefusesAFileOfANewerVersion) {
   journal_.reset();
   {
     Database database = Database::open(file(), Database::Access::ReadWrite);
@@ -136,16 +136,35 @@ TEST_F(PlanJournalTest, RefusesAFileOfANewerVersionAndOneThatIsNone) {
   PlanJournal newer(options());
   EXPECT_NE(newer.open().find("newer version of tap"), std::string::npos);
   fs::remove(file());
-  fs::remove(file() + "-wal");
-  {
-    std::FILE* const garbage = std::fopen(file().c_str(), "w");
-    std::fputs(std::string(5000, 'x').c_str(), garbage);
-    std::fclose(garbage);
-  }
-  PlanJournal none(options());
-  EXPECT_NE(none.open().find("not a database"), std::string::npos);
-  fs::remove(file());
   open();
+}
+
+TEST_F(PlanJournalTest, ADamagedFileIsSetAsideAndANewOneBegun) {
+  std::vector<JournalLine> lines;
+  for (int i = 0; i < 200; ++i) lines.push_back({"p" + std::to_string(i), std::string(500, 'e')});
+  journal_->append(std::move(lines), false, nullptr);
+  settle();
+  EXPECT_EQ(journal_->asideFile(), "");
+  journal_.reset();
+  const auto overwrite = [this](long from, size_t bytes) {
+    std::FILE* const garbage = std::fopen(file().c_str(), "r+");
+    std::fseek(garbage, from, SEEK_SET);
+    std::fputs(std::string(bytes, 'x').c_str(), garbage);
+    std::fclose(garbage);
+  };
+  for (const auto& [from, bytes] : {std::pair(20'000L, 20'000UL), std::pair(0L, 5'000UL)}) {
+    overwrite(from, bytes);
+    open();
+    EXPECT_TRUE(journal_->plans().empty());
+    EXPECT_TRUE(journal_->asideFile().starts_with(file() + ".corrupt-")) << from;
+    EXPECT_TRUE(fs::exists(journal_->asideFile()));
+    journal_->append({{"p", "1"}}, false, nullptr);
+    settle();
+    EXPECT_EQ(load("p"), (Strings{"1"}));
+    journal_.reset();
+  }
+  open();
+  EXPECT_EQ(journal_->plans().size(), 1U);
 }
 
 }  // namespace
