@@ -24,6 +24,7 @@ import { Scratch } from "./scratch.mjs";
  * @property {string} name
  * @property {"passed" | "failed" | "error" | "broken"} status
  * @property {string[]} problems
+ * @property {"NO_LOGIN"} [code] of an error that would end all other cases, too
  * @property {Check[]} checks
  * @property {number} ms
  * @property {{tool: string, failed: boolean}[]} calls
@@ -211,7 +212,9 @@ export async function runCase(wanted, options) {
   if (problems.length > 0) return { ...nothing, status: "broken", problems, ms: 0 };
   const done = await attempt(wanted, options).catch((error) => {
     if (error instanceof RunFailed && error.interrupted) throw error;
-    return { status: /** @type {const} */ ("error"), problems: [errorMessage(error)] };
+    const code = error instanceof RunFailed ? error.code : undefined;
+    const failed = { status: /** @type {const} */ ("error"), problems: [errorMessage(error)] };
+    return { ...failed, ...(code && { code }) };
   });
   return { ...nothing, ...done, ms: Math.round(performance.now() - begun) };
 }

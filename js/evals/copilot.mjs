@@ -1,19 +1,24 @@
 // The Copilot CLI: one prompt of it.
 
+import { isLoginMissing } from "../lib/values.mjs";
 import { runProgram } from "../process/run.mjs";
 import { TranscriptReader } from "./transcript.mjs";
 
 /** @typedef {import("./scratch.mjs").Scratch} Scratch */
 
-/** A run that did not get to its end. `interrupted`: by the user. */
+/** A run that did not get to its end. `interrupted`: by the user. `code`: what is wrong, where tap knows it. */
 export class RunFailed extends Error {
   interrupted = false;
+  /** @type {"NO_LOGIN" | undefined} */
+  code;
 }
 
 /** @param {Scratch} scratch @param {TranscriptReader} reader @param {string} what */
 function createFailure(scratch, reader, what) {
   const reasons = [...new Set([...reader.errors, scratch.logTail])].filter(Boolean);
-  return new RunFailed([what, ...reasons].join(": "));
+  const failed = new RunFailed([what, ...reasons].join(": "));
+  if (reasons.some(isLoginMissing)) failed.code = "NO_LOGIN";
+  return failed;
 }
 
 /**

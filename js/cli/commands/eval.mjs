@@ -2,7 +2,7 @@
 
 import fs from "node:fs";
 import path from "node:path";
-import { errorMessage, isLoginMissing } from "../../lib/values.mjs";
+import { errorMessage } from "../../lib/values.mjs";
 import { copilotHome, programFolder, version } from "../../lib/paths.mjs";
 import { visible } from "../../lib/visible.mjs";
 import { faint, Output, strong } from "../../views/output.mjs";
@@ -152,8 +152,8 @@ async function findCli(given, env) {
 }
 
 /** @param {CaseResult} first that was run: all others would end as it did */
-function requireLogin({ status, problems }) {
-  if (status !== "error" || !problems.some(isLoginMissing)) return;
+function requireLogin({ code }) {
+  if (code !== "NO_LOGIN") return;
   throw new Failure("the environment has no login for the Copilot CLI, so no case can run", {
     advice: "set COPILOT_GITHUB_TOKEN, or COPILOT_PROVIDER_BASE_URL for a model of your own",
     code: "NO_LOGIN",

@@ -203,6 +203,21 @@ describe("copilot-tap eval run", () => {
     assert.equal(fs.readFileSync(ran, "utf8"), "x\n");
   });
 
+  test("goes on where only the model has said so", async (t) => {
+    const words = "No authentication information found";
+    const answer = JSON.stringify({ type: "assistant.message", data: { content: words } });
+    const { at, file } = withCases(t, "cases:\n- {name: x, prompt: y}\n- {name: z, prompt: y}\n");
+    const cli = fakeCli(at.workspace, `echo '${answer}'; exit 9`);
+    const { value } = await tapJson(["eval", "run", file, "--cli", cli], at);
+    assert.deepEqual(
+      value.cases.map((/** @type {any} */ { status, code }) => [status, code]),
+      [
+        ["error", undefined],
+        ["error", undefined],
+      ],
+    );
+  });
+
   test("keeps the results in the home, and no secret in them", async (t) => {
     const { at, file } = withCases(t, "cases: [{ name: x, prompt: y }]");
     const said = JSON.stringify({
