@@ -72,7 +72,7 @@ const MAX_BLOCK_LINES = 24;
 const MAX_ITEMS = 32;
 const MAX_WORD = 128;
 
-/** @param {string} source @param {string[]} groups that it may have, and with "!" that it needs */
+/** @param {string} source @param {string[]} groups that it may have, also as file2, and with "!" that it needs */
 function findPatternProblem(source, groups) {
   if (Buffer.byteLength(source) > MAX_PATTERN_BYTES)
     return `expected a pattern of at most ${MAX_PATTERN_BYTES} bytes`;
@@ -85,7 +85,7 @@ function findPatternProblem(source, groups) {
     return errorMessage(error);
   }
   const known = groups.map((one) => one.replace("!", ""));
-  const unknown = names.find((name) => !known.includes(name));
+  const unknown = names.find((name) => !known.includes(name.replace(/\d$/, "")));
   if (unknown !== undefined) {
     const expected = known.length > 0 ? `one of ${known.join(", ")}` : "none here";
     return `unknown group "${unknown}": expected ${expected}`;
