@@ -10,6 +10,14 @@ export const errorMessage = (thrown) => (thrown instanceof Error ? thrown.messag
 export const isLoginMissing = (message) =>
   /No GitHub OAuth token|No authentication information found/.test(message);
 
+/**
+ * Whether an agent does the work of a phase. Of a text the engine decides in the same way (native/plan/work_reader.cc):
+ * any other one is a command, which the user is asked about.
+ * @param {any} work not checked yet
+ */
+export const isAgentWork = (work) =>
+  typeof work === "string" ? /^@agent(?: |$)/.test(work) : work?.type === "agent";
+
 // Numbers that come as text.
 
 /**

@@ -2,6 +2,7 @@
 
 import fs from "node:fs";
 import { sleep } from "../../lib/timers.mjs";
+import { isAgentWork } from "../../lib/values.mjs";
 import { Failure, usage } from "../exit.mjs";
 import { mayConfirm, requireConfirmation } from "../confirm.mjs";
 import { showProgress } from "../progress.mjs";
@@ -131,10 +132,6 @@ export function parseReference(text, { node }) {
   return { planId, nodeId };
 }
 
-/** @param {any} work */
-const isAgent = (work) =>
-  work?.type === "agent" || (typeof work === "string" && /^@agent(\s|$)/.test(work));
-
 /**
  * What agents of a plan need where no session has told it.
  * @param {any} plan not checked yet @returns {Promise<{cli?: {cli: string, sdk: string}}>}
@@ -144,7 +141,7 @@ export async function cliFor(plan) {
   const works = nodes.flatMap((/** @type {any} */ node) => [
     ...[node?.prechecks, node?.work, node?.postchecks],
   ]);
-  if (!works.some(isAgent)) return {};
+  if (!works.some(isAgentWork)) return {};
   const { findCopilot } = await import("../../process/copilot-cli.mjs");
   const cli = await findCopilot();
   return cli ? { cli } : {};

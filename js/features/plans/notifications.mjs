@@ -2,9 +2,10 @@
 
 import { bySessionUse } from "../../lib/inspection.mjs";
 import { isInside } from "../../lib/paths.mjs";
+import { isAgentWork } from "../../lib/values.mjs";
 import { inLine, quoteWord, shortenText, visible } from "../../lib/visible.mjs";
 import { formatVariables } from "../../lib/work-consent.mjs";
-import { isAgent } from "./sandbox-consent.mjs";
+import { MAX_SHOWN } from "./sandbox-consent.mjs";
 
 /** @typedef {import("../../feature-host/service-access.mjs").Services} Services */
 /** @typedef {import("../../feature-host/installation.mjs").Context} Context */
@@ -298,6 +299,7 @@ export class PlanNotifier {
 
 const MAX_LINES = 8;
 const MAX_LINE = 120;
+const RUNS = "It runs:";
 
 /** @param {string} text */
 const formatLine = (text) => `  ${shortenText(visible(text), MAX_LINE)}`;
@@ -317,6 +319,32 @@ function listWorkLines(work) {
 
 /** @param {Record<string, unknown>} env */
 const listEnv = (env) => Object.entries(env).map(([name, value]) => `  with ${name}=${value}`);
+
+/** @param {string[]} lines */
+const countCharacters = (lines) => lines.join("\n").length;
+
+/** @param {string[]} block of listWorkLines @param {number} most lines of it @returns {string[]} */
+function formatBlock(block, most) {
+  const left = block.length - most;
+  const more = left > 0 ? [`    and ${left} more ${left === 1 ? "variable" : "variables"}`] : [];
+  return [...block.slice(0, most).map(formatLine), ...more];
+}
+
+/**
+ * As many programs and tools as there is room for, with their variables where these have room, too.
+ * @param {string[][]} blocks of listWorkLines @param {number} room characters
+ * @returns {string[]} what is left out is counted
+ */
+function formatBlocks(blocks, room) {
+  const shown = blocks.slice(0, MAX_LINES).map((block) => formatBlock(block, 1));
+  while (shown.length > 0 && countCharacters(shown.flat()) > room) shown.pop();
+  for (const at of shown.keys()) {
+    const whole = shown.with(at, formatBlock(blocks[at], Infinity));
+    if (countCharacters(whole.flat()) <= room) shown[at] = whole[at];
+  }
+  const left = blocks.length - shown.length;
+  return [...shown.flat(), ...(left > 0 ? [`  and ${left} more`] : [])];
+}
 
 /** @param {any} paths @param {string} what @returns {string[]} */
 const listBrought = (paths, what) =>
@@ -357,16 +385,12 @@ export const budgetQuestion = ({ planId, name }, budget) =>
 export function formatPlanQuestion(given, programs, opened, start) {
   const { name, targetBranch, env = {}, copy, link, nodes } = given;
   const works = nodes.flatMap((node) => [node?.prechecks, node?.work, node?.postchecks]);
-  const agents = works.filter(isAgent).length;
+  const agents = works.filter(isAgentWork).length;
   const tools = works.filter((work) => work?.type === "tool");
   const blocks = [...programs, ...tools].map(listWorkLines);
   const distinct = [...new Map(blocks.map((lines) => [JSON.stringify(lines), lines])).values()];
   const what = typeof name === "string" ? `run the plan ${inLine(name)}` : "add to a plan";
   const lands = typeof targetBranch === "string" ? `, onto ${inLine(targetBranch)}` : "";
-  const left = distinct.length - MAX_LINES;
-  const more = left > 0 ? [`  and ${left} more`] : [];
-  const shown = distinct.slice(0, MAX_LINES).flatMap((lines) => lines.map(formatLine));
-  const runs = distinct.length > 0 ? ["It runs:", ...shown] : [];
   const count =
     nodes.length === 1 ? "1 node in a git worktree" : `${nodes.length} nodes in worktrees`;
   const which = agents === 0 ? "" : `, ${agents} with an agent`;
@@ -377,10 +401,12 @@ export function formatPlanQuestion(given, programs, opened, start) {
   ];
   const shared = formatVariables(env);
   const all = shared.length > 0 && distinct.length > 0 ? ["All of it:", ...shared] : shared;
-  const rest = [...more, ...listAllowances(works), ...brought, ...all];
+  const rest = [...listAllowances(works), ...brought, ...all];
   const top = [
     `${start ?? `The model asks tap to ${what}`}: ${count}${which}${lands}.`,
     ...(opened.length > 0 ? ["It opens the sandbox of its programs:", ...opened] : []),
   ];
+  const room = MAX_SHOWN - countCharacters([...top, RUNS, ...rest]);
+  const runs = distinct.length > 0 ? [RUNS, ...formatBlocks(distinct, room)] : [];
   return { text: [...top, ...runs, ...rest].join("\n"), top };
 }

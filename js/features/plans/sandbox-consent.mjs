@@ -1,7 +1,7 @@
 // What a plan opens of the sandbox of its programs: the user has to say yes to that, in his config or to this plan.
 
 import { isInside } from "../../lib/paths.mjs";
-import { matchesHost } from "../../lib/values.mjs";
+import { isAgentWork, matchesHost } from "../../lib/values.mjs";
 import { inLine, visible, wrapInQuotes } from "../../lib/visible.mjs";
 import { PlanError } from "./errors.mjs";
 import { formatSandboxProblem, mergeFields, readAgentFields } from "./sandbox-policy.mjs";
@@ -20,16 +20,11 @@ const MAX_PROBLEMS = 50;
 /** Different folders of a plan. */
 const MAX_FOLDERS = 1000;
 /** The dialog shows 2000 characters, and what is opened is never what it leaves out. */
-const MAX_SHOWN = 1900;
-
-/** @param {unknown} work not checked yet */
-export const isAgent = (work) =>
-  /** @type {any} */ (work)?.type === "agent" ||
-  (typeof work === "string" && /^@agent(\s|$)/.test(work));
+export const MAX_SHOWN = 1900;
 
 /** @param {unknown} nodes not checked yet */
 export const hasAgents = (nodes) =>
-  Array.isArray(nodes) && nodes.some((node) => PHASES.some((phase) => isAgent(node?.[phase])));
+  Array.isArray(nodes) && nodes.some((node) => PHASES.some((phase) => isAgentWork(node?.[phase])));
 
 /** @param {any} fields of a plan or a node @param {string} before its path, with a dot @param {string} [node] @returns {Opening[]} */
 function listOwn(fields, before, node = "") {

@@ -3,6 +3,7 @@
 import { bySessionUse } from "../../lib/inspection.mjs";
 import { isReservedForGit, refusalReason } from "../../lib/refused-variables.mjs";
 import { formatSuggestion } from "../../lib/suggestion.mjs";
+import { isAgentWork } from "../../lib/values.mjs";
 import { formatNames, inLine, truncateText, visible } from "../../lib/visible.mjs";
 import { WorkConsent } from "../../lib/work-consent.mjs";
 import { addNodeIds, PlanError } from "./errors.mjs";
@@ -294,7 +295,7 @@ const findRedirections = (command) =>
 
 /** Where the files stand that a node changes. @param {any} work not checked yet @returns {string} */
 function collectText(work) {
-  if (typeof work === "string") return /^@agent\s/.test(work) ? work : findRedirections(work);
+  if (typeof work === "string") return isAgentWork(work) ? work : findRedirections(work);
   if (work?.type !== "agent") return findRedirections(work?.command);
   return typeof work.instructions === "string" ? work.instructions : "";
 }
@@ -394,7 +395,7 @@ export function findSamePathNotes(nodes) {
 
 /** The command line of a work specification; "": it has none. @param {any} work not checked yet */
 function toCommandLine(work) {
-  if (typeof work === "string") return /^@agent(\s|$)/.test(work) ? "" : work;
+  if (typeof work === "string") return isAgentWork(work) ? "" : work;
   if (typeof work?.command === "string") return work.command;
   if (typeof work?.executable !== "string") return "";
   return [work.executable, ...(Array.isArray(work.args) ? work.args : [])].join(" ");

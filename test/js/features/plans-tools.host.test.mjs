@@ -220,6 +220,26 @@ test("the question about a plan shows each command with its variables, and each 
   ]);
   const nodes = Array.from({ length: 11 }, (_, at) => ({ id: `n${at}`, work: `echo ${at}` }));
   assert.match(await text({ name: "x", nodes }), /\n {2}echo 7\n {2}and 3 more$/);
+  // A blank that is none for the engine: a shell runs it, so it is shown as a command.
+  const hidden = ["@agent\necho EVIL", "@agent\techo EVIL", "@agent\u00a0echo EVIL"];
+  for (const work of hidden) {
+    const shown = await text({ name: "x", nodes: [{ id: "a", work }] });
+    assert.match(shown, /1 node in a git worktree\.\nIt runs:\n {2}@agent.*echo EVIL$/);
+  }
+});
+
+test("variables of one command move no other command out of the question", async (t) => {
+  const { ask, session } = await plansRig(t);
+  session.consent = { answer: "no" };
+  const names = Array.from({ length: 40 }, (_, at) => [`SETTING_${at}`, "x".repeat(200)]);
+  const first = { type: "process", executable: "true", env: Object.fromEntries(names) };
+  const env = Object.fromEntries(names);
+  const nodes = [first, "echo EVIL", ...Array.from({ length: 9 }, (_, at) => `echo ${at}`)];
+  const plan = { name: "x", env, nodes: nodes.map((work, at) => ({ id: `n${at}`, work })) };
+  await ask("create_copilot_plan", plan);
+  const { text } = session.events.findLast(({ request }) => request === "consent").params;
+  assert.ok(text.length <= 2000, `${text.length}`);
+  assert.match(text, /\n {2}true\n {4}and 40 more variables\n {2}echo EVIL\n.*\n {2}and 3 more\n/s);
 });
 
 test("a larger budget for a plan is the user's to give, and asked for once", async (t) => {
