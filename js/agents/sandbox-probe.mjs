@@ -187,7 +187,7 @@ export async function probeSandbox(server, packageFolder) {
     clearTimeout(timer);
     model.close();
     await server.client.deleteSession(sessionId).catch(() => {});
-    if (wall) closeWall(folder, wall);
+    if (wall) await closeWall(folder, wall);
     fs.rmSync(place.root, { recursive: true, force: true });
   }
 }

@@ -7,6 +7,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { findOnPath, isInside } from "../lib/paths.mjs";
 import { quoteWord, visible } from "../lib/visible.mjs";
+import { deleteFolder } from "../process/run.mjs";
 import {
   createBridge,
   formatWallArguments,
@@ -95,9 +96,9 @@ export function openWall(folder, given, { sessionId, output, packageFolder, env,
 }
 
 /** @param {string} folder of the server @param {Wall} wall */
-export function closeWall(folder, { policy, temporary }) {
+export async function closeWall(folder, { policy, temporary }) {
   fs.rmSync(path.join(wallFolder(folder, policy), "wall"), { force: true });
-  fs.rmSync(temporary, { recursive: true, force: true });
+  await deleteFolder(temporary);
 }
 
 /**

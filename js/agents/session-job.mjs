@@ -211,7 +211,7 @@ export async function runInSession(job, server, place, packageFolder, onEvent) {
     run = new JobRun(job, onEvent);
     return await runSession(run, job, server, place, wall);
   } finally {
-    if (wall) closeWall(server.folder, wall);
+    if (wall) await closeWall(server.folder, wall);
     await opened?.close();
   }
 }

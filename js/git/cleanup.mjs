@@ -4,7 +4,7 @@
 import fs from "node:fs/promises";
 import path from "node:path";
 import { withLock } from "../lib/keyed-mutex.mjs";
-import { runProgram } from "../process/run.mjs";
+import { deleteFolder } from "../process/run.mjs";
 import {
   archiveCommit,
   archiveTree,
@@ -58,14 +58,6 @@ const ASIDE_NAME = /^\.aside-(\w+)-/;
  * @property {string} [message]
  * @property {import("./processes.mjs").FolderProcess[]} [holders]
  */
-
-/** @param {string} folder @returns {Promise<void>} */
-export async function deleteFolder(folder) {
-  const isPosix = process.platform !== "win32";
-  // It is faster than Node.js.
-  if (isPosix && (await runProgram("rm", ["-rf", "--", folder], {})).code === 0) return;
-  await fs.rm(folder, { recursive: true, force: true, maxRetries: 3 });
-}
 
 /** @param {string} code @param {string} message @param {Partial<Removal>} [rest] @returns {Removal} */
 export const notRemoved = (code, message, rest) => ({ removed: false, code, message, ...rest });

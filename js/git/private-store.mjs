@@ -7,6 +7,7 @@ import { existsSync } from "node:fs";
 import fs from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
+import { deleteFolder } from "../process/run.mjs";
 import { GitError, isGitError } from "./errors.mjs";
 import { isCommit } from "./git.mjs";
 import { createLfsFolders, importLfsFiles } from "./lfs.mjs";
@@ -100,7 +101,7 @@ export async function removeStore(admin) {
   if (!hasStore(admin)) return;
   const gone = `${storeFolder(admin)}.gone-${crypto.randomUUID()}`;
   await fs.rename(storeFolder(admin), gone);
-  await fs.rm(gone, { recursive: true, force: true });
+  await deleteFolder(gone);
 }
 
 const OLD_MS = 30 * 86_400_000;
@@ -112,8 +113,7 @@ export async function deleteOldStores(common, now = Date.now()) {
     const place = path.join(folder, name);
     const stat = await fs.lstat(place).catch(() => undefined);
     const isUsed = existsSync(path.join(common, "worktrees", name));
-    if (stat && !isUsed && now - stat.mtimeMs > OLD_MS)
-      await fs.rm(place, { recursive: true, force: true });
+    if (stat && !isUsed && now - stat.mtimeMs > OLD_MS) await deleteFolder(place);
   }
 }
 
@@ -130,8 +130,7 @@ export async function emptyTemporaryFolder(admin) {
   if (!hasStore(admin)) return;
   const folder = path.join(storeFolder(admin), "tmp");
   await fs.chmod(folder, 0o755);
-  for (const name of await fs.readdir(folder))
-    await fs.rm(path.join(folder, name), { recursive: true, force: true });
+  for (const name of await fs.readdir(folder)) await deleteFolder(path.join(folder, name));
 }
 
 // The user's git, and a person in the worktree, see git's own folder of it: at the commit that was checked out or taken
@@ -166,6 +165,11 @@ export async function publishCheckout(admin) {
   const shared = (await fs.readdir(folder)).filter((name) => name.startsWith("sharedindex."));
   for (const name of [...shared, "index", "HEAD"]) await replaceFile(folder, admin, name);
   await notePublished(admin);
+}
+
+/** The index as it was when tap's git had written it: a program's own may call a file unchanged that is not. @param {string} admin */
+export async function resetIndex(admin) {
+  if (hasStore(admin)) await replaceFile(admin, gitFolder(admin), "index");
 }
 
 /**

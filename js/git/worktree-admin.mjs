@@ -85,6 +85,8 @@ export async function readWorktreeFolder(admin) {
 // filters, for example.
 
 const FILES = ["HEAD", "commondir", "gitdir", "index", "config.worktree"];
+/** Of each but the index, which is not read whole here. */
+const MAX_FILE_BYTES = 64 * 1024;
 /** What git itself writes there for a sparse checkout. */
 const SPARSE_LINE =
   /^(?:\[(?:core|index)\]|(?:sparseCheckout|sparseCheckoutCone|sparse) ?= ?(?:true|false))$/i;
@@ -119,7 +121,7 @@ function findForged(admin) {
   const folder = gitFolder(admin);
   for (const name of FILES) {
     const stat = lstatSync(path.join(folder, name), { throwIfNoEntry: false });
-    if (stat && !stat.isFile()) return name;
+    if (stat && !(stat.isFile() && (name === "index" || stat.size <= MAX_FILE_BYTES))) return name;
   }
   const [leads] = readLines(path.join(folder, "commondir"));
   if (leads !== undefined && path.resolve(admin, leads) !== common) return "commondir";

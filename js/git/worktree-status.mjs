@@ -10,7 +10,10 @@ import { entryExists } from "./repository.mjs";
 
 /** Before the name of the object: times, device, inode, mode, owner and size. */
 const STAT_BYTES = 40;
-/** A larger one only git reads, in the sandbox. Some two million files fit. */
+/**
+ * A larger one only git reads, in the sandbox, as one whose names are longer in all: in version 4 a few bytes stand for
+ * any. Some two million files fit.
+ */
 const MAX_INDEX_BYTES = 256 * 1024 * 1024;
 const HEADER_BYTES = 12;
 const ASSUME_UNCHANGED = 0x8000;
@@ -72,7 +75,7 @@ export function readIndex(bytes, hexDigits, { all = true } = {}) {
   if (version < 2 || version > 4) return undefined;
   /** @type {Index} */
   const index = { names: [], assumed: [], skipped: [], hasConflicts: false };
-  let [at, last] = [HEADER_BYTES, ""];
+  let [at, last, room] = [HEADER_BYTES, "", MAX_INDEX_BYTES];
   for (let left = bytes.readUInt32BE(8); left > 0; --left) {
     const start = at;
     at += STAT_BYTES + hexDigits / 2;
@@ -89,6 +92,7 @@ export function readIndex(bytes, hexDigits, { all = true } = {}) {
     if (end < 0) return undefined;
     if (all || version === 4 || isMarked(flags, more)) {
       last = before + bytes.toString("latin1", at, end);
+      if ((room -= last.length) < 0) return undefined;
       addEntry(index, last, flags, more);
     }
     at = version === 4 ? end + 1 : start + ((end - start + 8) & ~7);

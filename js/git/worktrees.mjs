@@ -42,6 +42,7 @@ import {
   publishCheckout,
   refreshModules,
   removeStore,
+  resetIndex,
 } from "./private-store.mjs";
 
 /** @typedef {import("./repository.mjs").Repository} Repository */
@@ -339,6 +340,7 @@ export class Worktrees {
    * @param {Worktree} worktree @param {AbortSignal} [signal]
    */
   async restore(worktree, signal) {
+    await resetIndex(worktree.admin);
     await clearIndexFlags(this.repository, worktree);
     const limits = await this.#reset(worktree, signal);
     if (await this.#hasCommittedSubmodules(worktree))
@@ -369,8 +371,10 @@ export class Worktrees {
     // Whatever it knows has refs by now.
     await fs.rm(path.join(worktree.admin, "logs", "HEAD"), { force: true });
     const next = { path: place, admin: worktree.admin, nonce, plan, node, attempt, commit };
+    // The index by which git has looked is the program's there: it may call a file unchanged that is not.
+    const isDoubtful = hasStore(next.admin);
     await this.#replaceStore(next.admin, wanted);
-    const dirty = (await clearIndexFlags(this.repository, next)) || isChanged;
+    const dirty = (await clearIndexFlags(this.repository, next)) || isChanged || isDoubtful;
     await this.#writeOwner(next.admin, wanted);
     await forgetSetup(next.admin);
     if (dirty || (await readHead(next.admin)) !== commit) await this.checkOut(next, signal);

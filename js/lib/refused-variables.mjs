@@ -4,7 +4,10 @@
 /** @type {readonly (readonly [why: string, names: string])[]} */
 export const REFUSED_VARIABLES = [
   ["which programs are found", "PATH PATHEXT COMSPEC SHELL"],
-  ["whose settings are read", "HOME USERPROFILE XDG_CONFIG_HOME XDG_CONFIG_DIRS KUBECONFIG"],
+  [
+    "whose settings are read",
+    "HOME USERPROFILE XDG_CONFIG_HOME XDG_CONFIG_DIRS KUBECONFIG COPILOT_HOME",
+  ],
   [
     "which settings of tools are read",
     "CURL_HOME WGETRC RIPGREP_CONFIG_PATH AWS_CONFIG_FILE DOCKER_CONFIG PSQLRC CARGO_HOME GRADLE_USER_HOME",

@@ -157,7 +157,7 @@ describe("the program in front of bubblewrap", { skip: process.platform !== "lin
     assert.deepEqual(more, [`proxy=${ways.proxy}`, "--", "sh", "-c", "--"]);
   });
 
-  test("runs nothing where it knows no wall, and lets an agent's own call pass", (t) => {
+  test("runs nothing where it knows no wall, and lets an agent's own call pass", async (t) => {
     const place = start(t);
     const { cwd, call, server } = place;
     const args = ["--chdir", cwd, "--", "true"];
@@ -169,7 +169,7 @@ describe("the program in front of bubblewrap", { skip: process.platform !== "lin
     assert.deepEqual(call(["--version"]).words, ["--version"]);
     assert.deepEqual(call(args, { COPILOT_AGENT_SESSION_ID: "x" }).words, args);
     assert.equal(openWall(server, place.policy, place.session), undefined, "one at a time");
-    closeWall(server, wall);
+    await closeWall(server, wall);
     assert.deepEqual(call(args), { status: 1, words: [] });
   });
 });

@@ -10,7 +10,13 @@ import { test } from "node:test";
 import { snapshotContents } from "../../../js/git/archive.mjs";
 import { removeWorktree } from "../../../js/git/cleanup.mjs";
 import { commitWork, diffWorktree } from "../../../js/git/commit-work.mjs";
-import { gitFolder, hasStore, storeFolder, takeOverWork } from "../../../js/git/private-store.mjs";
+import {
+  emptyTemporaryFolder,
+  gitFolder,
+  hasStore,
+  storeFolder,
+  takeOverWork,
+} from "../../../js/git/private-store.mjs";
 import { WorktreePool } from "../../../js/git/worktree-pool.mjs";
 import { wrapInSandbox } from "../../../js/process/sandbox.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
@@ -182,6 +188,52 @@ test("links and pipes in a store do not lead git of tap anywhere, nor hold it up
       assert.equal(gitFolder(worktree.admin), path.join(storeFolder(worktree.admin), "admin"));
     }
   }
+});
+
+test("files of git's folder that are too long for what they are end no process", async (t) => {
+  for (const name of ["config.worktree", "commondir"]) {
+    const { repository, worktree, inside } = await begin(t);
+    inside(`yes "" | head -c 100000 >> $(git rev-parse --absolute-git-dir)/${name}`);
+    const failed = commitWork(repository, worktree, { message: "m" });
+    await assert.rejects(failed, { code: "BROKEN_WORKTREE" }, name);
+  }
+});
+
+test("what a program leaves in its temporary folder is deleted, however deep", async (t) => {
+  const { worktree, inside } = await begin(t);
+  const deep = "import os\nfor i in range(100): os.mkdir('a' * 100); os.chdir('a' * 100)";
+  assert.equal(inside(`cd $TMPDIR; python3 -c "${deep}"`).status, 0);
+  await emptyTemporaryFolder(worktree.admin);
+  assert.deepEqual(fs.readdirSync(path.join(storeFolder(worktree.admin), "tmp")), []);
+});
+
+/** A program changes a file, and writes an index that calls it unchanged. @param {Awaited<ReturnType<typeof begin>>} made */
+function hideChange({ worktree, inside }) {
+  assert.equal(inside("echo hidden > a.txt; touch -d yesterday a.txt; git add a.txt").status, 0);
+  const [is, was] = [":a.txt", "HEAD:a.txt"].map((one) => inside(`git rev-parse ${one}`).text);
+  const file = path.join(gitFolder(worktree.admin), "index");
+  const text = fs.readFileSync(file, "latin1").slice(0, -20);
+  const bytes = (/** @type {string} */ hex) => Buffer.from(hex.trim(), "hex").toString("latin1");
+  const forged = text.split("TREE")[0].replace(bytes(is), bytes(was));
+  const sum = createHash("sha1").update(forged, "latin1").digest("latin1");
+  fs.writeFileSync(file, forged + sum, "latin1");
+  assert.equal(inside("git status --short").text, "");
+}
+
+test("a change that a forged index hides is in no next worktree, and not in the checkout of checks", async (t) => {
+  const made = await begin(t);
+  const { worktree, worktrees, wanted } = made;
+  const read = (/** @type {string} */ folder) =>
+    fs.readFileSync(path.join(folder, "a.txt"), "utf8");
+  hideChange(made);
+  await worktrees.restore(worktree);
+  assert.equal(read(worktree.path), "a\n", "after a setup for checks");
+  hideChange(made);
+  const pool = new WorktreePool(worktrees, { most: 1 });
+  await pool.release(worktree);
+  const next = await pool.acquire({ ...wanted("next"), isForChecks: true, isPrivate: true });
+  assert.equal(next.admin, worktree.admin);
+  assert.equal(read(next.path), "a\n");
 });
 
 /** A repository with a submodule `sub`. @param {import("node:test").TestContext} t */

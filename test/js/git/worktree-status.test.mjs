@@ -42,6 +42,20 @@ test("an index that is split, cut or no index is not known", async (t) => {
   assert.equal(indexOf(root), undefined);
 });
 
+test("an index whose few bytes stand for long names is not known", () => {
+  const entry = (/** @type {string} */ end, /** @type {number} */ cut) => [
+    ...[Buffer.alloc(60), Buffer.from([0, 0, cut]), Buffer.from(`${end}\0`)],
+  ];
+  const count = 3000;
+  const head = Buffer.alloc(12);
+  head.write("DIRC");
+  head.writeUInt32BE(4, 4);
+  head.writeUInt32BE(count, 8);
+  const rest = Array.from({ length: count - 1 }, (_, at) => entry(at % 2 ? "b" : "c", 1));
+  const bytes = Buffer.concat([head, ...entry("a".repeat(200_000), 0), ...rest.flat()]);
+  assert.equal(readIndex(bytes, 40), undefined);
+});
+
 test("a folder that looks as old as the checkout is not in the next attempt's worktree", async (t) => {
   const { worktrees, wanted } = await makeRepository(t, { files: FILES });
   const pool = new WorktreePool(worktrees, { most: 1 });

@@ -8,11 +8,13 @@ import { test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { providerLogFile } from "../../../js/process/log.mjs";
+import { deleteFolder } from "../../../js/process/run.mjs";
 import { Supervisor } from "../../../js/process/supervisor.mjs";
 import { isAlive } from "../../support/processes.mjs";
 import { waitFor } from "../../support/wait.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 
+const posix = { skip: process.platform === "win32" };
 const linux = { skip: process.platform !== "linux" && "looks into /proc" };
 
 /** A clock on which more time passes. @param {number} factor */
@@ -189,4 +191,22 @@ test("the log of a provider that never stops talking stays within 3 MB", async (
   const sizes = fs.readdirSync(folder).map((name) => fs.statSync(path.join(folder, name)).size);
   const total = sizes.reduce((sum, size) => sum + size, 0);
   assert.ok(total > 1_000_000 && total < 3.5 * 1024 * 1024, `${sizes}`);
+});
+
+test("a folder that its owner may not write is deleted with what is in it", posix, async (t) => {
+  const folder = temporaryFolder(t);
+  const isRoot = process.getuid?.() === 0;
+  if (isRoot) fs.chmodSync(folder, 0o777);
+  if (isRoot) process.seteuid?.(65_534); // root may write everywhere
+  try {
+    const module = path.join(folder, "go-mod", "module");
+    fs.mkdirSync(module, { recursive: true });
+    fs.writeFileSync(path.join(module, "go.mod"), "x");
+    fs.chmodSync(module, 0o555);
+    await assert.rejects(fs.promises.rm(path.join(folder, "go-mod"), { recursive: true }));
+    await deleteFolder(path.join(folder, "go-mod"));
+  } finally {
+    if (isRoot) process.seteuid?.(0);
+  }
+  assert.deepEqual(fs.readdirSync(folder), []);
 });
