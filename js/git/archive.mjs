@@ -150,11 +150,13 @@ export async function extractArchive(repository, { plan, node }, folder) {
 
 const MAX_LOG_BYTES = 64 * 1024 * 1024;
 const MAX_LOG_ENTRIES = 500;
+const MAX_LOG_TAIL = 1024 * 1024;
 
 /** From the file: a git in the sandbox takes longer. @param {string} admin git's folder of the worktree @returns {Promise<string[]>} the latest at the end */
 async function readReflog(admin) {
   const file = path.join(gitFolder(admin), "logs", "HEAD");
-  const lines = (await readRegular(file, MAX_LOG_BYTES).catch(() => "")).split("\n");
+  const text = await readRegular(file, MAX_LOG_BYTES).catch(() => "");
+  const lines = text.slice(-MAX_LOG_TAIL).split("\n"); // a program may have filled it with lines
   const commits = lines.slice(-MAX_LOG_ENTRIES - 1).map((line) => line.split(" ")[1]);
   return commits.filter((one) => isCommit(one) && !/^0+$/.test(one));
 }

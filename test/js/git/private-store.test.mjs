@@ -136,9 +136,10 @@ test("a commit without its tree, or a damaged one, is refused and leaves the rep
   }
 });
 
-test("what a program has committed and left is in the snapshot", async (t) => {
+test("what a program has committed and left is in the snapshot, behind any number of lines", async (t) => {
   const { root, repository, worktree, inside, first } = await begin(t);
-  const script = "echo 2 > a.txt; git commit -qam lost; git reset -q --hard HEAD^; echo 3 > b.txt";
+  const script = `echo 2 > a.txt; git commit -qam lost; git reset -q --hard HEAD^; echo 3 > b.txt
+    log=$(git rev-parse --absolute-git-dir)/logs/HEAD; { yes | head -c 60000000; cat $log; } > log; mv log $log`;
   assert.equal(inside(script).status, 0);
   const { kept } = await snapshotContents(repository, worktree, { why: "test" });
   assert.ok(kept);
