@@ -4,17 +4,19 @@
 import { lstatSync } from "node:fs";
 import fs from "node:fs/promises";
 import path from "node:path";
+import { GitError } from "./errors.mjs";
 import { gitFolder } from "./private-store.mjs";
 import { isSparse, worktreeOptions } from "./worktree-admin.mjs";
 import { entryExists } from "./repository.mjs";
 
 /** Before the name of the object: times, device, inode, mode, owner and size. */
 const STAT_BYTES = 40;
-/**
- * A larger one only git reads, in the sandbox, as one whose names are longer in all: in version 4 a few bytes stand for
- * any. Some two million files fit.
- */
+/** A larger one only git reads, in the sandbox. Some two million files fit. */
 const MAX_INDEX_BYTES = 256 * 1024 * 1024;
+/** Of all names: in version 4 a few bytes stand for a long one, and git has no room for all of them, either. */
+const MAX_NAMES_BYTES = 256 * 1024 * 1024;
+const TOO_LARGE =
+  "The names in the worktree's index are longer than 256 MB in all: its program has damaged it. Retry the node from the start.";
 const HEADER_BYTES = 12;
 const ASSUME_UNCHANGED = 0x8000;
 const HAS_MORE = 0x4000;
@@ -69,13 +71,14 @@ const isMarked = (flags, more) =>
  * @param {Buffer} bytes @param {number} hexDigits of the name of an object
  * @param {{all?: boolean}} [options] all: false where names that nothing is said of are not needed
  * @returns {Index | undefined} undefined: not known
+ * @throws {GitError} TOO_LARGE
  */
 export function readIndex(bytes, hexDigits, { all = true } = {}) {
   const version = readVersion(bytes);
   if (version < 2 || version > 4) return undefined;
   /** @type {Index} */
   const index = { names: [], assumed: [], skipped: [], hasConflicts: false };
-  let [at, last, room] = [HEADER_BYTES, "", MAX_INDEX_BYTES];
+  let [at, last, room] = [HEADER_BYTES, "", MAX_NAMES_BYTES];
   for (let left = bytes.readUInt32BE(8); left > 0; --left) {
     const start = at;
     at += STAT_BYTES + hexDigits / 2;
@@ -92,7 +95,7 @@ export function readIndex(bytes, hexDigits, { all = true } = {}) {
     if (end < 0) return undefined;
     if (all || version === 4 || isMarked(flags, more)) {
       last = before + bytes.toString("latin1", at, end);
-      if ((room -= last.length) < 0) return undefined;
+      if ((room -= last.length) < 0) throw new GitError("TOO_LARGE", TOO_LARGE);
       addEntry(index, last, flags, more);
     }
     at = version === 4 ? end + 1 : start + ((end - start + 8) & ~7);
