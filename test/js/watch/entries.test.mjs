@@ -3,6 +3,8 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import { describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { ownFiles } from "../../../js/install/package-files.mjs";
 import { addon } from "../../../js/lib/addon.mjs";
 import { matchFirst } from "../../../js/watch/commands.mjs";
 import { loadEntries, parseEntry, readEntry, toMatcher } from "../../../js/watch/entries.mjs";
@@ -72,6 +74,12 @@ describe("shipped entries", () => {
       for (const used of read().uses ?? []) assert.ok(names.includes(used), used);
   });
 
+  test("the package has each of them", () => {
+    const packed = ownFiles(fileURLToPath(new URL("../../../", import.meta.url)));
+    const names = new Set(packed.map(({ to }) => to));
+    for (const { tool } of shipped) assert.ok(names.has(`js/tools/${tool}.yaml`), tool);
+  });
+
   test("only the entries that are asked for are parsed", () => {
     const { tools } = loadEntries();
     assert.equal(tools[0].read(), tools[0].read());
@@ -130,7 +138,9 @@ const OWN = {
 
 describe("entries of a config", () => {
   test("one with all fields is read, with the usual number of lines, and does not change", () => {
-    const read = readEntry({ ...OWN, exit: { green: [0], none: [5] }, uses: ["cc"] });
+    const at = "^(?<file>\\w+)$|^in (?<file2>\\w+)$";
+    const failure = [{ at }];
+    const read = readEntry({ ...OWN, exit: { green: [0], none: [5] }, uses: ["cc"], failure });
     assert.ok(read.ok);
     assert.equal(read.entry.failure[0].most, 4);
     assert.throws(() => read.entry.failure.push(read.entry.failure[0]), TypeError);
