@@ -208,11 +208,13 @@ async function snapshotAndRemove({ repository }, place, trash, options) {
   return { removed: true, ...(kept && { kept }), ...(omitted.length > 0 && { omitted }) };
 }
 
-/** @param {Repository} repository @param {{path: string, admin: string}} place whose folder is gone */
-async function unregister(repository, { path: worktree, admin }) {
+/** As `git worktree remove` does it. @param {Repository} repository @param {{admin: string}} place whose folder is gone */
+async function unregister(repository, { admin }) {
   await removeStore(admin); // before: nobody would look for it without git's own folder
-  const args = ["worktree", "remove", "--force", "--force", worktree];
-  await withLock(repository.commonDir, () => repository.change(args));
+  await withLock(repository.commonDir, async () => {
+    await fs.rm(admin, { recursive: true, force: true });
+    await fs.rmdir(adminsFolder(repository)).catch(() => {}); // others are in it
+  });
 }
 
 /**

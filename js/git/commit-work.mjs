@@ -14,7 +14,14 @@ import {
 } from "./checkouts.mjs";
 import { formatFiles, formatOutput, GitError, isGitError } from "./errors.mjs";
 import { checkCommit, checkMessage, EVIDENCE, isCommit } from "./git.mjs";
-import { changesBetween, isAncestor, MAX_DIFF_BYTES, readRaw, resolveTree } from "./merge.mjs";
+import {
+  changesBetween,
+  linesBetween,
+  linesOnTop,
+  MAX_DIFF_BYTES,
+  readRaw,
+  resolveTree,
+} from "./merge.mjs";
 import { attemptRef, resolveRefs, setRefOnce } from "./refs.mjs";
 import { checkStore, copyRegular, gitFolder, takeOver } from "./private-store.mjs";
 import { readRegular } from "./repository.mjs";
@@ -187,7 +194,7 @@ const TRAILER = "Plan-Node";
  * @typedef {object} Committed
  * @property {string} commit that of the attempt; where nothing was changed, the one at which it started
  * @property {boolean} made by this call
- * @property {Change[]} changes since the start
+ * @property {import("./merge.mjs").LineCounts} changes since the start
  */
 
 /** @param {{plan: string, node: string, attempt: number}} of */
@@ -272,12 +279,18 @@ async function requireHead(repository, worktree) {
   throw new GitError("NOT_DESCENDED", text, { base: worktree.commit });
 }
 
-/** Another history cannot be merged with what others have done. @param {Repository} repository @param {Worktree} worktree @param {string} commit */
+/**
+ * Another history cannot be merged with what others have done.
+ * @param {Repository} repository @param {Worktree} worktree @param {string} commit
+ * @returns {Promise<import("./merge.mjs").LineCounts | undefined>} what it changes, where that was seen
+ */
 async function requireDescendant(repository, worktree, commit) {
-  // A tag may lead to a commit, and is none.
-  const type = await repository.query(["cat-file", "-t", commit]);
-  const isDescendant = await isAncestor(repository, worktree.commit, commit);
-  if (type.stdout.trim() === "commit" && isDescendant) return;
+  if (commit === worktree.commit) return undefined;
+  const lines = await linesOnTop(repository, worktree.commit, commit);
+  if (lines) return lines;
+  // The first one is the commit itself, or, where a tag leads to it, another name.
+  const args = ["rev-list", "--ancestry-path", "--max-count=1", commit, `^${worktree.commit}`];
+  if ((await repository.query(args)).stdout.trim() === commit) return undefined;
   const text = `The work has ended on ${commit.slice(0, 10)}, which does not descend from ${worktree.commit.slice(0, 10)}, with which it began. Let it commit on top of that. Then retry the node.`;
   throw new GitError("NOT_DESCENDED", text, { commit, base: worktree.commit });
 }
@@ -310,8 +323,19 @@ export async function checkMerged(repository, worktree) {
   throw new GitError("UNMERGED", text, { paths });
 }
 
+/**
+ * Whether it is as the commit with which it began. `git add` takes longer: it writes each file once more that is as old
+ * as the index.
+ * @param {Repository} repository @param {Worktree} worktree @param {AbortSignal} [signal]
+ */
+async function isUnchanged(repository, worktree, signal) {
+  const look = { signal, reading: false, ...worktreeOptions(worktree) };
+  return (await readStatus(repository, worktree.path, look)).entries.length === 0;
+}
+
 /** @param {Repository} repository @param {Worktree} worktree @param {string} head @param {AbortSignal} [signal] @returns {Promise<Change[]>} what is to be committed */
 async function stage(repository, worktree, head, signal) {
+  if (head === worktree.commit && (await isUnchanged(repository, worktree, signal))) return [];
   const where = { ...worktreeOptions(worktree), signal };
   const without = [EVIDENCE, ...(await readCopiedPaths(worktree.admin))];
   const limits = { ...where, lasting: true, network: true, timeoutMs: STAGE_MS };
@@ -415,34 +439,39 @@ async function commitStaged(repository, worktree, { message, hooks, timeoutMs, e
  * @param {number} [options.timeoutMs] of the hooks
  * @param {Record<string, string>} [options.env] that hooks see
  * @param {AbortSignal} [options.signal]
+ * @param {boolean} [options.isFirst] it was not called before for this attempt: the attempt has no commit
  * @returns {Promise<Committed>}
  */
 export async function commitWork(repository, worktree, options) {
-  const { message, hooks = true, timeoutMs = COMMIT_MS, env, signal } = options;
+  const { message, hooks = true, timeoutMs = COMMIT_MS, env, signal, isFirst = false } = options;
   const ref = attemptRef(worktree.plan, worktree.node, worktree.attempt);
   checkMessage(message);
-  const [there] = await resolveRefs(repository, [ref]);
-  const done = async (/** @type {string} */ commit, /** @type {boolean} */ made) => {
+  const [there] = isFirst ? [] : await resolveRefs(repository, [ref]);
+  const done = async (
+    /** @type {string} */ commit,
+    /** @type {boolean} */ made,
+    /** @type {import("./merge.mjs").LineCounts | undefined} */ lines,
+  ) => {
+    const changes = lines ?? (await linesBetween(repository, worktree.commit, commit));
     if (!there && commit !== worktree.commit) await setRefOnce(repository, ref, commit);
-    return { commit, made, changes: await changesBetween(repository, worktree.commit, commit) };
+    return { commit, made, changes };
   };
-  if (there) return done(there, false);
+  if (there) return done(there, false, undefined);
   await checkWorktreeLink(repository, worktree);
   await checkStore(worktree.admin);
   await detach(repository, worktree);
   await checkMerged(repository, worktree);
   const head = await requireHead(repository, worktree);
   await takeOver(repository, worktree, head, { signal });
-  await requireDescendant(repository, worktree, head);
-  if (await isOwnCommit(repository, worktree, head)) return done(head, false);
+  const found = await requireDescendant(repository, worktree, head);
+  if (!isFirst && (await isOwnCommit(repository, worktree, head))) return done(head, false, found);
   const staged = await stage(repository, worktree, head, signal);
-  if (staged.length === 0) return done(head, false);
+  if (staged.length === 0) return done(head, false, found);
   await checkNested(worktree, staged);
   await commitStaged(repository, worktree, { message, hooks, timeoutMs, env, signal });
   const made = await requireHead(repository, worktree);
   await takeOver(repository, worktree, made, { signal });
-  await requireDescendant(repository, worktree, made);
-  return done(made, true);
+  return done(made, true, await requireDescendant(repository, worktree, made));
 }
 
 // What is in a worktree and not in the commit where it started, new files too. The worktree, its index and the objects

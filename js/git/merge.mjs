@@ -363,17 +363,36 @@ function readNumstat(text) {
   return all;
 }
 
-/**
- * @param {Repository} repository @param {string} from @param {string} to
- * @returns {Promise<{files: Lines[], insertions: number, deletions: number}>}
- */
-export async function linesBetween(repository, from, to) {
-  const flags = ["--numstat", "-z", "-M", "--no-ext-diff", "--no-textconv"];
-  const args = ["diff", ...flags, checkCommit(from), checkCommit(to), "--"];
-  const files = readNumstat((await repository.query(args)).stdout);
+/** @typedef {{files: Lines[], insertions: number, deletions: number}} LineCounts */
+
+const LINE_FLAGS = ["--numstat", "-z", "-M", "--no-ext-diff", "--no-textconv"];
+
+/** @param {string} text of `--numstat -z` @returns {LineCounts} */
+function countLines(text) {
+  const files = readNumstat(text);
   const sum = (/** @type {"insertions" | "deletions"} */ what) =>
     files.reduce((total, one) => total + one[what], 0);
   return { files, insertions: sum("insertions"), deletions: sum("deletions") };
+}
+
+/** @param {Repository} repository @param {string} from @param {string} to @returns {Promise<LineCounts>} */
+export async function linesBetween(repository, from, to) {
+  if (from === to) return countLines("");
+  const args = ["diff", ...LINE_FLAGS, checkCommit(from), checkCommit(to), "--"];
+  return countLines((await repository.query(args)).stdout);
+}
+
+/**
+ * The same of a commit whose only parent is known.
+ * @param {Repository} repository @param {string} parent @param {string} commit
+ * @returns {Promise<LineCounts | undefined>} undefined: it has other parents, or is no commit
+ */
+export async function linesOnTop(repository, parent, commit) {
+  const flags = ["--no-color", "--no-show-signature", "--format=%H %P", ...LINE_FLAGS];
+  const { stdout } = await repository.query(["show", ...flags, checkCommit(commit), "--"]);
+  const end = stdout.indexOf("\0");
+  if (stdout.slice(0, end) !== `${commit} ${parent}`) return undefined;
+  return countLines(stdout.slice(end + 1).replace(/^\n/, ""));
 }
 
 /**

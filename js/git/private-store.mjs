@@ -169,7 +169,31 @@ export async function publishCheckout(admin) {
 
 /** The index as it was when tap's git had written it: a program's own may call a file unchanged that is not. @param {string} admin */
 export async function resetIndex(admin) {
-  if (hasStore(admin)) await replaceFile(admin, gitFolder(admin), "index");
+  if (hasStore(admin)) await copyIndex(admin);
+}
+
+/** @param {string} admin */
+async function copyIndex(admin) {
+  // A program may have put a link at any other name.
+  const next = path.join(gitFolder(admin), `tap-index-${crypto.randomUUID()}`);
+  await copyRegular(path.join(admin, "index"), next);
+  await fs.rename(next, path.join(gitFolder(admin), "index"));
+}
+
+/**
+ * The index that was published, in place of one that programs may have written. Git of tap alone reads and writes it
+ * then, until the next program starts.
+ * @param {string} admin @returns {Promise<boolean>} false: what the store has checked out was not published, or is in
+ *   several files
+ */
+export async function restoreIndex(admin) {
+  if (!hasStore(admin)) return false;
+  const folder = gitFolder(admin);
+  const [own, published] = await Promise.all([folder, admin].map(readState));
+  const isSplit = (await fs.readdir(admin)).some((name) => name.startsWith("sharedindex."));
+  if (own.head !== published.head || isSplit) return false;
+  await copyIndex(admin);
+  return true;
 }
 
 /**
@@ -266,18 +290,16 @@ export async function importObjects(repository, place, wanted, { base, signal } 
     env: { GIT_DIR: place.admin },
   };
   try {
-    const args = ["rev-list", "--objects", "--no-object-names", "--stdin", "--not", ...ALL_REFS];
-    const input = [...wanted, ...(base ? [`^${base}`] : [])].join("\n");
-    const limits = { ...inside, mostBytes: MAX_LIST_BYTES };
-    const { stdout } = await repository.query(args, { ...limits, input: `${input}\n` });
-    const count = stdout.split("\n").length - 1;
+    const known = base ? [base] : await listKnown(repository, signal);
+    const input = [...wanted, ...known.map((one) => `^${one}`)].join("\n");
+    await writePack(repository, file, { ...inside, input: `${input}\n` });
+    const count = await countObjects(file);
     if (count === 0) return;
     if (count > MAX_OBJECTS)
       throw new GitError(
         "TOO_LARGE",
         `It has ${count} new objects; at most ${MAX_OBJECTS} are taken over. Keep generated files out of the commit.`,
       );
-    await writePack(repository, file, { ...inside, input: stdout });
     await readPack(repository, file, count, signal);
   } catch (error) {
     throw toImportError(error);
@@ -287,14 +309,30 @@ export async function importObjects(repository, place, wanted, { base, signal } 
   }
 }
 
-/** @param {Repository} repository @param {string} file @param {Partial<import("./git.mjs").RunOptions>} options */
+/** @param {Repository} repository @param {AbortSignal} [signal] @returns {Promise<string[]>} what the refs of ALL_REFS have */
+async function listKnown(repository, signal) {
+  const args = ["rev-parse", ...ALL_REFS];
+  const { stdout } = await repository.query(args, { signal, mostBytes: MAX_LIST_BYTES });
+  return stdout.split("\n").filter(Boolean);
+}
+
+/** @param {string} file a pack @returns {Promise<number>} */
+async function countObjects(file) {
+  const pack = await fs.open(file);
+  try {
+    const { buffer, bytesRead } = await pack.read(Buffer.alloc(12), 0, 12, 0);
+    return bytesRead === 12 ? buffer.readUInt32BE(8) : 0;
+  } finally {
+    await pack.close();
+  }
+}
+
+/** Only what the repository does not have. @param {Repository} repository @param {string} file @param {Partial<import("./git.mjs").RunOptions>} options */
 async function writePack(repository, file, options) {
   const pack = await fs.open(file, "wx", 0o600);
   try {
-    await repository.query(["pack-objects", "--stdout", "--quiet"], {
-      ...options,
-      outputFile: pack.fd,
-    });
+    const args = ["pack-objects", "--revs", "--local", "--stdout", "--quiet"];
+    await repository.query(args, { ...options, outputFile: pack.fd });
     const { size } = await pack.stat();
     if (size > MAX_PACK_BYTES)
       throw new GitError(
@@ -347,6 +385,7 @@ export async function takeOver(repository, worktree, commit, { signal } = {}) {
   await fs.writeFile(next, `${commit}\n`);
   await fs.rename(next, path.join(admin, "HEAD"));
   const index = { GIT_DIR: admin, GIT_INDEX_FILE: path.join(admin, "index") };
-  await repository.change(["read-tree", commit], { signal, env: index });
+  // What it knows of files that stay the same spares git to read them.
+  await repository.change(["read-tree", "--reset", "-i", commit], { signal, env: index });
   await notePublished(admin);
 }

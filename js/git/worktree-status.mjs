@@ -146,7 +146,7 @@ async function readEntries(root, folder) {
   });
 }
 
-/** Whether a folder has got an entry, or lost one. @param {Place} place @param {string[]} names of the index, in its order @param {number} since ms since 1970 */
+/** Whether a folder below has got an entry, or lost one. @param {Place} place @param {string[]} names of the index, in its order @param {number} since ms since 1970 */
 function hasChanged({ path: root }, names, since) {
   const changed = (/** @type {string} */ folder) => {
     const stat = lstatSync(toBytePath(root, folder), { throwIfNoEntry: false });
@@ -154,20 +154,17 @@ function hasChanged({ path: root }, names, since) {
     return stat !== undefined && stat.ctimeMs >= since;
   };
   let last = "";
-  return (
-    changed("") ||
-    names.some((name) => {
-      if (name.startsWith(last) && !name.includes("/", last.length)) return false;
-      const before = last;
-      last = name.slice(0, name.lastIndexOf("/") + 1);
-      for (let at = last.length; at > 0; at = last.lastIndexOf("/", at - 2) + 1) {
-        const folder = last.slice(0, at);
-        if (before.startsWith(folder)) break; // it was looked at, with those above it
-        if (changed(folder)) return true;
-      }
-      return false;
-    })
-  );
+  return names.some((name) => {
+    if (name.startsWith(last) && !name.includes("/", last.length)) return false;
+    const before = last;
+    last = name.slice(0, name.lastIndexOf("/") + 1);
+    for (let at = last.length; at > 0; at = last.lastIndexOf("/", at - 2) + 1) {
+      const folder = last.slice(0, at);
+      if (before.startsWith(folder)) break; // it was looked at, with those above it
+      if (changed(folder)) return true;
+    }
+    return false;
+  });
 }
 
 /**
@@ -193,8 +190,10 @@ async function findStrays({ path: root }, names) {
 export async function hasStrays(place, hexDigits, since) {
   const index = await loadIndex(place, hexDigits);
   if (!index) return true;
-  if (since !== undefined && !hasChanged(place, index.names, since)) return false;
-  const { folders, specials } = await findStrays(place, index.names);
+  // The worktree's own folder changes with its name: what is in it is always looked at.
+  const isSame = since !== undefined && !hasChanged(place, index.names, since);
+  const top = () => [...new Set(index.names.map((name) => name.split("/", 1)[0]))];
+  const { folders, specials } = await findStrays(place, isSame ? top() : index.names);
   return folders.length + specials.length > 0;
 }
 

@@ -43,6 +43,7 @@ import {
   refreshModules,
   removeStore,
   resetIndex,
+  restoreIndex,
 } from "./private-store.mjs";
 
 /** @typedef {import("./repository.mjs").Repository} Repository */
@@ -128,6 +129,14 @@ async function emptyInside(root, name) {
     if (stat && (isLast || !stat.isDirectory())) await fs.rm(place, { recursive: true });
     if (isLast || !stat?.isDirectory()) await fs.mkdir(place);
   }
+}
+
+/** As `git worktree move` does it, in the same order. @param {string} admin @param {string} from @param {string} to is not there */
+async function moveFolder(admin, from, to) {
+  if (from === to) return;
+  if (await entryExists(to)) throw new GitError("EXISTS", `"${to}" is there already.`);
+  await fs.rename(from, to);
+  await fs.writeFile(path.join(admin, "gitdir"), `${to}/.git\n`);
 }
 
 export class Worktrees {
@@ -358,21 +367,21 @@ export class Worktrees {
     checkRequest(wanted);
     const { plan, node, attempt, nonce, commit, signal } = wanted;
     const place = await this.worktreePath(wanted);
-    const move = async (/** @type {string} */ from, /** @type {string} */ to) => {
-      if (from === to) return;
-      const args = ["worktree", "move", "--force", "--force", from, to];
-      await withLock(this.repository.commonDir, () => this.repository.change(args));
-    };
+    const move = (/** @type {string} */ from, /** @type {string} */ to) =>
+      withLock(this.repository.commonDir, () => moveFolder(worktree.admin, from, to));
     await move(worktree.path, place);
+    const isRestored = await restoreIndex(worktree.admin);
     const isChanged = await keep({ ...worktree, path: place }).catch(async (error) => {
       await move(place, worktree.path);
       throw error;
     });
+    // What git has found out about its files, the next looks need not find out again.
+    if (isRestored && !isChanged) await publishCheckout(worktree.admin);
     // Whatever it knows has refs by now.
     await fs.rm(path.join(worktree.admin, "logs", "HEAD"), { force: true });
     const next = { path: place, admin: worktree.admin, nonce, plan, node, attempt, commit };
-    // The index by which git has looked is the program's there: it may call a file unchanged that is not.
-    const isDoubtful = hasStore(next.admin);
+    // By a program's index git has looked at less than all: it may call a file unchanged that is not.
+    const isDoubtful = hasStore(next.admin) && !isRestored;
     await this.#replaceStore(next.admin, wanted);
     const dirty = (await clearIndexFlags(this.repository, next)) || isChanged || isDoubtful;
     await this.#writeOwner(next.admin, wanted);

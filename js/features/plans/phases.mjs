@@ -468,6 +468,7 @@ export function commitWork(run) {
 async function commitWorktree(run, isTaken) {
   const { git, repository, node, plan, signal } = run;
   const { timeoutMs } = run.effect;
+  const isFirst = run.fact("committing") === undefined;
   await run.recordStep({ committing: true }, { sync: true });
   const { evidence, problem } = await readEvidenceFile(run);
   const message = `${node.name}\n\nPlan: ${plan.name}`;
@@ -475,7 +476,8 @@ async function commitWorktree(run, isTaken) {
   if (isTaken)
     // and who has done that is the author
     for (const name of ["NAME", "EMAIL", "DATE"]) delete env[`GIT_AUTHOR_${name}`];
-  const made = await git.commitWork(repository, run.worktree, { message, env, timeoutMs, signal });
+  const how = { message, env, timeoutMs, signal, isFirst };
+  const made = await git.commitWork(repository, run.worktree, how);
   const left = await git
     .archiveUnreachableCommits(repository, run.worktree, made.commit)
     .catch((error) => {
@@ -483,15 +485,15 @@ async function commitWorktree(run, isTaken) {
       return undefined;
     });
   await requireMerged(run, made.commit);
-  if (made.changes.length === 0 && !node.expectsNoChanges && !evidence) {
+  if (made.changes.files.length === 0 && !node.expectsNoChanges && !evidence) {
     throw new PhaseFailed("NO_EVIDENCE", noEvidenceText(node.id, problem, left));
   }
   run.log(formatIgnoredWork(node.id, problem, left));
   if (made.commit === run.base()) await keepMerge(run, made.commit);
-  const { insertions, deletions } = await git.linesBetween(repository, run.base(), made.commit);
+  const { insertions, deletions } = made.changes;
   return {
     commit: made.commit,
-    changes: { files: made.changes.length, insertions, deletions },
+    changes: { files: made.changes.files.length, insertions, deletions },
     ...(evidence && { evidence }),
   };
 }

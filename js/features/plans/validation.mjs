@@ -773,7 +773,8 @@ export async function probeOverlaps(plans, { planId, of, others: committed }) {
   const others = committed.filter((/** @type {any} */ { commit }) => commit !== of.commit);
   if (others.length === 0) return;
   const { git, repository } = await plans.openPlan(planId);
-  const pairs = others.map((/** @type {any} */ other) => [of.commit, other.commit]);
+  // The first of them, whose attributes count, was often the first before.
+  const pairs = others.map((/** @type {any} */ other) => [other.commit, of.commit]);
   const probes = await git.probeAll(repository, pairs);
   for (const [index, { conflicts }] of probes.entries()) {
     if (!conflicts) continue;

@@ -33,8 +33,9 @@ async function setUpPlace(t) {
   return { ...rig, made, at, work, objects };
 }
 
-/** @param {{changes: {path: string, kind: string}[]}} done */
-const changesOf = ({ changes }) => changes.map(({ path: name, kind }) => `${kind} ${name}`).sort();
+/** @param {import("../../../js/git/commit-work.mjs").Committed} done */
+const changesOf = ({ changes }) =>
+  changes.files.flatMap(({ path: name, from }) => (from ? [from, name] : [name])).sort();
 
 test("files of the setup whose names are no UTF-8 are not committed", linux, async (t) => {
   const { repository, worktrees, wanted } = await makeRepository(t, { files: FILES });
@@ -44,16 +45,20 @@ test("files of the setup whose names are no UTF-8 are not committed", linux, asy
   await noteSetup(repository, made);
   write(made.path, { "mine é.txt": "mine\n" });
   const done = await commitWork(repository, made, { message: "m" });
-  assert.deepEqual(changesOf(done), ["A mine é.txt"]);
+  assert.deepEqual(changesOf(done), ["mine é.txt"]);
 });
 
 test("what the setup has left is not committed, and is no change", async (t) => {
   const { made, at, work, root, first, repository } = await setUpPlace(t);
   assert.equal((await diffWorktree(repository, made)).text, "");
-  assert.deepEqual(await work(), { commit: first, made: false, changes: [] });
+  assert.deepEqual(await work(), {
+    commit: first,
+    made: false,
+    changes: { files: [], insertions: 0, deletions: 0 },
+  });
   assert.equal(fs.readFileSync(at("set.txt"), "utf8"), "set\n", "it stays in the worktree");
   write(made.path, { "mine.txt": "mine\n" });
-  assert.deepEqual(changesOf(await work()), ["A mine.txt"]);
+  assert.deepEqual(changesOf(await work()), ["mine.txt"]);
   assert.deepEqual(filesOf(root, REF), { ...FILES, "mine.txt": "mine\n" });
   assert.equal(fs.readFileSync(at("a.txt"), "utf8"), "a\nsetup\n");
 });
@@ -71,7 +76,7 @@ test("a file of the setup that the node changes or deletes is the node's as a wh
     fs.readdirSync(made.admin).filter((name) => /^tap-(objects|index)-/.test(name)),
     [],
   );
-  assert.deepEqual(changesOf(await work()), ["A set.txt", "M a.txt", "M b.txt"]);
+  assert.deepEqual(changesOf(await work()), ["a.txt", "b.txt", "set.txt"]);
 });
 
 test("nor is it committed where the agent itself has committed it, or put a file back", async (t) => {
@@ -79,7 +84,7 @@ test("nor is it committed where the agent itself has committed it, or put a file
   write(made.path, { "mine.txt": "mine\n", "b.txt": "b\n" });
   commit(made.path, {}, "the agent's own");
   const done = await work();
-  assert.deepEqual(changesOf(done), ["A mine.txt"]);
+  assert.deepEqual(changesOf(done), ["mine.txt"]);
   assert.deepEqual(filesOf(root, REF), { ...FILES, "mine.txt": "mine\n" });
 });
 
@@ -99,7 +104,7 @@ test("folders in the place of files, and files in the place of folders", async (
   await noteSetup(repository, two);
   write(two.path, { "a.txt/y": "mine\n", c: "mine\n" });
   const done = await commitWork(repository, two, { message: "m" });
-  assert.deepEqual(changesOf(done), ["A a.txt/y", "A c", "D a.txt", "D c/d.txt"]);
+  assert.deepEqual(changesOf(done), ["a.txt", "a.txt/y", "c", "c/d.txt"]);
 });
 
 test("a note that nobody can read counts for nothing, and the next one takes its place", async (t) => {

@@ -27,6 +27,8 @@ function setHook(root, name, script) {
   fs.writeFileSync(file, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
 }
 
+const NO_LINES = { files: [], insertions: 0, deletions: 0 };
+
 test("changed, new and deleted files are committed with the message and its trailer, and have a ref", async (t) => {
   const { root, repository, worktrees, wanted, first } = await makeRepository(t);
   const made = await worktrees.add(wanted());
@@ -36,10 +38,12 @@ test("changed, new and deleted files are committed with the message and its trai
     message: "Split the lexer\n\n# not a comment",
   });
   assert.equal(done.made, true);
+  const changes = await changesBetween(repository, first, done.commit);
   assert.deepEqual(
-    done.changes.map(({ path: one, kind }) => `${kind} ${one}`),
+    changes.map(({ path: one, kind }) => `${kind} ${one}`),
     [...["M a.txt", "D b.txt", "A new/file.txt"]],
   );
+  assert.deepEqual([done.changes.insertions, done.changes.deletions], [2, 2]);
   assert.equal(git(root, "rev-parse", REF), done.commit);
   assert.equal(git(root, "rev-parse", `${REF}^`), first);
   const text = git(root, "log", "-1", "--format=%B", REF);
@@ -73,7 +77,7 @@ test("variables of a plan that say where git works reach no git of tap, but auth
   };
   const { changes } = await commitWork(repository, made, { message: "m", env });
   assert.deepEqual(
-    changes.map(({ path: one }) => one),
+    changes.files.map(({ path: one }) => one),
     ["new.txt"],
   );
   assert.equal(git(root, "log", "-1", "--format=%an %ce", REF).trim(), "Ada ada@example.com");
@@ -84,7 +88,7 @@ test("where nothing was changed there is no commit and no ref", async (t) => {
   const { root, repository, worktrees, wanted, first } = await makeRepository(t);
   const made = await worktrees.add(wanted());
   const done = await commitWork(repository, made, { message: "m" });
-  assert.deepEqual(done, { commit: first, made: false, changes: [] });
+  assert.deepEqual(done, { commit: first, made: false, changes: NO_LINES });
   assert.equal(gitWorks(root, "rev-parse", "--verify", "--quiet", REF), false);
 });
 
@@ -108,7 +112,7 @@ test("evidence and what was brought are not committed, whether ignored or not, n
     });
     const { changes } = await commitWork(repository, made, { message: "m" });
     assert.deepEqual(
-      changes.map((change) => change.path),
+      changes.files.map((change) => change.path),
       [".gitignore", "a/not", "work.txt"],
     );
   }
@@ -116,7 +120,7 @@ test("evidence and what was brought are not committed, whether ignored or not, n
   commit(made.path, { ...evidence, "work.txt": "w\n" }, "the agent's own");
   const own = await commitWork(repository, made, { message: "m" });
   assert.deepEqual(
-    own.changes.map((change) => change.path),
+    own.changes.files.map((change) => change.path),
     ["work.txt"],
   );
   assert.equal(git(root, "rev-list", "--count", `${first}..${own.commit}`), "2");
@@ -128,7 +132,7 @@ test("commits that the agent made itself are the work", async (t) => {
   git(made.path, "checkout", "--quiet", "-b", "agents-own");
   const head = commit(made.path, { "a.txt": "2\n" });
   const done = await commitWork(repository, made, { message: "m" });
-  assert.deepEqual([done.commit, done.made, done.changes.length], [head, false, 1]);
+  assert.deepEqual([done.commit, done.made, done.changes.files.length], [head, false, 1]);
   assert.equal(git(root, "rev-parse", REF), head);
 });
 
@@ -469,7 +473,7 @@ test("a sparse checkout is no forgery", async (t) => {
   write(made.path, { "new.txt": "x\n" });
   const { changes } = await commitWork(repository, made, { message: "m" });
   assert.deepEqual(
-    changes.map((change) => change.path),
+    changes.files.map((change) => change.path),
     ["new.txt"],
   );
 });
