@@ -6,7 +6,7 @@ import { TranscriptReader } from "./transcript.mjs";
 
 /** @typedef {import("./scratch.mjs").Scratch} Scratch */
 
-/** A run that did not get to its end. `interrupted`: by the user. `code`: what is wrong, where tap knows it. */
+/** A run that did not get to its end. `interrupted`: by the user. `code`: the cause, where tap knows it. */
 export class RunFailed extends Error {
   interrupted = false;
   /** @type {"NO_LOGIN" | undefined} */

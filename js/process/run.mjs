@@ -304,7 +304,7 @@ export async function runProgram(command, args, options) {
 }
 
 /**
- * Deletes what programs have left: also folders that nobody may write, such as those of Go's modules, and those that
+ * Deletes files that programs have left: also read-only folders, such as those of Go's modules, and those that
  * are deeper than a path can name.
  * @param {string} folder or a file; a link is not followed
  */

@@ -14,7 +14,7 @@
  * @typedef {object} Found
  * @property {Entry} entry
  * @property {"argv" | "script"} by script: package.json has the command
- * @property {string[]} words the tool's command, without what starts it
+ * @property {string[]} words the tool's command, without its starter
  * @property {Word[]} parts the same where it stands
  * @property {number} at after so many words options may follow; 0: nowhere
  */
@@ -74,7 +74,7 @@ const readProgram = (word) =>
     .replace(/\.(?:exe|cmd|bat|ps1)$/i, "")
     .replace(/(?<=.)@[\w.^~-]+$/, "");
 
-/** Programs that start another one, and those of their options that have a value. */
+/** Programs that start others, and those of their options that have a value. */
 const STARTERS = new Map(
   Object.entries({
     npx: "-p --package -w --workspace",
@@ -195,7 +195,7 @@ function stripManager(program, withValue, words) {
   if (options) return { words: skipOptions(rest.slice(1), options).rest };
   const script = findScript(program, rest);
   if (!script) return undefined;
-  // npm has its own options there, too; the others pass on what follows.
+  // npm has its own options there, too; the others pass on the following words.
   const after = skipOptions(script.extra, withValue);
   const isNpm = program === "npm";
   return {
@@ -210,7 +210,7 @@ function stripManager(program, withValue, words) {
 }
 
 /**
- * One step towards the tool.
+ * A step towards the tool.
  * @param {Word[]} words
  * @returns {{words: Word[], script?: Script, folder?: string, isElsewhere?: boolean} | undefined} undefined: this is the tool
  */
@@ -256,7 +256,7 @@ function findShellText(words) {
   return at < 0 ? undefined : words[at + 1]?.text;
 }
 
-/** What a command line in another one finds, of which the words stand nowhere. @param {Found | undefined} found @param {Found["by"]} by */
+/** The result for a command line within a command line: its words have no place. @param {Found | undefined} found @param {Found["by"]} by */
 const toInner = (found, by) => found && { ...found, by, parts: [], at: 0 };
 
 /**
@@ -272,7 +272,7 @@ function recognizeOne(given, tools, readScript, folder) {
     if (script) {
       const source = !step.isElsewhere && readScript(script.name, step.folder ?? folder);
       const extra = script.extra.map(({ text }) => `'${text.replaceAll("'", "'\\''")}'`);
-      // One level: a script of a script is not read.
+      // A script of a script is not read.
       if (source) return toInner(recognize([source, ...extra].join(" "), tools), "script");
       if (script.isSure) return undefined;
       if (words[0].text === "run") words = skipOptions(words.slice(1), []).rest;
@@ -295,7 +295,7 @@ function recognizeOne(given, tools, readScript, folder) {
 }
 
 /**
- * Several tools in one line, as `tsc && vite`: the one that does not end has the state, else the first. The failures of
+ * Several tools in one line, as `tsc && vite`: the tool that does not end has the state, or the first. The failures of
  * the others count, too.
  * @param {Found[]} all @returns {Found | undefined}
  */
@@ -323,7 +323,7 @@ export function recognize(command, tools, readScript = () => undefined) {
   return combine(all);
 }
 
-/** By what it has printed. @param {string} line without colours @param {readonly Tool[]} tools @returns {Entry | undefined} */
+/** By its output. @param {string} line without colours @param {readonly Tool[]} tools @returns {Entry | undefined} */
 export const matchFirst = (line, tools) =>
   tools.find(({ first }) => first?.test(line.slice(0, MAX_LINE)))?.read();
 

@@ -1,4 +1,4 @@
-// What tap knows of a tool's output: the entries in js/tools/*.yaml and those of a config. Patterns have the syntax of
+// How tap reads a tool's output: the entries in js/tools/*.yaml and those of a config. Patterns have the syntax of
 // JavaScript with the flag `u`, which native/base/line_pattern.h runs.
 
 import fs from "node:fs";
@@ -21,8 +21,8 @@ import { errorMessage } from "../lib/values.mjs";
 
 /** @typedef {{file: string, field: string, reason: string}} EntryProblem file: where the entry is; field: failure[0].at */
 /**
- * One kind of failure. `at` begins its block. `more` matches the lines that belong to it, `until` the first that does
- * not; with neither the block is one line.
+ * A kind of failure. `at` begins its block. `more` matches the lines that belong to it, `until` the first that does
+ * not; with neither the block is a single line.
  * @typedef {object} FailureRule
  * @property {string} at
  * @property {string} [more]
@@ -36,7 +36,7 @@ import { errorMessage } from "../lib/values.mjs";
  * @property {1} [what] the next line is the message
  * @property {1} [name] the next line continues the name
  * @property {string} [skip] a block with such a line repeats others
- * @property {true} [needsMore] a block of one line is not a failure
+ * @property {true} [needsMore] a block of a single line is not a failure
  * @property {true} [last] only where no other failure was found
  */
 /**
@@ -57,7 +57,7 @@ import { errorMessage } from "../lib/values.mjs";
  * @property {string} [prefix] @property {"auto"} [inner] @property {string} [exitLine]
  */
 /**
- * What recognition needs of an entry; the rest is read when it is needed.
+ * The part of an entry that recognition needs; the rest is read later.
  * @typedef {object} Tool
  * @property {string} tool
  * @property {RegExp} [argv]
@@ -87,7 +87,7 @@ function findPatternProblem(source, groups) {
   const known = groups.map((one) => one.replace("!", ""));
   const unknown = names.find((name) => !known.includes(name.replace(/\d$/, "")));
   if (unknown !== undefined) {
-    const expected = known.length > 0 ? `one of ${known.join(", ")}` : "none here";
+    const expected = known.join(" or ") || "no field here";
     return `unknown group "${unknown}": expected ${expected}`;
   }
   const missing = groups.find((one) => one.endsWith("!") && !names.includes(one.slice(0, -1)));
@@ -243,7 +243,7 @@ function readShipped(tool) {
 /** @type {readonly Tool[] | undefined} */
 let shipped;
 
-/** Parsing them all takes about 100 ms: what is not asked for is not parsed. */
+/** Parsing them all takes about 100 ms, so each is parsed when it is needed. */
 function readAllShipped() {
   const names = fs
     .readdirSync(FOLDER)
@@ -256,7 +256,7 @@ function readAllShipped() {
 const compile = (source) => (source === undefined ? undefined : new RegExp(source, "u"));
 
 /**
- * Those of a config come first, and replace ours of the same name. One that is wrong is left out.
+ * Those of a config come first, and replace ours of the same name. A wrong entry is left out.
  * @param {{own?: {file: string, given: unknown}[]}} [from]
  * @returns {{tools: readonly Tool[], problems: EntryProblem[]}}
  */
@@ -286,7 +286,7 @@ export function loadEntries({ own = [] } = {}) {
   return { tools: [...tools.values()], problems };
 }
 
-/** What only JavaScript reads. */
+/** Fields that only JavaScript reads. */
 const NOT_FOR_MATCHER = ["argv", "first", "runsOn", "better", "needs", "uses", "inner"];
 /** Of the entries below, too: any of them may match. */
 const COMBINED = /** @type {const} */ (["drop", "omit", "warning"]);

@@ -1,4 +1,4 @@
-// How a command is watched: which entry reads its output, what is added to it, and the matcher for its lines.
+// How a command is watched: which entry reads its output, its further options, and the matcher for its lines.
 
 import { inLine } from "../lib/visible.mjs";
 import { improve, recognize, runsForever } from "./commands.mjs";
@@ -7,22 +7,22 @@ import { loadEntries, toMatcher } from "./entries.mjs";
 /**
  * @typedef {object} Plan
  * @property {string} tool the name of the entry
- * @property {string} [command] @property {string[]} [argv] what runs
- * @property {Record<string, string>} env @property {string[]} changed what the entry adds to it, for people
+ * @property {string} [command] @property {string[]} [argv] the command that runs
+ * @property {Record<string, string>} env @property {string[]} changed the options that the entry adds, for people
  * @property {boolean} runsOn the command is known not to end by itself
- * @property {boolean} keepsUnseen a cycle runs only what has changed, so a failure stays until its file or test has passed
+ * @property {boolean} keepsUnseen a cycle runs only changed files, so a failure stays until its file or test has passed
  * @property {string} matcher JSON, for the addon's LineSource
  * @property {{match: string, outcome: "drop"}[]} rules for its lines
  *
  * @typedef {object} PlanOptions
  * @property {string} folder where it runs
  * @property {string} [tool] the entry to take @property {string} [red] @property {string} [green] patterns
- * @property {boolean} [asIs] nothing is added to the command
+ * @property {boolean} [asIs] without further options
  * @property {boolean} [isTimed] it runs again and again, so each run is a cycle
  * @property {import("./commands.mjs").ReadScript} [readScript]
  */
 
-/** The entry for what no other entry knows. */
+/** The entry for unknown commands. */
 export const GENERAL = "general";
 
 /**

@@ -1,4 +1,4 @@
-// What a log or a recorded output would have told the model: the same plan, matcher, state and texts as of a watcher.
+// The texts that a log or a recorded output would have given the model: the same plan, matcher, state and texts as of a watcher.
 
 import { loadEntries } from "./entries.mjs";
 import { matchFirst } from "./commands.mjs";
@@ -8,9 +8,9 @@ import { formatReport } from "./text.mjs";
 
 /** @typedef {{t: number, d?: string, s?: string, step?: string, exit?: number | string | null}} RecordedEvent `t` in ms */
 /** @typedef {{cmd: string, cwd?: string, name?: string, events: RecordedEvent[]}} Recording */
-/** @typedef {{t: number, step: string, verdict: string, state: string, text: string}} Told `text`: "" where nothing is new */
+/** @typedef {{t: number, step: string, verdict: string, state: string, text: string}} Step `text`: "" without news */
 
-/** Of a log whose tool is found by what it has printed. */
+/** Of a log whose tool is found by its output. */
 const FIRST_LINES = 50;
 
 /**
@@ -34,21 +34,21 @@ export function parseRecording(text) {
 /**
  * @param {Recording} recording
  * @param {{addon: typeof import("../lib/addon.js"), tool?: string}} options
- * @returns {{tool: string, told: Told[]}}
+ * @returns {{tool: string, steps: Step[]}}
  */
 export function replay({ cmd, cwd = "<project>", name, events }, { addon, tool }) {
   const isLog = cmd === "";
   const planned = plan(cmd, { folder: cwd, tool: tool ?? (isLog ? findByOutput(events) : "") });
-  // A log may have several cycles, and says nothing of an exit.
+  // A log may have several cycles, and no exit.
   const matcher = { ...JSON.parse(planned.matcher), ...(isLog && { runsOn: true }) };
   const read = JSON.parse(addon.LineSource.replay(JSON.stringify(matcher), JSON.stringify(events)));
   const { keepsUnseen } = planned;
   const state = new WatchState({ folder: cwd, now: 0, keepsUnseen });
-  const steps = events.filter(({ step }) => step !== undefined);
-  /** @type {Told[]} */
-  const told = [];
+  const marks = events.filter(({ step }) => step !== undefined);
+  /** @type {Step[]} */
+  const steps = [];
   for (const { t, closed = [] } of read) {
-    const step = steps.findLast((one) => one.t <= t)?.step ?? "";
+    const step = marks.findLast((one) => one.t <= t)?.step ?? "";
     for (const cycle of closed) {
       const isEnd = planned.runsOn && cycle.closedBy === "exit";
       state.close(cycle, isEnd);
@@ -56,10 +56,10 @@ export function replay({ cmd, cwd = "<project>", name, events }, { addon, tool }
       const how = { name: name ?? planned.tool, command: cmd, folder: cwd, now: cycle.to };
       const text = report ? formatReport(report, { ...how, tool: planned.tool }) : "";
       if (report) state.markTold();
-      told.push({ t, step, verdict: cycle.verdict, state: state.state, text });
+      steps.push({ t, step, verdict: cycle.verdict, state: state.state, text });
     }
   }
-  return { tool: planned.tool, told };
+  return { tool: planned.tool, steps };
 }
 
 /** @param {RecordedEvent[]} events */

@@ -1,5 +1,5 @@
 // The state of a watched build or test run, from its cycles: unknown, green or red, with its failures by identity.
-// No I/O and no clock. What the model was told last is part of it, so that a text is made of the difference.
+// No I/O and no clock. It knows the state that the model read last, so a text is made of the difference.
 
 /**
  * @typedef {object} CycleFailure as native/lines/cycles.h reads it; all texts come from a program
@@ -14,28 +14,29 @@
  * @property {number} run @property {number} firstLine @property {number} lastLine
  * @property {CycleFailure[]} failures @property {number} leftOut @property {number} warnings
  * @property {boolean} isRecognized @property {string} [count] @property {number} [exitCode] @property {string[]} ran
+ * @property {number} [ranLeftOut] further files and tests that passed
  *
- * @typedef {CycleFailure & {id: string, detail: string, since: number, seen: number, run: number}} Failure `detail`: what of
- *   it may change while it stays the same failure
+ * @typedef {CycleFailure & {id: string, detail: string, since: number, seen: number, run: number}} Failure `detail`:
+ *   the part that may change while it stays the same failure
  * @typedef {"unknown" | "green" | "red"} State
  *
- * @typedef {object} Snapshot what is saved
+ * @typedef {object} Snapshot the saved part
  * @property {State} state
  * @property {number} since Unix ms
  * @property {Reason} why
  * @property {Failure[]} failures
- * @property {Told} told
+ * @property {Known} told
  * @property {number} cycles
  *
  * @typedef {"start" | "verdict" | "no tests" | "crash" | "ended"} Reason
- * @typedef {{state: State, why: Reason, since: number, details: Record<string, string>}} Told
+ * @typedef {{state: State, why: Reason, since: number, details: Record<string, string>}} Known
  *
- * @typedef {object} Report the difference between what is and what was told
+ * @typedef {object} Report the difference to the state that the model knows
  * @property {State} state @property {Reason} why @property {number} since
- * @property {{state: State, since: number}} before as it was told
+ * @property {{state: State, since: number}} before as the model knows it
  * @property {Failure[]} added @property {Failure[]} changed @property {Failure[]} same
  * @property {string[]} mended identities
- * @property {{from: number, to: number}[]} over reds that nobody was told of
+ * @property {{from: number, to: number}[]} over reds that the model has not read
  * @property {number} leftOut @property {boolean} isGuess @property {boolean} isRecognized
  * @property {number} [exitCode] @property {number} run @property {number} firstLine @property {number} lastLine
  */
@@ -46,7 +47,7 @@ const MAX_OVER = 6;
 /** Of a saved text. */
 const MAX_TEXT = 480;
 
-/** A text without what differs from run to run: numbers, times, addresses, places. @param {string} text */
+/** A text without the parts that differ from run to run: numbers, times, addresses, places. @param {string} text */
 const normalize = (text) =>
   text
     .replace(/0x[0-9a-f]+/gi, "#")
@@ -85,7 +86,7 @@ export class WatchState {
   /** Since when a cycle runs, Unix ms. @type {number | undefined} */
   runningSince;
   cycles = 0;
-  /** When the state or a failure became what it is, Unix ms. */
+  /** When the state or a failure changed, Unix ms. */
   changedAt = 0;
   #folder;
   #keepsUnseen;
@@ -96,7 +97,7 @@ export class WatchState {
   #why = "start";
   /** @type {Map<string, Failure>} */
   #failures = new Map();
-  /** @type {Told} */
+  /** @type {Known} */
   #told;
   /** @type {{from: number, to: number}[]} */
   #over = [];
@@ -104,7 +105,7 @@ export class WatchState {
 
   /**
    * @param {{folder: string, now: number, keepsUnseen?: boolean, saved?: Snapshot}} options `keepsUnseen`: a cycle runs
-   *   only what has changed, so a failure stays until its file or test has passed
+   *   only changed files, so a failure stays until its file or test has passed
    */
   constructor({ folder, now, keepsUnseen = false, saved }) {
     this.#folder = folder;
@@ -148,7 +149,7 @@ export class WatchState {
 
   /**
    * @param {Cycle} cycle @param {boolean} isEnd the command has ended, and was not expected to
-   * @returns {boolean} whether the state or a failure is another now
+   * @returns {boolean} whether the state or a failure has changed
    */
   close(cycle, isEnd = false) {
     this.runningSince = undefined;
@@ -181,7 +182,7 @@ export class WatchState {
   }
 
   /** @param {Cycle} cycle */
-  #takeFailures({ verdict, failures, ran, run, to }) {
+  #takeFailures({ verdict, failures, ran, ranLeftOut = 0, run, to }) {
     const former = this.#failures;
     /** @type {Map<string, Failure>} */
     const now = new Map();
@@ -191,7 +192,7 @@ export class WatchState {
       if (!now.has(id)) now.set(id, { ...failure, id, detail, since, seen: seen + 1, run });
     }
     this.#failures = now;
-    if (this.#keepsUnseen) this.#keepUnseen(former, ran);
+    if (this.#keepsUnseen && ranLeftOut === 0) this.#keepUnseen(former, ran);
   }
 
   /** @param {Map<string, Failure>} former @param {string[]} ran */
@@ -212,7 +213,7 @@ export class WatchState {
       .join("\n\n");
   }
 
-  /** What is not told yet; undefined: the model knows all of it. @returns {Report | undefined} */
+  /** The news for the model; undefined: no news. @returns {Report | undefined} */
   get pending() {
     const told = this.#told;
     const all = this.failures;
@@ -237,7 +238,7 @@ export class WatchState {
     };
   }
 
-  /** The model knows now what is. */
+  /** The model knows the present state. */
   markTold() {
     const details = Object.fromEntries(this.failures.map(({ id, detail }) => [id, detail]));
     this.#told = { state: this.#state, why: this.#why, since: this.#since, details };
@@ -246,9 +247,9 @@ export class WatchState {
 
   /** @returns {Snapshot} */
   toSnapshot() {
-    const cut = (/** @type {Failure} */ one) => ({
-      ...one,
-      lines: one.lines.slice(0, MAX_DETAIL_LINES).map((line) => line.slice(0, MAX_TEXT)),
+    const cut = (/** @type {Failure} */ failure) => ({
+      ...failure,
+      lines: failure.lines.slice(0, MAX_DETAIL_LINES).map((line) => line.slice(0, MAX_TEXT)),
     });
     return {
       ...{ state: this.#state, since: this.#since, why: this.#why, cycles: this.cycles },
@@ -258,7 +259,7 @@ export class WatchState {
   }
 }
 
-/** The file is read as if anybody had written it. @param {any} saved @returns {saved is Snapshot} */
+/** The file counts as hostile input. @param {any} saved @returns {saved is Snapshot} */
 export const isWatchSnapshot = (saved) =>
   ["unknown", "green", "red"].includes(saved?.state) &&
   [saved.since, saved.cycles].every(Number.isFinite) &&
@@ -266,5 +267,5 @@ export const isWatchSnapshot = (saved) =>
   typeof saved.told?.details === "object" &&
   Array.isArray(saved.failures) &&
   saved.failures.every(
-    (/** @type {any} */ one) => typeof one?.id === "string" && Array.isArray(one.lines),
+    (/** @type {any} */ failure) => typeof failure?.id === "string" && Array.isArray(failure.lines),
   );

@@ -1,4 +1,4 @@
-// What the model and the user read of a watcher. Names, messages and paths come from programs: the gateway puts the
+// The texts about a watcher, for the model and the user. Names, messages and paths come from programs: the gateway puts the
 // text for the model into a fence.
 
 import { inLine, shortenText, visible } from "../lib/visible.mjs";
@@ -26,7 +26,7 @@ export function formatSpan(ms) {
   return `${Math.round(ms / (60 * MINUTE))} h`;
 }
 
-/** Local, with the day where it is another one. @param {number} at Unix ms @param {number} now */
+/** Local, with the day if it is not today. @param {number} at Unix ms @param {number} now */
 export function formatTime(at, now) {
   const [then, today] = [new Date(at), new Date(now)];
   const two = (/** @type {number} */ number) => String(number).padStart(2, "0");
@@ -35,8 +35,8 @@ export function formatTime(at, now) {
   return `${then.getFullYear()}-${two(then.getMonth() + 1)}-${two(then.getDate())} ${time}`;
 }
 
-/** @param {number} count @param {string} what */
-const formatCount = (count, what) => `${count} ${what}${count === 1 ? "" : "s"}`;
+/** @param {number} count @param {string} noun */
+const formatCount = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
 /** @param {Failure} failure @param {string} folder */
 function formatPlace({ file, line, col }, folder) {
@@ -44,7 +44,7 @@ function formatPlace({ file, line, col }, folder) {
   return [shortenFile(file, folder), line, col].filter(Boolean).join(":");
 }
 
-/** The place, and what it says. @param {Failure} failure @param {string} folder */
+/** The place and the message. @param {Failure} failure @param {string} folder */
 export function formatFailure(failure, folder) {
   const { code, name, what, lines } = failure;
   const message = what ?? (name ? undefined : lines[0]);
@@ -54,7 +54,7 @@ export function formatFailure(failure, folder) {
     .join("  ");
 }
 
-/** Its lines that say more than its first one. @param {Failure} failure @param {string} folder */
+/** Its lines without those that the first line repeats. @param {Failure} failure @param {string} folder */
 function listLines(failure, folder) {
   const first = formatFailure(failure, folder);
   const lines = failure.lines
@@ -104,7 +104,7 @@ function formatFiles(failures, folder) {
   return names.length > 0 ? ` (${names.join(", ")})` : "";
 }
 
-/** An identity as people read it: the file, and its code or what it says. @param {string} id */
+/** An identity as people read it: the file, and its code or message. @param {string} id */
 function formatIdentity(id) {
   const [file, code, ...own] = id.split("|");
   return visible(
@@ -112,12 +112,12 @@ function formatIdentity(id) {
   );
 }
 
-/** @param {string} what @param {string[]} ids */
-function formatIdentities(what, ids) {
+/** @param {string} title @param {string[]} ids */
+function formatIdentities(title, ids) {
   if (ids.length === 0) return "";
   const names = [...new Set(ids.map(formatIdentity))];
   const more = names.length > MAX_MENDED ? ` and ${names.length - MAX_MENDED} more` : "";
-  return `${what}: ${names.slice(0, MAX_MENDED).join("; ")}${more}`.replace(/\.?$/, ".");
+  return `${title}: ${names.slice(0, MAX_MENDED).join("; ")}${more}`.replace(/\.?$/, ".");
 }
 
 /** @param {Report} report @param {number} now */
@@ -130,7 +130,7 @@ function formatState({ state, why, since, before, isGuess, exitCode }, now) {
     const again = before.state === "red" ? " again" : "";
     return `is ${isGuess ? "presumably " : ""}GREEN${again} since ${at}${exit}`;
   }
-  if (state === "unknown") return `has said nothing yet`;
+  if (state === "unknown") return `has no result yet`;
   return why === "crash" ? `CRASHED at ${at}${exit}` : `is RED since ${at}${exit}`;
 }
 
@@ -160,7 +160,7 @@ function formatCounts({ state, added, changed, same, mended, leftOut }) {
 }
 
 /**
- * What failed, in at most 20 lines.
+ * The failures, in at most 20 lines.
  * @param {Report} report @param {Pick<Watched, "name" | "folder" | "tool" | "lastLines">} watcher
  */
 function formatBody({ added, changed, same, leftOut }, { name, folder, tool, lastLines = [] }) {

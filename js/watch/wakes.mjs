@@ -7,7 +7,7 @@ const GAP = 30 * SECOND;
 const MAX_GAP = 10 * MINUTE;
 const CALM = 10 * MINUTE;
 
-/** In a row, without a turn that somebody else has started. */
+/** In a row, without a turn of the user's. */
 export const MAX_ATTEMPTS = 3;
 export const WAKES_PER_HOUR = 12;
 /** An editor that saves while its user types breaks a build often. */
@@ -49,7 +49,7 @@ export class Wakes {
   }
 
   /**
-   * @param {number} changedAt when the state became what it is @param {number} now @param {boolean} isBusy
+   * @param {number} changedAt when the state changed @param {number} now @param {boolean} isBusy
    * @returns {Verdict}
    */
   decide(changedAt, now, isBusy) {
@@ -74,7 +74,7 @@ export class Wakes {
     this.attempts += 1;
   }
 
-  /** It is green again, or somebody else has started a turn. */
+  /** It is green again, or the user has started a turn. */
   reset() {
     this.attempts = 0;
   }

@@ -52,14 +52,14 @@ class PlanJournal {
   PlanJournal& operator=(const PlanJournal&) = delete;
   ~PlanJournal();  // writes what was given, once
 
-  // Opens the file, or creates it. A damaged one is renamed before. Empty, or why that is not
+  // Opens the file, or creates it. A damaged file is renamed before. Empty, or why that is not
   // possible. Call it once, first.
   [[nodiscard]] std::string open();
 
   // Of all plans, the oldest first, as open() has found them.
   [[nodiscard]] const std::vector<JournalPlan>& plans() const { return plans_; }
 
-  // What a damaged file is called now; empty: open() has found none.
+  // The new name of a damaged file; empty: open() has found no damage.
   [[nodiscard]] const std::string& asideFile() const { return aside_; }
 
   // Writes these in their order, all of them or none; `done` within deliver(), once they survive

@@ -1,4 +1,4 @@
-// Cycles. An input: how the bytes are cut into pieces, a matcher in one line, and the bytes; after
+// Cycles. An input: how the bytes are cut into pieces, a matcher in a single line, and the bytes; after
 // each byte 0x1E time passes. The pieces make no difference, nor does the search for literals; a
 // cycle is bounded, and its text is valid UTF-8.
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ namespace {
 
 using namespace tap::lines;
 
-// Beside the one that the input brings.
+// Besides the matcher of the input.
 constexpr std::string_view kOwnMatcher = R"j({
   "runsOn": true, "begin": "^build", "end": "^waiting", "touched": "^reload (?<file>\\S+)",
   "red": "^(?<count>\\d+) errors", "green": "^passed", "none": "^no tests", "warning": "^warning",
@@ -77,7 +77,7 @@ Run runCycles(std::string_view matcher, Search search, std::string_view bytes, s
     std::string_view section = bytes.substr(0, bytes.find('\x1E'));
     bytes.remove_prefix(std::min(section.size() + 1, bytes.size()));
     while (!section.empty()) {
-      // Memory of exactly the piece's size, gone before the next one comes.
+      // Memory of exactly the piece's size, gone before the next piece comes.
       const std::string part(section.substr(0, piece));
       section.remove_prefix(part.size());
       splitter.feed(part, now().steady);

@@ -56,7 +56,7 @@ Run runSource(const std::vector<Rule>& rules, Search search, std::string_view by
     ring.append(entry);
   };
   while (!bytes.empty()) {
-    // Memory of exactly the piece's size, gone before the next one comes.
+    // Memory of exactly the piece's size, gone before the next piece comes.
     const std::string now(bytes.substr(0, piece));
     bytes.remove_prefix(now.size());
     splitter.feed(now, Time());

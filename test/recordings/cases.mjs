@@ -8,9 +8,9 @@ import { CASES as NATIVE } from "./cases-native.mjs";
  * @property {string} command for a shell
  * @property {string} version a command that prints it
  * @property {Record<string, string>} files
- * @property {[step: string, files: Record<string, string | null>][]} steps what changes before each cycle or run
- * @property {string} [prepare] a command before each one, which is not recorded
- * @property {boolean} [watches] it is one process for all steps
+ * @property {[step: string, files: Record<string, string | null>][]} steps the changes before each cycle or run
+ * @property {string} [prepare] a command before each step, which is not recorded
+ * @property {boolean} [watches] a single process for all steps
  * @property {number} [quiet] ms
  * @property {Record<string, string>} [env]
  * @property {string} [url] asked for after each change
@@ -208,7 +208,7 @@ const createAllSteps = (tests) => [
       "src/label.js": LABEL.replace("toFixed(2)", "toFixed(1)"),
     },
   ],
-  ["one repaired", { "src/discount.js": DISCOUNT }],
+  ["first repaired", { "src/discount.js": DISCOUNT }],
   ["throws", { "src/label.js": LABEL.replace("price.toFixed(2)", "price.value.toFixed(2)") }],
   ["missing", { "src/label.js": null }],
   ["crash", { "src/label.js": LABEL, "test/label.test.js": 'describe("label", () => {\n' }],

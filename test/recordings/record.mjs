@@ -9,7 +9,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { CASES } from "./cases.mjs";
 
-/** A watcher that has written nothing for so long has finished its cycle (ms). */
+/** A watcher that was silent for so long has finished its cycle (ms). */
 const QUIET = 2500;
 const MAX_CYCLE = 60_000;
 const MAX_BYTES = 12 * 1024;
@@ -98,9 +98,9 @@ class Recorder {
   }
 }
 
-/** @param {string} tools folder @param {import("./cases.mjs").Case} one */
-async function record(tools, one) {
-  const { name, command, version, files, steps, watches = false, env = {}, url = "" } = one;
+/** @param {string} tools folder @param {import("./cases.mjs").Case} project */
+async function record(tools, project) {
+  const { name, command, version, files, steps, watches = false, env = {}, url = "" } = project;
   const folder = path.join(tools, "projects", name);
   fs.rmSync(folder, { recursive: true, force: true });
   write(folder, files);
@@ -116,7 +116,7 @@ async function record(tools, one) {
   const recorder = new Recorder(places, environment, folder);
   const versions = execFileSync("sh", ["-c", version], { env: environment, encoding: "utf8" });
   if (watches) {
-    const { settle, stop } = await recorder.watch(command, one.quiet);
+    const { settle, stop } = await recorder.watch(command, project.quiet);
     await settle();
     for (const [step, change] of steps) {
       recorder.add({ step });
@@ -129,7 +129,7 @@ async function record(tools, one) {
     for (const [step, change] of steps) {
       recorder.add({ step });
       write(folder, change);
-      if (one.prepare) execFileSync("sh", ["-c", one.prepare], recorder.quietly);
+      if (project.prepare) execFileSync("sh", ["-c", project.prepare], recorder.quietly);
       await recorder.run(command);
     }
   }

@@ -109,7 +109,7 @@ async function testLog(output, { target, tool }) {
   const result = replay(recording, { addon, tool });
   output.result(result, () => {
     output.print(faint(`read by the entry ${inLine(result.tool)}`));
-    const said = result.told.filter(({ text }) => text !== "");
+    const said = result.steps.filter(({ text }) => text !== "");
     for (const { text } of said) {
       for (const line of text.split("\n")) output.print(visible(line));
       output.print("");

@@ -414,7 +414,7 @@ export class PlanManager {
     /** @type {() => void} */
     let stop = () => {};
     const stopped = new Promise((_, reject) => {
-      stop = () => reject(createJournalError(this.#trouble, "what was asked for happens later"));
+      stop = () => reject(createJournalError(this.#trouble, "the request is carried out later"));
     });
     this.#stops.add(stop);
     try {

@@ -108,8 +108,9 @@ describe("plans", () => {
     const paused = plan("pause", id);
     const { problem } = await found("HOME_UNWRITABLE");
     assert.match(problem, /All plans have stopped, because their journal cannot be written: /);
+    assert.match((await paused).err, /the journal of plans cannot be written/);
     limit("unlimited:unlimited");
-    assert.match((await paused).out, /: paused/);
+    await waitFor(async () => /: paused/.test((await plan("pause", id)).out));
   });
 });
 

@@ -12,7 +12,7 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
-// What a command with these fields writes in one run; it ends with the code 1.
+// The failures of a command with these fields, from a run that ends with the code 1.
 Cycle readRun(const std::string& fields, const Texts& lines) {
   Program program("{" + fields + "}");
   program.lines(lines);
@@ -20,7 +20,7 @@ Cycle readRun(const std::string& fields, const Texts& lines) {
   return program.take();
 }
 
-// With one rule: at `FAIL <name>`, and these fields.
+// The same with a rule: at `FAIL <name>`, and these fields.
 Texts readFailures(const std::string& fields, const Texts& lines) {
   const std::string rule =
       R"j({"at": "^FAIL (?<name>\\S+)")j" + (fields.empty() ? "" : ", " + fields);
@@ -124,7 +124,7 @@ TEST(CyclesFailures, SomeBlocksAreNoFailures) {
       cycleText(readRun(R"("not": "^FAIL 0", "omit": "^sub", "failure": [{"at": "FAIL \\d"}])",
                         {"FAIL 0", "sub FAIL 1"})),
       "red exit");
-  // A block that was none does not end its cycle.
+  // A skipped block does not end its cycle.
   Program program(R"({"runsOn": true, "begin": "^build", "green": "^good",
                       "failure": [{"at": "^FAIL", "until": "^good", "skip": "suite"}]})");
   program.lines({"build", "FAIL", "a suite"});

@@ -50,7 +50,7 @@ class Program {
   void lines(const std::vector<std::string>& lines) {
     for (const std::string& line : lines) feed(line + "\n");
   }
-  // Lets time pass, and does on the way what is due.
+  // Lets time pass, with all that is due on the way.
   void pass(int64_t ms) {
     const int64_t until = ms_ + ms;
     for (auto next = source_.nextDeadline(); next && next->time_since_epoch().count() <= until;
@@ -71,7 +71,7 @@ class Program {
   [[nodiscard]] const std::vector<Cycle>& closed() const { return effects_.cycles.closed; }
   [[nodiscard]] const CycleEffects& effects() const { return effects_.cycles; }
   [[nodiscard]] const LineSource& source() const { return source_; }
-  // The last cycle, which must be the only new one.
+  // The last cycle: no other is new.
   Cycle take() {
     std::vector<Cycle> all = std::exchange(effects_.cycles.closed, {});
     EXPECT_EQ(all.size(), 1U);

@@ -8,7 +8,7 @@
 namespace tap::lines {
 namespace {
 
-// The field that is wrong; "none" where all are right.
+// The wrong field; "none" where all are right.
 std::string wrongField(std::string_view json) {
   const auto matcher = readMatcher(json);
   if (matcher) return "none";

@@ -39,7 +39,7 @@ class Emitter : public testing::Test {
   void feed(std::string_view bytes, Source from = Source::Stdout) {
     source_.feed(bytes, from, now(), effects_);
   }
-  // Lets time pass, and does on the way what is due.
+  // Lets time pass, with all that is due on the way.
   void pass(int64_t ms) {
     const int64_t until = ms_ + ms;
     for (auto next = source_.nextDeadline(); next && next->time_since_epoch().count() <= until;
