@@ -1,4 +1,4 @@
-// The texts that a log or a recorded output would have given the model: the same plan, matcher, state and texts as of a watcher.
+// The texts that a log or a recording would have given the model: the plan, matcher, state and texts of a watcher.
 
 import { loadEntries } from "./entries.mjs";
 import { matchFirst } from "./commands.mjs";
@@ -48,7 +48,7 @@ export function replay({ cmd, cwd = "<project>", name, events }, { addon, tool }
   /** @type {Step[]} */
   const steps = [];
   for (const { t, closed = [] } of read) {
-    const step = marks.findLast((one) => one.t <= t)?.step ?? "";
+    const step = marks.findLast((mark) => mark.t < t)?.step ?? "";
     for (const cycle of closed) {
       const isEnd = planned.runsOn && cycle.closedBy === "exit";
       state.close(cycle, isEnd);

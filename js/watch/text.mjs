@@ -1,5 +1,5 @@
-// The texts about a watcher, for the model and the user. Names, messages and paths come from programs: the gateway puts the
-// text for the model into a fence.
+// The texts about a watcher, for the model and the user. Names, messages and paths come from programs: the gateway
+// puts the text for the model into a fence.
 
 import { inLine, shortenText, visible } from "../lib/visible.mjs";
 import { shortenFile } from "./state.mjs";
