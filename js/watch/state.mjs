@@ -200,7 +200,9 @@ export class WatchState {
     const passed = new Set(ran.map((one) => shortenFile(one, this.#folder)));
     for (const [id, failure] of former) {
       const file = shortenFile(failure.file ?? "", this.#folder);
-      if (this.#failures.has(id) || passed.has(file) || passed.has(failure.name ?? "")) continue;
+      // Without a name it is of no test, so none can show that it is mended.
+      const { name = "" } = failure;
+      if (name === "" || this.#failures.has(id) || passed.has(file) || passed.has(name)) continue;
       if (this.#failures.size < MAX_FAILURES) this.#failures.set(id, failure);
     }
   }
