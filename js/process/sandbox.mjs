@@ -242,7 +242,12 @@ export function formatWallArguments(policy, options = {}) {
 export function formatBwrapArguments(policy, options = {}) {
   const tmp = policy.repository?.own && path.join(policy.repository.own, "tmp");
   const begin = ["--unshare-all", "--die-with-parent"];
-  return [...begin, ...formatWallArguments(policy, { ...options, tmp }), "--chdir", policy.start ?? policy.cwd];
+  return [
+    ...begin,
+    ...formatWallArguments(policy, { ...options, tmp }),
+    "--chdir",
+    policy.start ?? policy.cwd,
+  ];
 }
 
 /**

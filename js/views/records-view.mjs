@@ -1,6 +1,7 @@
 // Records of the store for people.
 
 import stringWidth from "fast-string-width";
+import { visible } from "../lib/visible.mjs";
 import { bad, faint, strong, warning } from "./output.mjs";
 import { cut, table } from "./table.mjs";
 import { bytes, clock, formatCount, shortId } from "./wording.mjs";
@@ -30,7 +31,7 @@ export function showRecord(output, { at, session, source, body }) {
     .map(([name, value]) => `${name}=${short(value)}`)
     .join(" ");
   const room = Math.max(20, output.width - stringWidth(head));
-  const line = cut(text, room);
+  const line = cut(visible(text), room);
   output.print(faint(head), failed ? bad(line) : line);
 }
 

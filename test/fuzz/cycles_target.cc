@@ -1,6 +1,6 @@
-// Cycles. An input: how the bytes are cut into pieces, a matcher in a single line, and the bytes; after
-// each byte 0x1E time passes. The pieces make no difference, nor does the search for literals; a
-// cycle is bounded, and its text is valid UTF-8.
+// Cycles. An input: how the bytes are cut into pieces, a matcher in a single line, and the bytes;
+// after each byte 0x1E time passes. The pieces make no difference, nor does the search for
+// literals; a cycle is bounded, and its text is valid UTF-8.
 #include <gtest/gtest.h>
 
 #include <string>

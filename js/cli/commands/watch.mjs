@@ -111,7 +111,7 @@ async function testLog(output, { target, tool }) {
     output.print(faint(`read by the entry ${inLine(result.tool)}`));
     const said = result.steps.filter(({ text }) => text !== "");
     for (const { text } of said) {
-      for (const line of text.split("\n")) output.print(visible(line));
+      output.printText(text);
       output.print("");
     }
     if (said.length === 0) output.print("The agent would hear nothing of it.");
@@ -152,9 +152,7 @@ async function run(given) {
     const session = resolveSession(sessions, given.session);
     const answer = await requestEmitters(control, session, asked);
     output.result(answer, () => {
-      if (answer.text !== undefined) {
-        return answer.text.split("\n").forEach((/** @type {string} */ line) => output.print(line));
-      }
+      if (answer.text !== undefined) return output.printText(answer.text);
       if (answer.quiet !== undefined) return showQuiet(output, answer);
       const all = answer.watchers ?? [answer];
       if (all.length === 0)

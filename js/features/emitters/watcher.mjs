@@ -59,6 +59,7 @@ export class Watcher {
   /** A turn that it has started has not ended. */
   #isAnswered = true;
   #isPaused = false;
+  #hasExited = false;
   #isClosed = false;
 
   /** @param {{spec: EmitterSpec, plan: Plan, folder: string, feed: Feed, parts: Parts, saved?: unknown}} options */
@@ -87,6 +88,7 @@ export class Watcher {
     for (const cycle of closed) {
       const isExit = cycle.closedBy === "exit";
       if (isExit && isStopped) continue;
+      this.#hasExited ||= isExit;
       const before = { state: this.state.state, since: this.state.since };
       const isOver = isExit && this.#plan.runsOn;
       if (this.state.close(cycle, isOver)) this.#record(cycle, before.state);
@@ -106,7 +108,8 @@ export class Watcher {
     const report = this.state.pending;
     const text = report ? formatShown(report, this.#folder) : undefined;
     if (text !== undefined) void this.#show(text);
-    if (state === "green" && before.state === "unknown" && !this.isOnce) this.state.markTold();
+    if (state === "green" && before.state === "unknown" && !this.#mayWake(this.state))
+      this.state.markTold();
   }
 
   /** @param {string} text */
@@ -148,13 +151,12 @@ export class Watcher {
     return !this.#plan.runsOn && !this.#spec.onChange && this.#spec.every === undefined;
   }
 
-  /** Whether this report starts a turn of its own. @param {import("../../watch/state.mjs").Report} report */
+  /** Whether such a state starts a turn of its own. @param {Pick<import("../../watch/state.mjs").Report, "state" | "why">} report */
   #mayWake({ state, why }) {
     const { wake = "red" } = this.#spec.watch ?? {};
     if (wake === "never") return false;
-    return (
-      wake === "change" || this.isOnce || state === "red" || why === "ended" || why === "no tests"
-    );
+    if (wake === "change" || (this.isOnce && this.#hasExited)) return true;
+    return state === "red" || why === "ended" || why === "no tests";
   }
 
   /** Sends what is due, and comes again when more is. */

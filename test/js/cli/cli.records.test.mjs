@@ -4,10 +4,13 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
+import stringWidth from "fast-string-width";
 import { addon } from "../../../js/lib/addon.mjs";
 import { readDescriptor } from "../../../js/lib/host-files.mjs";
 import { probePort } from "../../../js/lib/port-probe.mjs";
 import { gatewayFiles } from "../../../js/lib/paths.mjs";
+import { Output } from "../../../js/views/output.mjs";
+import { showRecord } from "../../../js/views/records-view.mjs";
 import {
   place,
   placeOf,
@@ -47,6 +50,14 @@ async function writeSpans(at, spans) {
 }
 
 describe("copilot-tap records", () => {
+  test("shows a record in a line of the terminal's width, with hidden characters", () => {
+    let out = "";
+    const sink = /** @type {any} */ ({ write: (/** @type {string} */ text) => (out += text) });
+    const body = { collection: "tool_call", arguments: "\u200b".repeat(200), message: "x" };
+    showRecord(new Output({}, { out: sink, columns: 80 }), { at: 0, source: "tap", body });
+    assert.deepEqual(out.trimEnd().split("\n").map(stringWidth), [80]);
+  });
+
   test("lists the collections that have records", async (t) => {
     const { at } = await called(t);
     const { code, out } = await tap(["records"], at);

@@ -160,7 +160,10 @@ test("a hook that refuses is quoted; without hooks the commit is made", posix, a
   const made = await worktrees.add(wanted());
   write(made.path, { "a.txt": "2\n" });
   const refused = commitWork(repository, made, { message: "m" });
-  await assert.rejects(refused, { code: "HOOK_FAILED", message: /lint: a\.txt is ugly.*detached/s });
+  await assert.rejects(refused, {
+    code: "HOOK_FAILED",
+    message: /lint: a\.txt is ugly.*detached/s,
+  });
   assert.equal(gitWorks(root, "rev-parse", "--verify", "--quiet", REF), false);
   const { made: isMade } = await commitWork(repository, made, { message: "m", hooks: false });
   assert.equal(isMade, true);
