@@ -14,6 +14,7 @@ export const SERVICES = /** @type {const} */ ({
   },
   workspace: {
     look: "fs:read:workspace",
+    scripts: "fs:read:workspace",
     tree: "fs:read:workspace",
     watch: "fs:read:workspace",
   },

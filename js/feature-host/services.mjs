@@ -130,6 +130,16 @@ const createPermissionServices = (requests) => ({
     (await import("./guards.mjs")).findGuards(await requests.request("gateway.inspect"), use),
 });
 
+/** The folder of a session. @param {GatewayRequests} requests */
+const createFolderFinder = (requests) => async (/** @type {string} */ session) => {
+  const all = await listSessions(requests);
+  const found = all.find((/** @type {{id: string}} */ { id }) => id === session);
+  if (found) return found.cwd;
+  throw new Error("the session has ended");
+};
+
+const loadWorkspace = () => import("./workspace.mjs");
+
 /**
  * @param {string} id of the feature
  * @param {Pick<import("./feature-host.mjs").StartMessage, "home" | "telemetry"> & {env: NodeJS.ProcessEnv}} where `env`: of
@@ -149,12 +159,7 @@ export function createImplementations(id, { home, telemetry, env }, requests, le
     (planWork ??= import("./plan-services.mjs").then(
       ({ PlanServices }) => new PlanServices(home, env),
     ));
-  const findFolder = async (/** @type {string} */ session) => {
-    const all = await listSessions(requests);
-    const one = all.find((/** @type {{id: string}} */ other) => other.id === session);
-    if (one) return one.cwd;
-    throw new Error("the session has ended");
-  };
+  const findFolder = createFolderFinder(requests);
   /** @type {Implementations} */
   const implementations = {
     ...createRemoteServices(id, requests),
@@ -191,8 +196,9 @@ export function createImplementations(id, { home, telemetry, env }, requests, le
         watches ??= new FileWatches();
         return leave(() => /** @type {any} */ (watches).open(options));
       },
-      look: async (asked) => (await import("./workspace.mjs")).inspectFiles(findFolder, asked),
-      tree: async (asked) => (await import("./workspace.mjs")).inspectTree(findFolder, asked, env),
+      look: async (asked) => (await loadWorkspace()).inspectFiles(findFolder, asked),
+      scripts: async (asked) => (await loadWorkspace()).readScripts(asked),
+      tree: async (asked) => (await loadWorkspace()).inspectTree(findFolder, asked, env),
     },
   };
   const endProcesses = async () => {

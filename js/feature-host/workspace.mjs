@@ -175,3 +175,23 @@ export async function inspectTree(findFolder, { session }, env, timeoutMs = TREE
   clearTimeout(timer);
   return first;
 }
+
+/**
+ * The scripts of the package.json of a folder in a workspace.
+ * @param {{folder: string, cwd?: string}} asked `folder`: the workspace, absolute
+ * @returns {Promise<{folder: string, scripts: Record<string, string>}>} `folder`: the place of `cwd`; no scripts where
+ *   the file is missing, or is not one
+ */
+export async function readScripts({ folder, cwd = "." }) {
+  const place = path.resolve(folder, cwd);
+  try {
+    const root = await fs.realpath(folder);
+    const file = path.join(path.relative(folder, place), "package.json");
+    const { text = "" } = await readWorkspaceFile(root, { file, match: "" });
+    const entries = Object.entries(JSON.parse(text).scripts ?? {});
+    const scripts = entries.filter(([, command]) => typeof command === "string");
+    return { folder: place, scripts: Object.fromEntries(scripts) };
+  } catch {
+    return { folder: place, scripts: {} };
+  }
+}

@@ -92,12 +92,12 @@ describe("emitters", { concurrency: 1 }, () => {
     await terminal.exit();
   });
 
-  test("/tap-watch tells the agent how a command has ended, and /tap-loop gives it a prompt", async (t) => {
+  test("/tap-watch tells the agent that a command is red, and /tap-loop gives it a prompt", async (t) => {
     const rig = await startTap(t, () => say("noted"));
     const terminal = await rig.interactive();
     await terminal.prompt("hello", /noted/);
     await terminal.submit("/tap-watch sh -c 'echo one test failed; exit 3'");
-    await waitFor(() => wasTold(rig, /run 1 ended with exit code 3[^]*one test failed/), {
+    await waitFor(() => wasTold(rig, /Watcher sh \(.*\) is RED since .*, exit code 3[^]*one test failed/), {
       what: () => rig.report(),
     });
     await terminal.submit("/tap-loop 2s look again");

@@ -30,7 +30,7 @@ constexpr std::string_view kOwnMatcher = R"j({
     {"at": "error (?<code>E\\d+)", "before": 2, "where": "^at (?<file>\\w+)", "last": true}]
 })j";
 
-struct Run {
+struct CycleRun {
   std::vector<std::string> cycles;
   bool isSlow = false;  // a match took too long: the outcome depends on the machine
 };
@@ -64,7 +64,7 @@ std::string describe(const Cycle& cycle) {
   return text;
 }
 
-Run runCycles(std::string_view matcher, Search search, std::string_view bytes, size_t piece) {
+CycleRun runCycles(std::string_view matcher, Search search, std::string_view bytes, size_t piece) {
   CycleReader reader(std::move(readMatcher(matcher).value()), search);
   LineSplitter splitter;
   CycleEffects effects;
@@ -90,7 +90,7 @@ Run runCycles(std::string_view matcher, Search search, std::string_view bytes, s
   while (splitter.end(line)) reader.line(line, ++number, now(), effects);
   reader.endRun(1, now(), effects);
   EXPECT_FALSE(reader.nextDeadline());
-  Run run;
+  CycleRun run;
   run.isSlow = !effects.slow.empty();
   for (const Cycle& cycle : effects.closed) run.cycles.push_back(describe(cycle));
   return run;
@@ -105,9 +105,9 @@ void cycles(std::string_view input) {
   const bool isUsable = utf8::isValid(given) && readMatcher(given);
   const std::string_view matcher = isUsable ? given : kOwnMatcher;
   const std::string_view text = bytes.rest();
-  const Run whole = runCycles(matcher, Search::Always, text, text.size() + 1);
-  const Run pieces = runCycles(matcher, Search::Always, text, piece);
-  const Run plain = runCycles(matcher, Search::Never, text, text.size() + 1);
+  const CycleRun whole = runCycles(matcher, Search::Always, text, text.size() + 1);
+  const CycleRun pieces = runCycles(matcher, Search::Always, text, piece);
+  const CycleRun plain = runCycles(matcher, Search::Never, text, text.size() + 1);
   if (whole.isSlow || pieces.isSlow || plain.isSlow) return;
   ASSERT_EQ(whole.cycles, pieces.cycles) << "in pieces of " << piece;
   ASSERT_EQ(whole.cycles, plain.cycles) << "without the search";

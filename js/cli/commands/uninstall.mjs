@@ -15,12 +15,14 @@ import { visible } from "../../lib/visible.mjs";
 const WAIT_MS = 100;
 const MAX_WAITS = 100;
 
+/** Of tap's own providers: no other may have such a name. */
+const OWN = /^tap-/i;
+
 /** The gateway makes a folder for each provider, also for those of tap's features. @param {string} home */
-async function removeOwnFolders(home) {
-  const { FEATURES } = await import("../../features/list.mjs");
-  const { providerName } = await import("../../feature-host/descriptor.mjs");
+function removeOwnFolders(home) {
   const folder = path.join(home, "providers");
-  const own = FEATURES.map(({ descriptor }) => path.join(folder, providerName(descriptor.id)));
+  const names = fs.existsSync(folder) ? fs.readdirSync(folder) : [];
+  const own = names.filter((name) => OWN.test(name)).map((name) => path.join(folder, name));
   for (const place of [...own, folder]) {
     try {
       fs.rmdirSync(place);
@@ -62,7 +64,7 @@ async function run(given) {
   if (ofUser && inspect(target).state === "installed") await endIdleGateway(files);
   const data = ofUser ? [logs, path.join(home, "tap")] : [];
   const done = uninstall(target, { purge: given.purge, data });
-  if (ofUser && !done.gatewayRuns) await removeOwnFolders(home);
+  if (ofUser && !done.gatewayRuns) removeOwnFolders(home);
   const left = ofUser ? listProviderFolders(home) : [];
   output.result({ folder, scope, ...done, providerFolders: left }, () => {
     const { version, wasInstalled, gatewayRuns, restored, inUse, kept } = done;

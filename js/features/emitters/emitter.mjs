@@ -33,7 +33,6 @@ import { Schedule } from "./schedule.mjs";
 /**
  * @typedef {object} EmitterOptions
  * @property {string} [id] of one that goes on
- * @property {boolean} [watched] its end is told to the model, whatever it is
  * @property {string} [gap] what was not read, where it goes on after a restart
  * @property {FormerState} [former]
  * @property {string} [path] PATH of the session that has asked for it
@@ -60,7 +59,6 @@ export class Emitter {
   allowed;
   #parts;
   #schedule;
-  #watched;
   #gap;
   #path;
   /** @type {Run | undefined} */
@@ -91,16 +89,7 @@ export class Emitter {
 
   /** @param {EmitterSpec} spec @param {Owner} owner @param {Parts} parts @param {EmitterOptions} [how] */
   constructor(spec, owner, parts, how = {}) {
-    const {
-      id = createEmitterId(),
-      watched = false,
-      gap = "",
-      former,
-      path,
-      seen,
-      allowed = false,
-      state,
-    } = how;
+    const { id = createEmitterId(), gap = "", former, path, seen, allowed = false, state } = how;
     this.#savedState = state;
     this.id = id;
     this.#lastDigest = seen;
@@ -109,7 +98,6 @@ export class Emitter {
     this.since = parts.now();
     this.#parts = parts;
     this.allowed = allowed;
-    this.#watched = watched;
     this.#gap = gap;
     const subscribe = spec.subscribe && spec.kind !== "prompt";
     this.feed = new Feed({ ...spec, subscribe }, owner, {
@@ -138,7 +126,7 @@ export class Emitter {
   async #openWatcher() {
     if (!this.spec.watch) return undefined;
     const { planWatch, Watcher } = await import("./watcher.mjs");
-    const plan = await planWatch(this.spec, this.owner.folder);
+    const plan = await planWatch(this.spec, this.owner.folder, this.#parts.services);
     const { folder } = plan;
     this.#plan = plan;
     if (this.feed.rules.length === 0) this.feed.rules = plan.rules;
@@ -352,7 +340,7 @@ export class Emitter {
     });
     if (this.watcher) return { isExpected: true };
     const isExpected = stopped || (good && !this.spec.continuous);
-    return { isExpected, mustInject: this.#watched && !stopped };
+    return { isExpected };
   }
 
   /** @param {Outcome} outcome */
@@ -449,10 +437,9 @@ export class Emitter {
     const schedule = { ...this.#schedule.state, running: this.#run !== undefined };
     const path = this.#path;
     const seen = this.#lastDigest;
-    const watched = this.#watched;
     const run = this.#run && toRunSnapshot(this.#run);
     const state = this.watcher?.state.toSnapshot();
-    const saved = { id, spec: now, owner, path, seen, allowed, schedule, watched, run, state };
+    const saved = { id, spec: now, owner, path, seen, allowed, schedule, run, state };
     return (this.#snapshot = saved);
   }
 }

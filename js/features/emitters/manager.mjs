@@ -86,7 +86,7 @@ const SAVE_MS = 200;
 
 /**
  * @typedef {object} StartOptions
- * @property {boolean} [watched] @property {boolean} [allowed] by the user, as an entry of a config
+ * @property {boolean} [allowed] by the user, as an entry of a config
  * @property {boolean} [replaces] one that runs under its name, where there is one
  */
 

@@ -11,7 +11,7 @@ import { isRunSnapshot, recordInterruptedRun } from "./run.mjs";
  * @property {string} id
  * @property {import("../../config/emitter-spec.mjs").EmitterSpec} spec with the rules and the injector of now
  * @property {import("./streams.mjs").Owner} owner
- * @property {string} [path] @property {string} [seen] @property {boolean} allowed @property {boolean} watched
+ * @property {string} [path] @property {string} [seen] @property {boolean} allowed
  * @property {import("./emitter.mjs").FormerState & {running: boolean}} schedule
  * @property {import("./run.mjs").RunSnapshot} [run] that was running
  * @property {unknown} [state] of a watcher
@@ -148,10 +148,10 @@ export class EmitterStore {
 
   /** How one of a former process goes on. @param {EmitterSnapshot} one @returns {Promise<import("./emitter.mjs").EmitterOptions>} */
   async getResumeOptions(one) {
-    const { id, spec, path, seen, watched, allowed, state } = one;
+    const { id, spec, path, seen, allowed, state } = one;
     const [former, gap] = await Promise.all([this.#readSchedule(one), this.#describeGap(spec)]);
     if (former.running && isRunSnapshot(one.run)) recordInterruptedRun(one, one.run, this.#context);
-    return { id, former, path, seen, watched, allowed, gap, state };
+    return { id, former, path, seen, allowed, gap, state };
   }
 
   /**

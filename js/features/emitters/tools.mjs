@@ -216,7 +216,9 @@ export async function watch(call, given) {
     readWatch(emitters, session, { ...given, managedBy: "modelOwned" }, "watch"),
   );
   const { planWatch } = await import("./watcher.mjs");
-  const { command, argv, env } = await convertRangeErrors(() => planWatch(spec, session.cwd));
+  const { command, argv, env } = await convertRangeErrors(() =>
+    planWatch(spec, session.cwd, call.context.services),
+  );
   await requireConsent(call, { ...spec, command, argv, env });
   const emitter = await convertRangeErrors(() => emitters.start(spec, session));
   return watchView(emitter);

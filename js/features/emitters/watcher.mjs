@@ -1,8 +1,6 @@
 // An emitter with a state: its cycles become a state, and what the model does not know yet becomes one text, which is
 // made when it is sent.
 
-import { readFile } from "node:fs/promises";
-import path from "node:path";
 import { inLine, shortenText } from "../../lib/visible.mjs";
 import { errorMessage } from "../../lib/values.mjs";
 import { WatchState, isWatchSnapshot } from "../../watch/state.mjs";
@@ -19,28 +17,19 @@ const LAST_LINES = 20;
 /** In a record of a state. */
 const MAX_IDENTITIES = 20;
 const MAX_IDENTITY = 200;
-const MAX_PACKAGE = 1 << 20;
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** A script of the project's package.json. @param {string} folder */
-async function readScripts(folder) {
-  try {
-    const text = await readFile(path.join(folder, "package.json"), "utf8");
-    const { scripts } = text.length > MAX_PACKAGE ? {} : JSON.parse(text);
-    return (/** @type {string} */ name) =>
-      typeof scripts?.[name] === "string" ? scripts[name] : undefined;
-  } catch {
-    return () => undefined;
-  }
-}
-
-/** @param {EmitterSpec} spec @param {string} workspace @returns {Promise<Plan & {folder: string}>} `folder`: where it runs */
-export async function planWatch(spec, workspace) {
-  const { command, argv, watch = {}, onChange, every, cron } = spec;
-  const folder = path.resolve(workspace, spec.cwd ?? ".");
+/**
+ * @param {EmitterSpec} spec @param {string} workspace @param {Parts["services"]} services
+ * @returns {Promise<Plan & {folder: string}>} `folder`: where it runs
+ */
+export async function planWatch(spec, workspace, services) {
+  const { command, argv, cwd, watch = {}, onChange, every, cron } = spec;
   const { plan } = await import("../../watch/plan.mjs");
+  const { folder, scripts } = await services.workspace.scripts({ folder: workspace, cwd });
   const isTimed = onChange !== undefined || every !== undefined || cron !== undefined;
-  const readScript = await readScripts(folder);
+  const readScript = (/** @type {string} */ name, /** @type {string} */ other = "") =>
+    other === "" && Object.hasOwn(scripts, name) ? scripts[name] : undefined;
   return { ...plan(argv ?? command ?? "", { ...watch, isTimed, folder, readScript }), folder };
 }
 

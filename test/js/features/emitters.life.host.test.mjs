@@ -242,7 +242,7 @@ test("a command that was cut off by a crash runs again, and its end is told", as
   await untilSaved(home, emitters[0].name, ({ run }) => run);
   process.kill(await hostPid(), "SIGKILL");
   await until(
-    () => injected().some((text) => /ended with exit code 4[^]*finished/.test(text)),
+    () => injected().some((text) => /is RED since .*, exit code 4[^]*finished/.test(text)),
     () => JSON.stringify(injected()),
   );
 });
