@@ -5,7 +5,7 @@ import path from "node:path";
 import { execute } from "./stage.mjs";
 
 /** Of the package with one platform's addon, its run-time packages included. */
-export const MOST_BYTES = 5 * 1024 * 1024;
+export const MOST_BYTES = 5.25 * 1024 * 1024;
 /** Newer symbols would shut out systems that docs/installing.md names. */
 const NEWEST = { GLIBC: "2.34", GLIBCXX: "3.4.29", CXXABI: "1.3.13" };
 /** What every Linux system has, libstdc++ and libgcc included where Node.js runs. */

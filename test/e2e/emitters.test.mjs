@@ -97,9 +97,12 @@ describe("emitters", { concurrency: 1 }, () => {
     const terminal = await rig.interactive();
     await terminal.prompt("hello", /noted/);
     await terminal.submit("/tap-watch sh -c 'echo one test failed; exit 3'");
-    await waitFor(() => wasTold(rig, /Watcher sh \(.*\) is RED since .*, exit code 3[^]*one test failed/), {
-      what: () => rig.report(),
-    });
+    await waitFor(
+      () => wasTold(rig, /Watcher sh \(.*\) is RED since .*, exit code 3[^]*one test failed/),
+      {
+        what: () => rig.report(),
+      },
+    );
     await terminal.submit("/tap-loop 2s look again");
     await terminal.waitForScreen(/loop runs every 2s, at most 100 times/);
     await waitFor(() => wasTold(rig, /Prompt of emitter loop, run 2:\nlook again/), {
