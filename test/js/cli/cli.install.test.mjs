@@ -132,11 +132,11 @@ test("uninstall removes the empty folders of tap's own providers, and lists the 
   const at = place(t);
   install(makePackage(t, "0.0.1"), userTarget(at.home));
   const folder = path.join(at.home, "providers");
-  for (const name of ["tap-orchestrator", "tap-mine"])
+  for (const name of ["tap-orchestrator", "mine"])
     fs.mkdirSync(path.join(folder, name), { recursive: true });
   writeFiles(at.home, { "providers/tap-goals/file": "x" });
   const { value } = await tapJson(["uninstall"], at);
-  const left = ["tap-goals", "tap-mine"];
+  const left = ["mine", "tap-goals"];
   assert.deepEqual(
     value.providerFolders,
     left.map((name) => path.join(folder, name)),
