@@ -38,7 +38,7 @@ TEST(QueryParser, NamesWhatWouldHaveBeenRight) {
   EXPECT_EQ(queryRefusal(R"({"collection":"calls"})"),
             "The query is refused: there is no collection \"calls\"; there are session, provider, "
             "tool_call, gate, push, stream_entry, emitter_run, sync, notify, goal, claim, review, "
-            "eval, plan, span, diagnostic.");
+            "eval, plan, span, diagnostic, state.");
   EXPECT_EQ(queryRefusal(R"({"where":{"tool":{"like":"x"}}})"),
             "The query is refused: there is no op \"like\"; there are eq, ne, lt, gt, prefix.");
   EXPECT_EQ(queryRefusal(R"({"order":"asc"})"),
