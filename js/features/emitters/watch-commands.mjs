@@ -19,7 +19,11 @@ const SHOWN_FAILURES = 50;
 
 /** @param {string} command */
 function suggestName(command) {
-  const last = command.split(/&&|;|\|/).at(-1) ?? "";
+  const last =
+    command
+      .replaceAll(/'[^']*'|"[^"]*"/g, " ")
+      .split(/&&|;|\|/)
+      .at(-1) ?? "";
   const word =
     last
       .trim()
