@@ -30,5 +30,6 @@ export const E2E_CORE = {
   workers: ["git push is refused, and what else it does goes on"],
   sandbox: ["nothing that is unwanted can be done, and the repository is byte for byte as before"],
   "session-control": ["asks its user in the terminal"],
+  inbox: ["an agent's question is answered from a second terminal", "a permission is listed"],
   process: ["imported twice in one process"],
 };

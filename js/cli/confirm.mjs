@@ -6,19 +6,25 @@ import { Failure } from "./exit.mjs";
 /** @typedef {import("../views/output.mjs").Output} Output */
 
 /**
- * Anything but a clear yes is a no, the end of the input included.
- * @param {string} question @returns {Promise<boolean>}
+ * A line that the user types; "" at the end of the input.
+ * @param {string} question @returns {Promise<string>} without blanks around it
  */
-export function confirm(question) {
+export function askLine(question) {
   const terminal = readline.createInterface({ input: process.stdin, output: process.stdout });
   return new Promise((resolve) => {
-    terminal.on("close", () => resolve(false));
+    terminal.on("close", () => resolve(""));
     terminal.question(question, (answer) => {
-      resolve(/^\s*y(es)?\s*$/i.test(answer));
+      resolve(answer.trim());
       terminal.close();
     });
   });
 }
+
+/**
+ * Anything but a clear yes is a no, the end of the input included.
+ * @param {string} question @returns {Promise<boolean>}
+ */
+export const confirm = async (question) => /^y(es)?$/i.test(await askLine(question));
 
 // What is asked before something is ended or removed, or gets more than is usual.
 

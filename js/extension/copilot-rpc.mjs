@@ -1,6 +1,6 @@
 // The methods of the CLI that a request of a feature can lead to (docs/session-control.md). Each is written out, so
-// that a test can list them: none changes permissions or trust, answers for the user, or runs anything. All of them are
-// experimental in the CLI, and may be missing.
+// that a test can list them: none changes permissions or trust, or runs anything. All of them are experimental in the
+// CLI, and may be missing. Those that pass on the user's answer to a dialog are in answers.mjs.
 
 /** For one answer of the CLI. */
 const DEFAULT_ANSWER_MS = 3000;
@@ -27,6 +27,9 @@ export const READS = {
 
 /** Of the user's account and config. @param {Session} session */
 export const listModels = ({ rpc }) => rpc?.model?.list?.();
+
+/** Those that wait for the user. @param {Session} session */
+export const listPermissions = ({ rpc }) => rpc?.permissions?.pendingRequests?.({});
 
 /** @param {Session} session @param {string} mode */
 export const setMode = ({ rpc }, mode) => rpc?.mode?.set?.({ mode });

@@ -75,6 +75,9 @@ async function withDialogTimeout(answer, timeoutMs = MAX_DIALOG_MS) {
 const questionKey = ({ text, of = "" }) => `${of}\n${text}`;
 
 export class Dialogs {
+  /** The message of the dialog that is open. */
+  #message = "";
+
   /** One that is open, perhaps beyond its time. @type {{what: string, answer: Promise<Answer>} | undefined} */
   #open;
   /** What the user has said too late to what the agent wanted to run. @type {{what: string, answer: Answer, at: number} | undefined} */
@@ -126,8 +129,14 @@ export class Dialogs {
     return withDialogTimeout(answer, question.timeoutMs);
   }
 
+  /** Whether tap has opened the dialog with this message. @param {string} message */
+  isOwn(message) {
+    return this.#message !== "" && message === this.#message;
+  }
+
   /** @param {Session} session @param {string} text @returns {Promise<Answer>} */
   async #show(session, text) {
+    this.#message = text;
     try {
       const shown = showDialog(session, createDialog(text));
       if (shown === undefined) return createNotAsked("this version of the CLI has no dialogs");
@@ -136,6 +145,8 @@ export class Dialogs {
       const why = `the dialog failed: ${errorMessage(error)}`;
       const isMissing = /** @type {any} */ (error)?.code === NO_SUCH_METHOD;
       return isMissing ? createNotAsked(why) : createUnanswered(why);
+    } finally {
+      this.#message = "";
     }
   }
 }

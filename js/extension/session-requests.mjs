@@ -5,8 +5,10 @@ import { errorMessage } from "../lib/values.mjs";
 import { parseModels } from "../lib/models.mjs";
 import { MODES } from "./agent-mode.mjs";
 import { Dialogs } from "./dialogs.mjs";
-import { awaitAnswer, listModels, AnswerUnavailable } from "./copilot-rpc.mjs";
+import { AnswerRefused, answerWait } from "./answers.mjs";
+import { awaitAnswer, listModels, listPermissions, AnswerUnavailable } from "./copilot-rpc.mjs";
 import { readState } from "./session-state.mjs";
+import { Waits } from "./waits.mjs";
 
 /** @typedef {import("./copilot-rpc.mjs").Session} Session */
 /** @typedef {{requestId: string, request: string, params: any}} SessionRequest */
@@ -46,6 +48,8 @@ export class SessionRequests {
   #link;
   #mode;
   #dialogs = new Dialogs();
+  /** Fed with the session's events. */
+  waits = new Waits((message) => this.#dialogs.isOwn(message));
   #table = new Map(
     Object.entries({
       "state.read": (/** @type {Session} */ session) => readState(session, this.#mode.chosenBy),
@@ -56,6 +60,10 @@ export class SessionRequests {
         this.#ask(session, params),
       consent: (/** @type {Session} */ session, /** @type {any} */ params) =>
         this.#consent(session, params),
+      // For the user alone: the gateway passes these on for the inbox, and for no feature.
+      "waits.list": (/** @type {Session} */ session) => this.#listWaits(session),
+      "waits.answer": (/** @type {Session} */ session, /** @type {any} */ params) =>
+        answerWait(session, this.waits, params),
     }),
   );
 
@@ -83,7 +91,7 @@ export class SessionRequests {
       );
     } catch (error) {
       const code =
-        error instanceof RequestRefused
+        error instanceof RequestRefused || error instanceof AnswerRefused
           ? error.code
           : error instanceof AnswerUnavailable
             ? "UNAVAILABLE"
@@ -96,6 +104,14 @@ export class SessionRequests {
   async #models(session) {
     const said = await awaitAnswer(() => listModels(session), MODELS_MS);
     return parseModels("account", said.list) ?? { source: "none", models: [] };
+  }
+
+  /** In -p nobody can answer, though the CLI says that it has dialogs. @param {Session} session */
+  async #listWaits(session) {
+    if (session.capabilities?.ui?.canvases === false) return { waits: [] };
+    if (!this.waits.hasRunningTool) return { waits: this.waits.list() };
+    const asked = await awaitAnswer(() => listPermissions(session)).catch(() => undefined);
+    return { waits: this.waits.list(asked?.items) };
   }
 
   /** @param {any} params */

@@ -155,6 +155,7 @@ export class SessionRunner {
       mode: (mode) => this.#mode.receiveChange(mode),
       any: (event) => {
         this.#tools.observe(event.type);
+        this.#requests.waits.observe(event);
         this.#forward(event);
       },
       shutdown: () => {

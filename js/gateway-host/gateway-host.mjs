@@ -31,6 +31,7 @@ import {
   serveSessionRequests,
 } from "./requests.mjs";
 import { HostFeatures } from "./features.mjs";
+import { Inbox } from "./inbox.mjs";
 import { Holds, Shutdown } from "./shutdown.mjs";
 import { HostRecords } from "./records.mjs";
 
@@ -165,6 +166,9 @@ export class GatewayHost {
     servePlanRequests(requests, files);
     const config = () => this.#config;
     serveSessionRequests(requests, { gateway, config, records: this.#records });
+    const entries = () => this.#projects?.states() ?? [];
+    const inbox = { gateway, features: this.#features, records: this.#records, entries };
+    new Inbox(inbox).serve(requests);
   }
 
   /** @param {Holds} holds */

@@ -42,7 +42,7 @@ import { isOn } from "../config/user-config.mjs";
  *   env?: NodeJS.ProcessEnv}} ConfigHost
  *
  * @typedef {{id: string, runtime: string, session: string, name: string, state: "running" | "waiting" | "disabled",
- *   said: () => import("../feature-host/report.mjs").Diagnostic[], sandbox: () => SandboxUse}} EntryState
+ *   file: string, said: () => import("../feature-host/report.mjs").Diagnostic[], sandbox: () => SandboxUse}} EntryState
  *   `waiting`: for the user's consent
  */
 
@@ -147,7 +147,14 @@ export class ProjectProviders {
   /** @param {ProjectSession} session @param {{owner: Owner, file: string, state: EntryState["state"]}} of @param {Entry[]} some */
   #addStates({ id: session, running }, { owner, file, state }, some) {
     const states = some.map((entry) => ({
-      ...{ id: `${owner}:${entry.name}`, runtime: entry.kind, session, name: entry.name, state },
+      ...{
+        id: `${owner}:${entry.name}`,
+        runtime: entry.kind,
+        session,
+        name: entry.name,
+        state,
+        file,
+      },
       said: () => running?.get(entryKey(file, entry))?.said?.list() ?? [],
       sandbox: () => running?.get(entryKey(file, entry))?.sandbox?.(),
     }));

@@ -10,6 +10,7 @@ const GROUPS = {
     use: () => import("./use.mjs"),
   },
   Look: {
+    inbox: () => import("./inbox.mjs"),
     status: () => import("./status.mjs"),
     top: () => import("./top.mjs"),
     doctor: () => import("./doctor.mjs"),

@@ -7,6 +7,7 @@ import { exportPlan, importPlan } from "./export-import.mjs";
 import { landPlan } from "./landing.mjs";
 import { outcomeText } from "./notifications.mjs";
 import { callTool, getPlanStatus, HANDLERS } from "./tools.mjs";
+import { decide, listWaits } from "./waits.mjs";
 import {
   diffSince,
   diffSoFar,
@@ -223,6 +224,8 @@ const REQUESTS = {
   progress: (plans) => plans.worktrees.progress,
   take: (plans, { planId, nodeId }) => plans.worktrees.take(planId, nodeId),
   land: (plans, { planId }) => landPlan(plans, planId),
+  waits: (plans) => listWaits(plans),
+  decide: (plans, decision, asker) => decide(plans, decision, asker),
   export: (plans, { planId }) => exportPlan(plans, planId),
   import: (plans, { exported }, asker) => importPlan(plans, exported, asker),
   orphans: (plans, _asked, asker) => plans.leftovers.list(asker),

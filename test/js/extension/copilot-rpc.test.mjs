@@ -21,6 +21,7 @@ const REACHED = [
   "model.getCurrent",
   "model.list",
   "permissions.getMode",
+  "permissions.pendingRequests",
   "plan.read",
   "plan.readSqlTodosWithDependencies",
   "quota.get",
@@ -28,20 +29,28 @@ const REACHED = [
   "tasks.list",
   "tools.getBuiltinDescriptors",
   "ui.elicitation",
+  "ui.handlePendingElicitation",
+  "ui.handlePendingExitPlanMode",
+  "ui.handlePendingUserInput",
   "usage.getMetrics",
 ];
 /** What goes over the SDK's connection past its methods. */
 const SENT = ["session.resume"];
 
+/** What passes on the user's answer, and the file that may. */
+const ANSWERS = /^ui\.handlePending(?:Elicitation|UserInput|ExitPlanMode)$/;
+const ANSWERS_FILE = "extension/answers.mjs";
+
 /** What may never be in the list, whoever edits it. */
 const FORBIDDEN = [
-  /^permissions\.(?!getMode$)/,
+  /^permissions\.(?!(?:getMode|pendingRequests)$)/,
   /^folderTrust\./,
   /^shell\./,
   /^tools\.(?!getBuiltinDescriptors$)/,
   /^commands\./,
   /^(?:sandbox|gitHubAuth|accounts|options|provider|plugins|mcp|connectors|agentRegistry|user)\./,
-  /handlePending|setApproveAll|[aA]ddTrusted|modifyRules|startAgent|execute|ephemeralQuery|createFile/,
+  /^(?!ui\.handlePending(?:Elicitation|UserInput|ExitPlanMode)$).*handlePending/,
+  /setApproveAll|[aA]ddTrusted|modifyRules|startAgent|execute|ephemeralQuery|createFile/,
 ];
 
 const sources = ROOMS.flatMap((room) => {
@@ -78,13 +87,29 @@ test("none of them changes permissions or trust, answers for the user, or runs a
   for (const method of [
     ...["permissions.setMode", "permissions.setApproveAll", "permissions.handlePendingRequest"],
     ...["folderTrust.addTrusted", "shell.exec", "tools.execute", "commands.execute"],
-    ...["tools.handlePendingToolCall", "ui.handlePendingElicitation", "tasks.startAgent"],
+    ...["tools.handlePendingToolCall", "permissions.handlePendingPermissionRequest"],
+    ...["ui.handlePendingSampling", "ui.handlePendingAutoModeSwitch", "tasks.startAgent"],
   ]) {
     assert.ok(
       FORBIDDEN.some((pattern) => pattern.test(method)),
       `${method} would be found`,
     );
   }
+});
+
+test("the user's answers are passed on by one file, with these values alone", () => {
+  const answering = sources.filter(({ text }) => reachedBy(text).some((one) => ANSWERS.test(one)));
+  assert.deepEqual(
+    answering.map(({ name }) => name),
+    [ANSWERS_FILE],
+  );
+  const [{ text }] = answering;
+  const words = [...text.matchAll(/(?:action|selectedAction|approved): ("?\w+"?)/g)];
+  assert.deepEqual(
+    words.map(([, value]) => value),
+    ['"accept"', '"decline"', "true", '"interactive"', "true", '"exit_only"', "false"],
+  );
+  assert.doesNotMatch(text, /autopilot|autoApproveEdits|deferImplementation|Permission/);
 });
 
 test("no method is reached by a name that is not in the source", () => {

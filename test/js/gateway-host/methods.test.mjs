@@ -46,6 +46,7 @@ test("what only a feature may ask is denied to the command", async (t) => {
 test("what only the user may ask is denied to a feature", async () => {
   const { HostRequests } = await import("../../../js/gateway-host/requests.mjs");
   const { serveFeatureRequests } = await import("../../../js/gateway-host/requests.mjs");
+  const { Inbox } = await import("../../../js/gateway-host/inbox.mjs");
   const { HostRecords } = await import("../../../js/gateway-host/records.mjs");
   const requests = new HostRequests();
   const parts = /** @type {any} */ ({
@@ -56,8 +57,9 @@ test("what only the user may ask is denied to a feature", async () => {
   });
   new HostRecords(parts);
   serveFeatureRequests(requests, parts);
+  new Inbox(parts).serve(requests);
   const forUsers = methodsFor("the user");
-  assert.equal(forUsers.length, 5);
+  assert.equal(forUsers.length, 8);
   for (const [method] of forUsers) {
     const answer = await requests.answer({ method, params: "{}", from: "feature" });
     assert.equal(JSON.parse(answer).error.code, "DENIED", method);
