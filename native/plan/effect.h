@@ -1,4 +1,4 @@
-// What the engine asks others to do. They do it, and tell the engine how it ended.
+// What the engine asks its caller to do. The caller does it and reports the end to the engine.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@
 
 namespace tap::plan {
 
-// Carry out one phase of an attempt. Plan and node have the rest.
+// Run one phase of an attempt. Plan and node have the rest.
 struct RunPhase {
   std::string plan;
   NodeIndex node = 0;
   Phase phase = Phase::MergeFi;
-  bool isFirst = false;  // of this start: Began is to follow
+  bool isFirst = false;  // the first phase of this start: the caller reports `began`
 };
-// End what runs of a node.
+// Stop the running phase of a node.
 struct StopNode {
   std::string plan;
   NodeIndex node = 0;
@@ -29,7 +29,7 @@ struct CleanUp {
   std::string plan;
   NodeIndex node = 0;
 };
-// Look for overlaps of the node's commit with those of these others.
+// Look for files that both the node's commit and the commits of `others` change.
 struct Probe {
   std::string plan;
   NodeIndex node = 0;
@@ -40,7 +40,7 @@ struct Notice {
   enum class Kind : uint8_t { Started, Failed, BudgetNear, BudgetSpent, Waiting, Ended };
   std::string plan;
   Kind kind = Kind::Started;
-  std::string node;  // its id, where it is about one
+  std::string node;  // id of the node that the notice is about, or empty
 };
 
 using Effect = std::variant<RunPhase, StopNode, CleanUp, Probe, Notice>;

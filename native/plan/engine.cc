@@ -107,7 +107,7 @@ std::optional<std::string> Engine::replay(std::string_view id,
   return std::nullopt;
 }
 
-// What a journal gave.
+// Adds a plan that was read from a journal.
 void Engine::insertPlan(std::string_view id, Plan plan) {
   Live made{std::string(id), std::move(plan)};
   growCounters(made);
@@ -134,8 +134,7 @@ void Engine::recover(const Moment& now, Batch& out) {
   startReady(now, out);
 }
 
-// A batch is written whole, as a rule; a journal that was cut between two entries is gone on with,
-// too.
+// A batch is usually written whole; a journal that was cut between two entries can continue, too.
 void Engine::recoverNode(Live& live, NodeIndex node, const Moment& now, Batch& out) {
   const Node& state = live.plan.node(node);
   const PhaseRecord& record = state.attempts.back().phases[static_cast<size_t>(state.phase)];

@@ -1,8 +1,8 @@
-// All plans of a user: what happens next. No I/O and no clock: inputs and the time go in; entries
-// for the journal and effects come out.
+// All plans of a user, and the next step of each. No I/O and no clock: inputs and the time go in;
+// entries for the journal and effects come out.
 //
-// The caller writes a batch's entries to the journal first (to the disk, where `sync` says so), and
-// carries out its effects then. The state has changed by the time that an input returns.
+// The caller first writes a batch's entries to the journal (to the disk, where `sync` is set), then
+// carries out its effects. The state has changed when an input returns.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +24,10 @@ namespace tap::plan {
 struct EngineLimits {
   size_t maxWorkers = 16;
   size_t maxAgents = 4;
-  uint64_t workerMemory = uint64_t{1} << 30;  // free memory that one more agent needs
+  uint64_t workerMemory = uint64_t{1} << 30;  // free memory that a further agent needs
 };
 
-// When an input happened, and what the machine had then.
+// The time of an input, and the free memory of the machine at that time.
 struct Moment {
   int64_t unixMillis = 0;
   uint64_t freeMemory = std::numeric_limits<uint64_t>::max();
@@ -43,7 +43,7 @@ struct Batch {
   std::vector<Effect> effects;
 };
 
-// Why an input was refused. Nothing has changed then.
+// Why an input was refused. The state is then unchanged.
 struct Refusal {
   enum class Code : uint8_t { UnknownPlan, UnknownNode, WrongState, InvalidPlan, BadInput };
   Code code = Code::WrongState;
@@ -66,26 +66,26 @@ struct Refusal {
 }
 using Refused = std::optional<Refusal>;
 
-// Where a retry is to begin. Commit: what is in the worktree is taken for what the node has done.
+// The phase where a retry begins. Commit: the files in the worktree count as the node's work.
 enum class RetryFrom : uint8_t { FailedPhase, Start, Commit };
 
 struct Addition {
-  bool reopens = false;       // a plan that has ended goes on
-  std::string_view replaces;  // the id of a node whose place the new one takes; empty: none
+  bool reopens = false;       // an ended plan resumes
+  std::string_view replaces;  // id of the node that the new node replaces, or empty
 };
 
 // How a phase ended.
 enum class Outcome : uint8_t {
   Succeeded,
-  Skipped,  // there was nothing that it could do; the next phase goes on
+  Skipped,  // the phase was not needed; the next phase follows
   Failed,
-  Stale,        // merge-ri: what was checked is not what would land; check again
-  Interrupted,  // it can go on from its phase, at `until`
+  Stale,        // merge-ri: the target moved since the checks; check again
+  Interrupted,  // the phase can resume at `until`
 };
 
 class Engine {
  public:
-  // After so many interruptions of one attempt, or stale landings, the node fails.
+  // A node fails after this many interruptions of an attempt, or this many stale landings.
   static constexpr uint32_t kMaxInterruptions = 5;
   static constexpr uint32_t kMaxStale = 5;
   static constexpr size_t kMaxProbed = 32;
@@ -93,51 +93,51 @@ class Engine {
 
   explicit Engine(const EngineLimits& limits) : limits_(limits) {}
 
-  // `text` is the plan's JSON, `facts` an object of the caller's. `id` is the caller's and new.
+  // `text` is the plan's JSON, `facts` an object of the caller's. `id` is the caller's, and new.
   [[nodiscard]] Refused create(std::string_view id, std::string_view text, std::string_view facts,
                                const Moment& now, Problems& problems, Batch& out);
-  // A plan that ran elsewhere: `entries` is a list of what its journal had after its beginning, as
-  // anybody may have written it. Nothing of it runs: what had not ended is begun again once the
-  // plan is resumed.
+  // Imports a plan that ran on a different machine. `entries`: the list of its journal's entries
+  // after Created. They are not trusted. The plan is paused; after a resume, its unfinished nodes
+  // start again.
   [[nodiscard]] Refused import(std::string_view id, std::string_view text, std::string_view facts,
                                std::string_view entries, int64_t createdAt, const Moment& now,
                                Problems& problems, Batch& out);
   [[nodiscard]] Refused addNodes(std::string_view plan, std::string_view nodes, const Moment& now,
                                  Problems& problems, Batch& out, const Addition& how = {});
-  // Whether they could be added; nothing is.
+  // The checks of addNodes() without a change.
   [[nodiscard]] Refused checkNodes(std::string_view plan, std::string_view nodes,
                                    Problems& problems, const Addition& how = {}) const;
-  // `changes`: a JSON object with the fields of a node that become others. Of a plan that has ended
-  // nothing begins by that.
+  // `changes`: a JSON object with the fields of a node to replace. An ended plan stays ended.
   [[nodiscard]] Refused edit(std::string_view plan, std::string_view node, std::string_view changes,
                              const Moment& now, Problems& problems, Batch& out);
   [[nodiscard]] Refused pause(std::string_view plan, std::string_view reason, const Moment& now,
                               Batch& out);
-  // `budget`: a JSON object whose parts replace the plan's, or empty. Refused where it is spent.
+  // `budget`: a JSON object whose parts replace the plan's, or empty. Refused if the budget is used
+  // up.
   [[nodiscard]] Refused resume(std::string_view plan, std::string_view budget, const Moment& now,
                                Batch& out);
   [[nodiscard]] Refused cancel(std::string_view plan, const Moment& now, Batch& out);
   [[nodiscard]] Refused cancelNode(std::string_view plan, std::string_view node, const Moment& now,
                                    Batch& out);
-  // `detail`: a JSON object for whoever carries it out, or empty.
+  // `detail`: a JSON object for the caller that runs the node, or empty.
   [[nodiscard]] Refused retry(std::string_view plan, std::string_view node, RetryFrom from,
                               std::string_view detail, const Moment& now, Batch& out);
-  // What waits is to land: where it is not what was checked, its checks run again, and it lands
-  // after them. Where nothing runs then, the caller moves the target, and says so with landed().
-  // `result`: the commit that would land; `follows`: the target is where that was made, or nothing
-  // of it is checked and the target has only moved on.
+  // Lands the waiting leaves. If the result differs from the checked one, their checks run again,
+  // and they land afterwards. If no check is needed, the caller moves the target and reports
+  // landed(). `result`: the commit that would land. `follows`: the target is where `result` was
+  // made, or the leaves have no checks and the target has only moved forward.
   [[nodiscard]] Refused land(std::string_view plan, std::string_view result, bool follows,
                              const Moment& now, Batch& out);
   [[nodiscard]] Refused landed(std::string_view plan, std::string_view detail, const Moment& now,
                                Batch& out);
-  // A node was canceled, but its work has landed. Does nothing if the node was not canceled.
+  // A canceled node has landed all the same. Ignored if the node was not canceled.
   void landedLate(std::string_view plan, std::string_view node, std::string_view detail,
                   const Moment& now, Batch& out);
-  // Forgets an ended plan. Nothing is written: replay() brings it back.
+  // Forgets an ended plan. The journal keeps it: replay() restores it.
   [[nodiscard]] Refused forget(std::string_view plan);
 
-  // What whoever carries a node out has to say. Late words of an earlier attempt, or of a node that
-  // was canceled, are of no effect but that its place is free.
+  // Reports of the caller that runs the nodes. A late report of an earlier attempt, or of a
+  // canceled node, only frees the node's slot.
   void began(std::string_view plan, std::string_view node, uint32_t attempt, const Moment& now,
              Batch& out);
   void step(std::string_view plan, std::string_view node, uint32_t attempt, std::string_view detail,
@@ -145,7 +145,7 @@ class Engine {
   void phaseEnded(std::string_view plan, std::string_view node, uint32_t attempt, Phase phase,
                   Outcome outcome, std::string_view detail, int64_t until, const Moment& now,
                   Batch& out);
-  // What was stopped has ended.
+  // A stopped node has ended.
   void stopped(std::string_view plan, std::string_view node, const Moment& now, Batch& out);
   void overlap(std::string_view plan, std::string_view node, std::string_view detail,
                const Moment& now, Batch& out);
@@ -154,22 +154,22 @@ class Engine {
   void due(const Moment& now, Batch& out);
   [[nodiscard]] std::optional<int64_t> wakeAt() const;
 
-  // Of a journal that an earlier process has left: all entries of a plan in their order. A reason
-  // where they are no plan; then there is none.
+  // Restores a plan from a journal: all of its entries in their order. Returns a reason if they are
+  // not a plan; the plan then does not exist.
   [[nodiscard]] std::optional<std::string> replay(std::string_view plan,
                                                   const std::vector<std::string_view>& entries,
                                                   const Moment& now);
-  // After all replays: what was running is interrupted, and goes on.
+  // After all replays: running nodes become interrupted, and resume.
   void recover(const Moment& now, Batch& out);
 
   [[nodiscard]] const Plan* find(std::string_view plan) const;
-  // In the order in which they came.
+  // In the order of their creation.
   [[nodiscard]] const std::vector<std::string>& plans() const { return order_; }
   [[nodiscard]] size_t workers() const { return workers_; }
   [[nodiscard]] size_t agents() const { return agents_; }
-  // Whether something of the node still runs, canceled or not.
+  // Whether a process of the node still runs, canceled or not.
   [[nodiscard]] bool isBusy(std::string_view plan, NodeIndex node) const;
-  // With the id that was probably meant.
+  // The message suggests the nearest id.
   [[nodiscard]] static Refusal unknownPlan(std::string_view plan);
   [[nodiscard]] static Refusal unknownNode(const Plan& plan, std::string_view node);
   // Plans that have not ended.
@@ -179,13 +179,13 @@ class Engine {
   struct Live {
     std::string id;
     Plan plan;
-    std::vector<uint8_t> holds{};  // by node: whether something of it runs, and which places it has
+    std::vector<uint8_t> holds{};  // by node: kBusy, kPlace, kAgent
     size_t places = 0;
     size_t agents = 0;
     size_t busyCount = 0;
-    std::vector<uint32_t> stale{};        // by node: landings that came too late
+    std::vector<uint32_t> stale{};        // by node: stale landings
     std::vector<uint32_t> interrupted{};  // by node: in a row
-    std::deque<NodeIndex> committed{};    // the last ones
+    std::deque<NodeIndex> committed{};    // the most recent nodes with a commit
     bool notifiedNear = false;
     bool notifiedFailed = false;
     bool notifiedWaiting = false;
@@ -197,7 +197,7 @@ class Engine {
 
   [[nodiscard]] Live* live(std::string_view plan);
   [[nodiscard]] Refused locate(std::string_view plan, std::string_view node, NodeRef& at);
-  // The node, where this attempt of it runs.
+  // The node if this attempt runs, or an empty reference.
   [[nodiscard]] NodeRef running(std::string_view plan, std::string_view node, uint32_t attempt);
   [[nodiscard]] Refused checkReplacement(const Plan& plan, std::string_view id, NodeIndex old,
                                          Graph& graph, Problems& problems) const;

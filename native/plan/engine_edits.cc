@@ -1,4 +1,4 @@
-// What people ask of a plan that has begun: more nodes, other ones, and further attempts.
+// Requests that change a plan that has begun: additions and edits of nodes, replacements, retries.
 #include <utility>
 
 #include "plan/engine.h"
@@ -16,13 +16,13 @@ namespace {
   const auto by = plan.graph().replacement(node);
   if (!by) return std::nullopt;
   const std::string& id = plan.node(*by).spec.id;
-  return wrongState("the node was replaced by " + id + ": name that one");
+  return wrongState("the node was replaced by " + id + ": use that id");
 }
 
 [[nodiscard]] std::string strandedText(const Plan& plan, NodeIndex node) {
   const std::string& id = plan.node(node).spec.id;
   return id +
-         " has succeeded and lands with what depends on it; then nothing would, and it would " +
+         " has succeeded and lands with the node that depends on it; without that node it would " +
          "never land";
 }
 
@@ -32,7 +32,7 @@ namespace {
   const NodeStatus status = plan.node(node).status;
   return wrongState("the node is " + std::string(text(status)) +
                     (status == NodeStatus::Succeeded
-                         ? ": what it has done stays; add a node that depends on it"
+                         ? ": its work cannot change; add a node that depends on it"
                          : ": wait until it has ended, or cancel the plan"));
 }
 
@@ -40,7 +40,7 @@ namespace {
 [[nodiscard]] Refused refuseTake(const Plan& plan, NodeIndex node) {
   const Node& state = plan.node(node);
   if (state.status != NodeStatus::Failed) {
-    return wrongState("only of a node that failed the worktree can be taken; this one is " +
+    return wrongState("only the worktree of a failed node can be committed; this node is " +
                       std::string(text(state.status)));
   }
   if (state.isRelanding()) {
@@ -91,7 +91,7 @@ Refused Engine::checkNodes(std::string_view plan, std::string_view nodes, Proble
                            const Addition& how) const {
   const Plan* const found = find(plan);
   if (found == nullptr) return unknownPlan(plan);
-  if (found->ended() && !how.reopens) return wrongState("the plan has ended; make a new one");
+  if (found->ended() && !how.reopens) return wrongState("the plan has ended; create a new plan");
   Graph graph = found->graph();
   const std::vector<NodeSpec> specs = readNodes(nodes, problems);
   if (!graph.add(specs, Origin::Request, problems)) {
@@ -101,8 +101,8 @@ Refused Engine::checkNodes(std::string_view plan, std::string_view nodes, Proble
   const auto old = found->find(how.replaces);
   if (!old) return unknownNode(*found, how.replaces);
   if (specs.size() != 1) {
-    return Refusal{Refusal::Code::BadInput, "one node takes the place of another, and these are " +
-                                                std::to_string(specs.size())};
+    return Refusal{Refusal::Code::BadInput,
+                   "a node is replaced by a single node; got " + std::to_string(specs.size())};
   }
   return checkReplacement(*found, plan, *old, graph, problems);
 }
@@ -114,7 +114,7 @@ Refused Engine::checkReplacement(const Plan& plan, std::string_view id, NodeInde
   const Node& state = plan.node(old);
   if (!plan.isEditable(old) || isBusy(id, old)) {
     const bool waits = state.landing == LandingState::Waiting;
-    return wrongState("only a node of which nothing runs or has succeeded can be replaced; " +
+    return wrongState("only a node that neither runs nor has succeeded can be replaced; " +
                       state.spec.id + " is " +
                       (plan.isEditable(old) ? "being stopped" : std::string(text(state.status))) +
                       (waits ? " and waits to land: land the plan first" : ""));
@@ -142,8 +142,9 @@ Refused Engine::edit(std::string_view plan, std::string_view node, std::string_v
     return Refusal{Refusal::Code::InvalidPlan, "these changes are not valid"};
   }
   if (!given.any()) {
-    return Refusal{Refusal::Code::BadInput,
-                   "say what to change, such as work, postchecks, dependencies or allowedUrls"};
+    return Refusal{
+        Refusal::Code::BadInput,
+        "no field to change is given, such as work, postchecks, dependencies or allowedUrls"};
   }
   if (const auto stranded = live.plan.findStranded(at.node, graph.dependencies(at.node))) {
     return wrongState(strandedText(live.plan, *stranded) +
@@ -174,12 +175,12 @@ Refused Engine::retry(std::string_view plan, std::string_view node, RetryFrom fr
     const Node& before = live.plan.node(*other);
     return wrongState("the node waits for " + before.spec.id + ", which is " +
                       std::string(plan::text(before.status)) +
-                      ": retry that one first; what it has blocked follows by itself");
+                      ": retry that node first; the nodes that it blocks follow automatically");
   }
-  // An edit may have left one that is blocked by nothing.
+  // After an edit, a blocked node may have no dependency that blocks it.
   if (state.status != NodeStatus::Failed && state.status != NodeStatus::Canceled &&
       state.status != NodeStatus::Blocked) {
-    return wrongState("only a node that failed or was canceled can be retried; this one is " +
+    return wrongState("only a node that failed or was canceled can be retried; this node is " +
                       std::string(plan::text(state.status)));
   }
   if (from == RetryFrom::Commit) {
@@ -192,7 +193,7 @@ Refused Engine::retry(std::string_view plan, std::string_view node, RetryFrom fr
   live.stale[at.node] = 0;
   live.interrupted[at.node] = 0;
   record(live, entry, out);
-  // It would land with what nobody has checked here.
+  // The node would land with leaves that were not checked on this machine.
   if (live.plan.hasUnknownResult()) landAgain(live, live.plan.waiting(), now, out);
   startReady(now, out);
   return std::nullopt;

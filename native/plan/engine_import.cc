@@ -1,5 +1,5 @@
-// A plan that ran elsewhere becomes one of this engine. Its entries are hostile: each is read and
-// applied as those of a damaged journal are, and it may say nothing that ends or begins by itself.
+// Imports a plan that ran on a different machine. Its entries are not trusted: they are checked
+// like those of a damaged journal, and none of them starts or ends a process.
 #include <algorithm>
 #include <utility>
 
@@ -21,7 +21,7 @@ constexpr size_t kMaxEntries = 1'000'000;
   return entry.detail.empty() || entry.detail.front() == first;
 }
 
-// Applies entries, and writes those that were.
+// Applies entries, and writes each applied entry.
 class Import {
  public:
   Import(std::string_view id, Plan& plan, Batch& out) : id_(id), plan_(plan), out_(out) {}
@@ -34,7 +34,7 @@ class Import {
     return std::nullopt;
   }
 
-  // What its journal had. A clock may have been set back: no time is before the last one.
+  // The entries of its journal. A clock may have been set back: times never decrease.
   [[nodiscard]] std::optional<std::string> applyAll(std::string_view list, const Moment& now) {
     int64_t last = plan_.createdAt();
     json::Elements elements({json::Kind::Array, list});
@@ -56,8 +56,8 @@ class Import {
     return std::nullopt;
   }
 
-  // No worktree has come along: what had begun and not ended begins again. Nor has anything been
-  // checked here: what waits to land is checked again before anything lands with it.
+  // The worktrees are not part of an import, so unfinished nodes start again. The checks did not
+  // run on this machine, so waiting leaves are checked again before they land.
   [[nodiscard]] std::optional<std::string> settle(const Moment& now) {
     const bool isOver = plan_.ended().has_value();
     for (NodeIndex i = 0; i < plan_.size(); ++i) {

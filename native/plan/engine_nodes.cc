@@ -1,4 +1,4 @@
-// What happens to nodes, and what follows from it.
+// Reports about nodes, and their consequences.
 #include <utility>
 
 #include "plan/engine.h"
@@ -81,7 +81,7 @@ void Engine::succeeded(Live& live, NodeIndex node, PhaseStatus status, std::stri
   const bool mustWait = next && live.plan.needsLandingSlot(node, *next) &&
                         live.plan.landingSlot() && *live.plan.landingSlot() != node;
   if (!mustWait) entry.next = next;
-  // A join has no work whose beginning could be told.
+  // A join has no work, so the caller does not report that it began.
   if (state.status == NodeStatus::Scheduled)
     began(live.id, state.spec.id, static_cast<uint32_t>(state.attempts.size()), now, out);
   record(live, entry, out);
@@ -100,7 +100,7 @@ void Engine::succeeded(Live& live, NodeIndex node, PhaseStatus status, std::stri
 void Engine::stale(Live& live, NodeIndex node, std::string_view detail, const Moment& now,
                    Batch& out) {
   const Node& state = live.plan.node(node);
-  // Nodes may have been added behind it meanwhile: then it does not land at all.
+  // If nodes were added that depend on it, it does not land at all.
   const auto next = live.plan.firstPhase(node, Phase::Postchecks);
   if (!live.plan.lands(node) || !next) {
     return succeeded(live, node, PhaseStatus::Succeeded, detail, now, out);

@@ -1,4 +1,4 @@
-// What the parts of the engine share. Nobody else includes it.
+// Shared by the engine's source files only.
 #pragma once
 
 #include <algorithm>
@@ -10,12 +10,12 @@
 
 namespace tap::plan {
 
-// What a node holds.
+// Bits of Live::holds.
 inline constexpr uint8_t kBusy = 1;
 inline constexpr uint8_t kPlace = 2;
 inline constexpr uint8_t kAgent = 4;
 
-inline constexpr double kNear = 0.8;  // of a budget
+inline constexpr double kNear = 0.8;  // share of a budget
 
 [[nodiscard]] inline Entry makeEntry(EntryKind kind, const Moment& now) {
   Entry entry;
@@ -44,11 +44,12 @@ inline constexpr double kNear = 0.8;  // of a budget
   return out;
 }
 
-// Where a retry begins. An agent is told what failed after it, and goes on with that.
+// The phase where a retry begins. An agent gets the failure of a later phase, and continues its
+// work.
 [[nodiscard]] inline Phase retryPhase(const Node& node, RetryFrom from) {
   if (from == RetryFrom::Start || node.attempts.empty()) return Phase::MergeFi;
   if (from == RetryFrom::Commit) return Phase::Commit;
-  // The session of its agent has ended with its work.
+  // The session of its agent ended with its work.
   if (node.isRelanding()) return Phase::Postchecks;
   const bool isAfterWork = node.phase == Phase::Commit || node.phase == Phase::Postchecks;
   const bool isAgent = node.spec.work.kind == WorkKind::Agent;

@@ -1,4 +1,4 @@
-// What people and models ask of the engine.
+// Requests of users and models.
 #include <utility>
 
 #include "plan/engine.h"
@@ -8,13 +8,13 @@
 namespace tap::plan {
 namespace {
 
-// `its budget of 50 tokens is spent: … {"budget": {"tokens": 240}}`; nothing where it is not.
+// `a budget of 50 tokens is spent: … {"budget": {"tokens": 240}}`, or empty.
 [[nodiscard]] std::string spentText(const Usage& usage, const Budget& budget) {
   std::string spent;
   std::string larger;
-  const auto add = [&](const std::string& limit, std::string_view what, std::string_view field,
+  const auto add = [&](const std::string& limit, std::string_view unit, std::string_view field,
                        const std::string& next) {
-    spent += (spent.empty() ? "" : " and ") + limit + " " + std::string(what);
+    spent += (spent.empty() ? "" : " and ") + limit + " " + std::string(unit);
     larger += (larger.empty() ? "\"" : ", \"") + std::string(field) + "\": " + next;
   };
   if (creditShare(usage, budget) >= 1) {
@@ -24,11 +24,11 @@ namespace {
     add(std::to_string(*budget.tokens), "tokens", "tokens", std::to_string(2 * usage.tokens()));
   }
   if (spent.empty()) return spent;
-  return "a budget of " + spent + " is spent: resume it with a larger one, as in {\"budget\": {" +
-         larger + "}}";
+  return "a budget of " + spent +
+         " is spent: resume it with a larger budget, as in {\"budget\": {" + larger + "}}";
 }
 
-// Of a part that is not given, what the plan has.
+// A part that is not given keeps the plan's value.
 [[nodiscard]] Budget mergeBudgets(Budget budget, const Budget& given) {
   if (given.aiCredits) budget.aiCredits = given.aiCredits;
   if (given.tokens) budget.tokens = given.tokens;
@@ -101,7 +101,7 @@ Refused Engine::cancel(std::string_view plan, const Moment& now, Batch& out) {
   Live* const found = live(plan);
   if (found == nullptr) return unknownPlan(plan);
   if (found->plan.ended()) return Refusal{Refusal::Code::WrongState, "the plan has ended already"};
-  while (!found->plan.landingQueue().empty()) {  // nothing of these runs
+  while (!found->plan.landingQueue().empty()) {  // these wait for the landing slot; no process runs
     const NodeIndex node = found->plan.landingQueue().front();
     record(*found, makeEntry(EntryKind::NodeCanceled, found->plan.node(node), now), out);
     release(*found, node);
@@ -152,12 +152,13 @@ Refused Engine::land(std::string_view plan, std::string_view result, bool follow
   const std::vector<NodeIndex> left = found->plan.leftToLand();
   const bool isBegun = !found->plan.landing().empty();
   if (left.empty() && !isBegun) {
-    return Refusal{Refusal::Code::WrongState, "nothing of the plan waits to be landed"};
+    return Refusal{Refusal::Code::WrongState, "no node of the plan waits to land"};
   }
   if (!isBegun && found->plan.landsAsChecked(result, follows)) return std::nullopt;
   if (found->plan.isPaused()) {
-    return Refusal{Refusal::Code::WrongState,
-                   "the checks of what waits have to run, and the plan is paused: resume it first"};
+    return Refusal{
+        Refusal::Code::WrongState,
+        "the checks of the waiting nodes must run again, and the plan is paused: resume it first"};
   }
   landAgain(*found, left, now, out);
   startReady(now, out);
@@ -169,7 +170,7 @@ Refused Engine::landed(std::string_view plan, std::string_view detail, const Mom
   Live* const found = live(plan);
   if (found == nullptr) return unknownPlan(plan);
   if (!found->plan.isUnlanded()) {
-    return Refusal{Refusal::Code::WrongState, "nothing of the plan waits to be landed"};
+    return Refusal{Refusal::Code::WrongState, "no node of the plan waits to land"};
   }
   Entry entry = makeEntry(EntryKind::Landed, now);
   entry.detail = detail;
@@ -193,7 +194,7 @@ void Engine::landedLate(std::string_view plan, std::string_view node, std::strin
   endAgain(*at.live, now, out);
 }
 
-// What it ended with has changed.
+// A late landing changes the outcome of an ended plan.
 void Engine::endAgain(Live& live, const Moment& now, Batch& out) {
   if (!live.plan.ended()) return;
   Entry ended = makeEntry(EntryKind::PlanEnded, now);

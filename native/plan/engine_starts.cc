@@ -1,4 +1,4 @@
-// Which node starts next, and what is free.
+// Chooses the next node to start, and counts the free slots.
 #include <algorithm>
 #include <utility>
 
@@ -28,7 +28,7 @@ void Engine::startReady(const Moment& now, Batch& out) {
   }
 }
 
-// The plan with the fewest places goes first; of two, the older one.
+// The plan with the fewest slots in use comes first, the older plan before a newer.
 bool Engine::startOne(const Moment& now, Batch& out) {
   std::vector<Live*> waiting;
   for (const std::string& id : order_) {
@@ -37,16 +37,16 @@ bool Engine::startOne(const Moment& now, Batch& out) {
     if (candidate.plan.count(NodeStatus::Ready) > 0) waiting.push_back(&candidate);
   }
   std::ranges::stable_sort(waiting, {}, &Live::places);
-  return std::ranges::any_of(waiting, [&](Live* one) {
-    const auto node = pick(*one, now);
-    if (node) start(*one, *node, now, out);
+  return std::ranges::any_of(waiting, [&](Live* candidate) {
+    const auto node = pick(*candidate, now);
+    if (node) start(*candidate, *node, now, out);
     return node.has_value();
   });
 }
 
 std::optional<NodeIndex> Engine::firstStartable(const Live& live, Need need) {
   for (const ReadyKey& key : live.plan.ready(need)) {
-    if ((live.holds[key.node] & kBusy) != 0) continue;  // what was canceled still ends
+    if ((live.holds[key.node] & kBusy) != 0) continue;  // a canceled process has not ended yet
     const auto phase = live.plan.firstPhase(key.node, live.plan.node(key.node).phase);
     if (phase && live.plan.needsLandingSlot(key.node, *phase) && live.plan.landingSlot()) continue;
     return key.node;
@@ -75,7 +75,7 @@ bool Engine::mayStartAgent(const Live& live, const Moment& now) {
     memoryWait_ = now.unixMillis + kMemoryWaitMs;
     return false;
   }
-  // What runs may leave enough; with nothing running, what is left must do.
+  // Running agents may use less than reserved; without a running agent, waiting does not help.
   const bool runsOne = live.agents > 0;
   const Budget& budget = live.plan.budget();
   const Reserved next = reservation(live);
@@ -88,7 +88,7 @@ bool Engine::mayStartAgent(const Live& live, const Moment& now) {
   return fits || !runsOne;
 }
 
-// As much as the agents before it used on average, or at first an equal share.
+// The average use of the earlier agents, or an equal share for the first.
 Reserved Engine::reservation(const Live& live) {
   const Plan& plan = live.plan;
   if (plan.agentsDone() > 0) {
@@ -104,8 +104,7 @@ void Engine::start(Live& live, NodeIndex node, const Moment& now, Batch& out) {
   const Need need = Plan::nodeNeed(state);
   Entry entry = makeEntry(EntryKind::Scheduled, state, now);
   entry.attempt = static_cast<uint32_t>(state.attempts.size() + (state.resumes ? 0 : 1));
-  // Nothing is left of a join whose last phase was skipped: then bringing commits together is done
-  // again.
+  // A join whose last phase was skipped has no further phase: it merges its dependencies again.
   entry.phase = live.plan.firstPhase(node, state.phase).value_or(Phase::MergeFi);
   if (need == Need::Agent && (live.plan.budget().aiCredits || live.plan.budget().tokens)) {
     const Reserved reserved = reservation(live);
@@ -160,7 +159,7 @@ void Engine::grantLandingSlot(Live& live, const Moment& now, Batch& out) {
   run(live, node, phase, false, out);
 }
 
-// Whether all that depend on its commit have begun with it.
+// Whether all dependents have started with the node's commit.
 bool Engine::isTakenUp(const Plan& plan, NodeIndex node) {
   const auto dependents = plan.graph().dependents(node);
   return plan.node(node).status == NodeStatus::Succeeded && !dependents.empty() &&

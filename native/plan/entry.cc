@@ -25,7 +25,7 @@ template <class Id, size_t kRows>
   return true;
 }
 
-// Whether the member was understood.
+// Returns: whether the member is known and valid.
 [[nodiscard]] bool readMember(std::string_view key, json::Value value, Entry& entry,
                               std::optional<EntryKind>& kind) {
   int64_t number = 0;

@@ -1,5 +1,5 @@
-// An entry of a plan's journal: a fact. The state of a plan is what its entries give, one after the
-// other; nothing happens that no entry has said before.
+// An entry of a plan's journal: a fact. The state of a plan results from its entries in their
+// order, and changes only by an entry.
 #pragma once
 
 #include <array>
@@ -17,13 +17,13 @@ namespace tap::plan {
 enum class EntryKind : uint8_t {
   Created,        // detail: {"plan","facts"}
   NodesAdded,     // detail: the list of nodes
-  Scheduled,      // node, attempt, phase: the first one, which begins with it; detail: reserved
-  Began,          // node: something of it runs
-  Step,           // node; detail: a fact of the phase, such as a commit that was made
-  PhaseBegan,     // node, phase: after a wait for the landing lane
+  Scheduled,      // node, attempt, phase: the first phase, which begins too; detail: reserved
+  Began,          // node: its first process runs
+  Step,           // node; detail: a fact of the phase, such as a commit
+  PhaseBegan,     // node, phase: after a wait for the landing slot
   PhaseEnded,     // node, phase, status, next: the phase that begins with it; detail
   NodeSucceeded,  // node
-  NodeFailed,     // node, retry: another attempt follows
+  NodeFailed,     // node, retry: a further attempt follows
   Interrupted,    // node, until: not before then; detail
   Retried,        // node, phase: from; detail
   NodeCanceled,   // node
@@ -31,10 +31,10 @@ enum class EntryKind : uint8_t {
   Resumed,        // detail: {"budget"}
   PlanCanceled,
   PlanEnded,     // plan: its status
-  Landed,        // what could not be landed before, or a node that was canceled too late; detail
+  Landed,        // the waiting leaves, or a node that was canceled too late; detail
   Overlap,       // node; detail: {"other","files"}
   NodeEdited,    // node; detail: {"changes","before"}
-  NodeReplaced,  // node; detail: {"by","inherits": whether that one gets its dependencies}
+  NodeReplaced,  // node; detail: {"by","inherits": whether `by` gets its dependencies}
   Count_,
 };
 inline constexpr size_t kEntryKinds = static_cast<size_t>(EntryKind::Count_);
@@ -80,10 +80,10 @@ struct Entry {
   std::string detail;  // JSON, or empty
 };
 
-// One line of JSON.
+// Appends a line of JSON.
 void writeEntry(std::string& out, const Entry& entry);
 
-// A journal may be damaged: whatever is no entry is refused with a reason.
+// A journal may be damaged. Returns a reason for a text that is not an entry.
 [[nodiscard]] Result<Entry, std::string> readEntry(std::string_view text);
 
 }  // namespace tap::plan

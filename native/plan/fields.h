@@ -1,4 +1,4 @@
-// Reads the fields of one object of a plan, and notes everything that is wrong with them.
+// Reads the fields of an object of a plan, and reports every mistake in them.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ inline constexpr size_t kMaxNodeIdBytes = 64;
 inline constexpr size_t kMaxNameBytes = 200;
 inline constexpr size_t kMaxListItems = 100;
 
-// Where a value stands, as a list from the inside out: text is made only for a problem.
+// The path of a value, linked from the inside out: its text is made only for a problem.
 struct Path {
   const Path* parent = nullptr;
   std::string_view key;
@@ -61,7 +61,8 @@ struct Path {
   return "";
 }
 
-// The fields of one object, each found once; those without a name in `names` are problems.
+// The fields of an object. A field that is not in `names` is a problem; of duplicates the last
+// counts.
 class Fields {
  public:
   static constexpr size_t kMaxFields = 24;
@@ -73,7 +74,7 @@ class Fields {
     json::Member member;
     while (members.next(member)) addMember(member);
   }
-  // Of an object whose members are known: its text, which may be long, is not walked through again.
+  // For an object with known members: avoids a second scan of a text that may be long.
   Fields(const std::vector<json::Member>& members, const Path& path,
          std::span<const std::string_view> names, Problems& problems)
       : path_(path), names_(names), problems_(problems) {
@@ -96,11 +97,11 @@ class Fields {
                       std::string(describe(values_[field].kind)));
     return std::nullopt;
   }
-  [[nodiscard]] bool require(size_t field, std::string_view what) const {
-    if (!there_[field]) report(field, "is missing: " + std::string(what));
+  [[nodiscard]] bool require(size_t field, std::string_view meaning) const {
+    if (!there_[field]) report(field, "is missing: " + std::string(meaning));
     return there_[field];
   }
-  // Text of 1 to `most` bytes; nothing where it is absent or wrong.
+  // Text of 1 to `most` bytes; empty if the field is absent or wrong.
   [[nodiscard]] std::optional<std::string> text(size_t field, size_t most) const {
     const auto value = get(field, json::Kind::String);
     if (!value) return std::nullopt;
@@ -126,7 +127,7 @@ class Fields {
            "expected a whole number from " + std::to_string(least) + " to " + std::to_string(most));
     return std::nullopt;
   }
-  // The texts of a list, each handed to `take(text, path)`.
+  // Calls `take(text, path)` for each text of a list.
   template <class Take>
   void texts(size_t field, size_t most, Take&& take) const {
     const auto value = get(field, json::Kind::Array);
@@ -162,7 +163,7 @@ class Fields {
     there_[at] = member.value.kind != json::Kind::Null;
     values_[at] = member.value;
   }
-  // What other tools call a field, or nothing.
+  // Our name for a field of a different tool, or empty.
   [[nodiscard]] std::string_view translated(std::string_view key) const {
     constexpr std::array<std::array<std::string_view, 2>, 14> kForeign{{
         {"needs", "dependencies"},
@@ -218,7 +219,7 @@ class Fields {
       text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; });
 }
 
-// What git itself refuses is git's to say; this keeps a name from being taken for an option.
+// git checks branch names itself; this only prevents that git reads a name as an option.
 inline void checkRef(const Fields& fields, size_t field, const std::optional<std::string>& ref) {
   if (!ref) return;
   if (ref->front() == '-' || hasControls(*ref) ||
@@ -227,19 +228,19 @@ inline void checkRef(const Fields& fields, size_t field, const std::optional<std
   }
 }
 
-// What people read: a line that is not blank.
+// A name for people: a single line that is not blank.
 inline void checkName(const Fields& fields, size_t field, const std::optional<std::string>& text) {
   if (text && text->find_first_not_of(' ') == std::string::npos) {
     fields.report(field, "must not be blank");
   }
   if (text && hasControls(*text))
-    fields.report(field, "must be one line without control characters");
+    fields.report(field, "must be a single line without control characters");
 }
 
 inline void checkPlainText(const Fields& fields, size_t field,
                            const std::optional<std::string>& text) {
   if (text && hasControls(*text))
-    fields.report(field, "must be one line without control characters");
+    fields.report(field, "must be a single line without control characters");
 }
 
 // A map of texts, such as an environment.

@@ -36,18 +36,18 @@ bool Graph::add(const std::vector<NodeSpec>& nodes, Origin origin, Problems& pro
   const size_t first = size();
   if (first + nodes.size() > kMaxNodes) {
     problems.add("nodes", "a plan has at most " + std::to_string(kMaxNodes) +
-                              " nodes, and this one has " + std::to_string(first) + " already");
+                              " nodes, and this plan has " + std::to_string(first) + " already");
     return false;
   }
   addIds(nodes, problems);
   if (origin == Origin::Request) checkGroups(nodes, problems);
   addDependencies(nodes, problems);
-  appendOrder(nodes, problems);  // a cycle is named beside other problems
+  appendOrder(nodes, problems);  // reports a cycle together with the other problems
   if (problems.any()) {
     cutTo(first, nodes);
     return false;
   }
-  // An id has no slash: a group within another one cannot be a node.
+  // An id has no slash, so only the first part of a group can equal an id.
   for (const NodeSpec& node : nodes) {
     if (!node.group.empty()) ++roots_[node.group.substr(0, node.group.find('/'))];
   }
@@ -58,7 +58,7 @@ void Graph::addIds(const std::vector<NodeSpec>& nodes, Problems& problems) {
   const auto first = static_cast<NodeIndex>(size());
   index_.reserve(first + nodes.size());
   for (size_t i = 0; i < nodes.size(); ++i) {
-    if (nodes[i].id.empty()) continue;  // it was a problem before
+    if (nodes[i].id.empty()) continue;  // readId has reported it
     const auto at = static_cast<NodeIndex>(first + i);
     const auto [other, isNew] = index_.emplace(nodes[i].id, at);
     if (isNew) continue;
@@ -70,7 +70,7 @@ void Graph::addIds(const std::vector<NodeSpec>& nodes, Problems& problems) {
   }
 }
 
-// REQUIRES: their ids were taken.
+// REQUIRES: addIds() has added the ids.
 void Graph::checkGroups(const std::vector<NodeSpec>& nodes, Problems& problems) const {
   for (size_t i = 0; i < nodes.size(); ++i) {
     if (roots_.contains(nodes[i].id)) {
@@ -89,7 +89,7 @@ void Graph::checkGroups(const std::vector<NodeSpec>& nodes, Problems& problems) 
   }
 }
 
-// `where`: gives the place of a mistake.
+// `where`: returns the path for a problem.
 template <class Where>
 std::optional<NodeIndex> Graph::readDependency(NodeIndex self, const std::string& id,
                                                const Where& where, Problems& problems) const {
@@ -114,7 +114,7 @@ void Graph::addDependencies(const std::vector<NodeSpec>& nodes, Problems& proble
   const size_t first = size();
   dependencies_.resize(first + nodes.size());
   dependents_.resize(first + nodes.size());
-  std::vector<NodeIndex> seen(first + nodes.size());  // the last one that named it, counted from 1
+  std::vector<NodeIndex> seen(first + nodes.size());  // the last node with this dependency, from 1
   for (size_t i = 0; i < nodes.size(); ++i) {
     const auto self = static_cast<NodeIndex>(first + i);
     auto& own = dependencies_[self];
@@ -150,8 +150,8 @@ void Graph::appendOrder(const std::vector<NodeSpec>& nodes, Problems& problems) 
     }
   }
   if (order_.size() - before == nodes.size()) return;
-  // Whatever is left waits for another that is left: going back from one of them runs into a
-  // circle.
+  // Each remaining node waits for a remaining node, so following the dependencies runs into a
+  // cycle.
   const auto isLeft = [&](NodeIndex node) { return node >= first && open[node - first] > 0; };
   const auto left = std::ranges::find_if(open, [](uint32_t count) { return count > 0; });
   auto at = static_cast<NodeIndex>(first + static_cast<size_t>(left - open.begin()));
@@ -171,7 +171,7 @@ void Graph::appendOrder(const std::vector<NodeSpec>& nodes, Problems& problems) 
   problems.add(nodePath(*begin - first, "dependencies"),
                "a cycle, each waiting for the next: " + circle);
   if (before == 0 && order_.empty()) {
-    problems.add("nodes", "there is no root: every node waits for another");
+    problems.add("nodes", "there is no root: every node has dependencies");
   }
 }
 
@@ -201,8 +201,8 @@ bool Graph::replace(NodeIndex node, NodeIndex by, bool inherits, Problems& probl
   const std::vector<bool> needed = reach(by, dependencies_);
   if (std::ranges::find(dependencies_[by], node) != dependencies_[by].end()) {
     problems.add(nodePath(0, "dependencies"),
-                 "\"" + std::string(idAt(node)) + "\" is what this node replaces");
-    return false;  // a cycle would follow from that
+                 "\"" + std::string(idAt(node)) + "\" is the node that this node replaces");
+    return false;  // it would be a cycle, too
   }
   for (const NodeIndex next : before) {
     if (needed[next]) problems.add(nodePath(0, "dependencies"), describeCycle(findWay(by, next)));
@@ -226,7 +226,7 @@ std::optional<NodeIndex> Graph::replacement(NodeIndex node) const {
   return found->second;
 }
 
-// Itself, and all that the edges lead to from there.
+// `from`, and all nodes that the edges lead to from there.
 std::vector<bool> Graph::reach(NodeIndex from, const Edges& edges) {
   std::vector<bool> found(edges.size());
   found[from] = true;
@@ -257,7 +257,7 @@ std::vector<NodeIndex> Graph::findWay(NodeIndex from, NodeIndex to) const {
   return way;
 }
 
-// Of a way whose last one is to wait for its first one.
+// `way`: its last node would depend on its first.
 std::string Graph::describeCycle(const std::vector<NodeIndex>& way) const {
   std::string text = "a cycle, each waiting for the next: " + std::string(idAt(way.back()));
   for (size_t i = 0; i < std::min(way.size(), kMaxShownNodes); ++i) {
@@ -268,7 +268,7 @@ std::string Graph::describeCycle(const std::vector<NodeIndex>& way) const {
 
 std::string_view Graph::idAt(NodeIndex node) const {
   const auto found =
-      std::ranges::find_if(index_, [node](const auto& one) { return one.second == node; });
+      std::ranges::find_if(index_, [node](const auto& entry) { return entry.second == node; });
   return found == index_.end() ? std::string_view() : std::string_view(found->first);
 }
 

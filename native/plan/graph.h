@@ -1,4 +1,4 @@
-// Who waits for whom: a directed acyclic graph over nodes, which are counted in the plan's order.
+// The dependencies of nodes: a directed acyclic graph. Nodes are numbered in the plan's order.
 #pragma once
 
 #include <cstdint>
@@ -17,26 +17,26 @@ namespace tap::plan {
 
 using NodeIndex = uint32_t;
 
-// Who names the nodes. A journal may be of an earlier tap: what can be gone on with is no mistake
-// in it.
+// The source of the nodes. A journal of an earlier version of tap may have group names that a
+// request may not have.
 enum class Origin : uint8_t { Request, Journal };
 
 class Graph {
  public:
-  // Adds nodes behind those that are there; they may depend on these. Each mistake is a problem
-  // that names the node and the field, and then nothing is added.
+  // Appends nodes; they may depend on each other and on earlier nodes. Each mistake is a problem
+  // with the node and the field; with a problem, no node is added.
   [[nodiscard]] bool add(const std::vector<NodeSpec>& nodes, Origin origin, Problems& problems);
 
-  // Gives a node other dependencies. As above.
+  // Replaces the dependencies of a node. Problems as above.
   [[nodiscard]] bool setDependencies(NodeIndex node, const std::vector<std::string>& ids,
                                      Problems& problems);
-  // What depends on `node` depends on `by`, the last one, instead, and `node` on nothing. As above.
-  // `inherits`: `by` gets its dependencies.
+  // The dependents of `node` depend on `by`, the last node, instead; `node` loses its dependencies.
+  // `inherits`: `by` gets them. Problems as above.
   [[nodiscard]] bool replace(NodeIndex node, NodeIndex by, bool inherits, Problems& problems);
 
   [[nodiscard]] size_t size() const { return dependencies_.size(); }
   [[nodiscard]] std::optional<NodeIndex> find(std::string_view id) const;
-  // The id that was probably meant; empty where none is near.
+  // The most similar id; empty if no id is similar.
   [[nodiscard]] std::string nearestId(std::string_view id) const;
   [[nodiscard]] std::span<const NodeIndex> dependencies(NodeIndex node) const {
     return dependencies_[node];
@@ -44,11 +44,11 @@ class Graph {
   [[nodiscard]] std::span<const NodeIndex> dependents(NodeIndex node) const {
     return dependents_[node];
   }
-  // What has taken the node's place: nothing depends on it any more.
+  // The node that replaced it; a replaced node has no dependents.
   [[nodiscard]] std::optional<NodeIndex> replacement(NodeIndex node) const;
-  // All that were replaced, each with what has taken its place.
+  // All replaced nodes, each with its replacement.
   [[nodiscard]] const std::map<NodeIndex, NodeIndex>& replacements() const { return replacements_; }
-  // Each node after all that it depends on.
+  // Each node after all its dependencies.
   [[nodiscard]] std::span<const NodeIndex> order() const { return order_; }
 
  private:
@@ -60,7 +60,7 @@ class Graph {
   [[nodiscard]] std::optional<NodeIndex> readDependency(NodeIndex self, const std::string& id,
                                                         const Where& where,
                                                         Problems& problems) const;
-  // From a node over those that it waits for to another one, itself included; empty: there is none.
+  // The path along dependencies, with both ends; empty if there is no path.
   using Edges = std::vector<std::vector<NodeIndex>>;
   [[nodiscard]] static std::vector<bool> reach(NodeIndex from, const Edges& edges);
   [[nodiscard]] std::vector<NodeIndex> findWay(NodeIndex from, NodeIndex to) const;
@@ -71,7 +71,7 @@ class Graph {
   void cutTo(size_t size, const std::vector<NodeSpec>& nodes);
 
   TextMap<NodeIndex> index_;
-  TextMap<size_t> roots_;  // what groups begin with: how many nodes are within
+  TextMap<size_t> roots_;  // the first parts of groups, with the number of nodes in each
   std::vector<std::vector<NodeIndex>> dependencies_;
   std::vector<std::vector<NodeIndex>> dependents_;
   std::vector<NodeIndex> order_;

@@ -11,14 +11,14 @@
 namespace tap::plan {
 namespace {
 
-// Of one entry, but for plans and nodes.
+// Of an entry without a plan or nodes.
 constexpr size_t kMaxDetailBytes = size_t{64} << 10;
 
 [[nodiscard]] Refusal notUnderstood(std::string message) {
   return {Refusal::Code::BadInput, std::move(message)};
 }
 
-// The members of an input. What is of a wrong kind is noted once, and counts as absent.
+// The members of an input. The first member of a wrong kind is a problem; it counts as absent.
 class Members {
  public:
   explicit Members(std::string_view text) {
@@ -44,7 +44,7 @@ class Members {
     const auto value = get(key, json::Kind::Boolean);
     return value && json::decodeBoolean(*value);
   }
-  // The text of an object or a list; empty where there is none.
+  // The text of an object or a list, or empty.
   [[nodiscard]] std::string_view raw(std::string_view key, json::Kind kind) {
     const auto value = get(key, kind);
     return value ? value->raw : std::string_view();
@@ -64,7 +64,7 @@ class Members {
     if (given.empty()) return std::nullopt;
     const auto id = parseWord(words, given);
     if (id || !problem_.empty()) return id;
-    problem_ = std::string(key) + ": expected one of";
+    problem_ = std::string(key) + ": expected";
     for (const auto& word : words) problem_ += " " + std::string(word.text);
     return std::nullopt;
   }
@@ -152,7 +152,7 @@ void writeRefusal(json::Writer& writer, const Refusal& refusal) {
   writer.field("code", text(refusal.code)).field("message", refusal.message);
 }
 
-// All parts of an input, read before anything is done.
+// All parts of an input, read before the engine is called.
 struct InputFields {
   std::optional<Input> input;
   std::string plan;
@@ -207,7 +207,7 @@ struct InputFields {
   return Refusal{Refusal::Code::InvalidPlan, "the plan is not valid"};
 }
 
-// All that waits, or one node.
+// All waiting leaves, or one canceled node.
 [[nodiscard]] Refused landed(Engine& engine, const InputFields& given, const Moment& now,
                              Batch& out) {
   if (given.node.empty()) return engine.landed(given.plan, given.detail, now, out);

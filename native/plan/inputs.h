@@ -1,7 +1,7 @@
-// What is asked of the engine, and told it, as JSON: a closed set.
+// The inputs of the engine as JSON: a closed set.
 //
-//   {"input":"check","plan":{…}}: nothing happens; what create would refuse is refused
-//   {"input":"check-nodes","planId","nodes":[…]}: nothing happens; what add would refuse is refused
+//   {"input":"check","plan":{…}}: the checks of create, without a change
+//   {"input":"check-nodes","planId","nodes":[…]}: the checks of add, without a change
 //   {"input":"create","planId","plan":{…},"facts":{…}}     {"input":"add","planId","nodes":[…],
 //    "reopens","replaces": the id of a node}
 //   {"input":"edit","planId","nodeId","changes":{…}}
@@ -15,7 +15,7 @@
 //   {"input":"stopped","planId","nodeId"} {"input":"overlap","planId","nodeId","detail":{…}}
 //   {"input":"due"}                                         {"input":"recover"}
 //
-// With "sync":true its entries are on the disk before anything follows.
+// With "sync":true its entries are on the disk before its effects start.
 #pragma once
 
 #include <optional>
@@ -26,13 +26,14 @@
 
 namespace tap::plan {
 
-// The JSON of a refusal: {"code","message","problems":[…]}; empty: it was taken.
+// Returns: the JSON of a refusal, {"code","message","problems":[…]}, or empty if the input was
+// accepted.
 [[nodiscard]] std::string applyInput(Engine& engine, std::string_view text, const Moment& now,
                                      Batch& out);
 
-// What can be asked without a change: {"view":"plan|nodes|node|groups|graph","planId","nodeId",
-// "status","phase","group","inOrder","from","most"}. An object; of a refusal
-// {"refused":{"code","message"}}.
+// Answers a view:
+// {"view":"plan|nodes|node|groups|graph","planId","nodeId","status","phase","group","inOrder","from","most"}.
+// Returns: an object; for a refusal {"refused":{"code","message"}}.
 [[nodiscard]] std::string answerView(const Engine& engine, std::string_view text);
 
 }  // namespace tap::plan

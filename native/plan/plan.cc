@@ -17,7 +17,7 @@ std::optional<Plan> Plan::make(std::string_view text, std::string_view facts, in
   plan.isUnsandboxed_ = isUnsandboxed && json::decodeBoolean(*isUnsandboxed);
   plan.createdAt_ = at;
   if (plan.spec_.startPaused) plan.pause_ = "startPaused";
-  // Also with problems: those of the dependencies are to be told with the others.
+  // Even after problems, so that those of the dependencies are reported with them.
   if (!plan.add(std::exchange(plan.spec_.nodes, {}), Origin::Request, problems)) {
     return std::nullopt;
   }
@@ -50,7 +50,7 @@ bool Plan::add(std::vector<NodeSpec> nodes, Origin origin, Problems& problems) {
   for (NodeIndex i = first; i < nodes_.size(); ++i) {
     for (const NodeIndex other : graph_.dependencies(i)) {
       if (nodes_[other].status != NodeStatus::Succeeded) ++nodes_[i].open;
-      stopWaiting(other);  // what it has made lands with this one
+      stopWaiting(other);  // its work lands with this node
     }
     if (blockedBy(i)) {
       (void)move(i, NodeStatus::Blocked);
@@ -177,7 +177,7 @@ void Plan::recomputePriorities() {
   }
 }
 
-// Once what is known has doubled or halved, all paths are made anew: seldom, however long it runs.
+// Recomputes the priorities when a mean has doubled or halved: rarely, even in a long plan.
 void Plan::recordDuration(const Node& node, const PhaseRecord& record) {
   DurationStats& took = durationStats_[static_cast<size_t>(node.spec.work.kind)];
   took.millis += std::max<int64_t>(1, record.endedAt - record.startedAt);

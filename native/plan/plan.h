@@ -1,4 +1,4 @@
-// The state of one plan: what its journal's entries give. It decides nothing (see engine.h).
+// The state of a plan, as its journal's entries define it. It makes no decisions (see engine.h).
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 
 namespace tap::plan {
 
-// How much of a part of a budget is used: 1 is all of it. 0 without a limit.
+// The used share of a part of a budget: 1 is all of it; 0 without a limit.
 [[nodiscard]] inline double creditShare(const Usage& usage, const Budget& budget) {
   return budget.aiCredits ? usage.aiCredits / *budget.aiCredits : 0;
 }
@@ -33,7 +33,7 @@ struct PhaseRecord {
   uint32_t interruptions = 0;
   int64_t startedAt = 0;  // Unix time in ms; 0: not yet
   int64_t endedAt = 0;
-  std::string detail;  // JSON object, or empty: what whoever carried it out said at its end
+  std::string detail;  // JSON object, or empty: from the report of its end
 };
 
 struct Attempt {
@@ -43,13 +43,13 @@ struct Attempt {
   NodeStatus status = NodeStatus::Scheduled;
   uint32_t interruptions = 0;
   Phase from = Phase::MergeFi;
-  bool landsAgain = false;  // its checks and its landing are all that is left
+  bool landsAgain = false;  // only its checks and its landing are left to do
   std::array<PhaseRecord, kPhases> phases;
-  std::vector<std::string> steps;  // JSON objects: facts of it, in their order
-  std::string request;             // JSON object, or empty: what a retry was told
+  std::vector<std::string> steps;  // JSON objects: its facts, in their order
+  std::string request;             // JSON object, or empty: the detail of a retry
 };
 
-// What is set aside for an agent until it is known what it used.
+// Reserved for an agent until its usage is known.
 struct Reserved {
   double aiCredits = 0;
   int64_t tokens = 0;
@@ -58,23 +58,23 @@ struct Reserved {
 struct Node {
   NodeSpec spec;
   NodeStatus status = NodeStatus::Pending;
-  Phase phase = Phase::MergeFi;  // that runs or waits, ran last, or is to be begun with
-  bool resumes = false;          // the attempt was interrupted, and is to go on
+  Phase phase = Phase::MergeFi;  // the running or waiting phase, else the last or next phase
+  bool resumes = false;          // the attempt was interrupted, and resumes
   LandingState landing = LandingState::None;
   uint32_t open = 0;                     // dependencies that have not succeeded
-  uint32_t retries = 0;                  // that came by themselves
-  Phase retryAtLatest = Phase::MergeRi;  // an edit has voided what came from there on
+  uint32_t retries = 0;                  // automatic retries
+  Phase retryAtLatest = Phase::MergeRi;  // an edit has invalidated this phase and the later ones
   int64_t notBefore = 0;
-  int64_t path = 1;  // the longest way to an end, itself included
+  int64_t path = 1;  // expected time to the end of the plan through this node, in ms
   Reserved reserved;
   std::vector<Attempt> attempts;
-  std::string commit;  // what its dependents begin with
+  std::string commit;  // the dependents start from it
   Usage usage;
   Changes changes;
-  Changes waiting;                 // of it, while it waits
-  std::vector<std::string> edits;  // JSON objects: {"at","changes","before"} of the last ones
+  Changes waiting;                 // its changes, while it waits
+  std::vector<std::string> edits;  // JSON objects: {"at","changes","before"} of the latest edits
 
-  // It has waited, and its checks and its landing are all that is left.
+  // It waited to land, and its checks and its landing run again.
   [[nodiscard]] bool isRelanding() const {
     return landing == LandingState::Again || (holdsPlace(status) && attempts.back().landsAgain);
   }
@@ -93,34 +93,34 @@ struct ReadyKey {
   }
 };
 
-// Ready nodes by what they need: nothing, a place, or a place for an agent.
+// Ready nodes by the slot that they need.
 enum class Need : uint8_t { Nothing, Place, Agent, Count_ };
 
 class Plan {
  public:
-  // At most so many facts of an attempt, and overlaps of a plan, are kept.
+  // Limits of the facts of an attempt, and of the overlaps of a plan.
   static constexpr size_t kMaxSteps = 64;
   static constexpr size_t kMaxOverlaps = 100;
   static constexpr size_t kMaxEdits = 20;
 
-  // From what was written. Nothing where it has problems. `facts` is a JSON object.
+  // From the plan's text; empty if it has problems. `facts` is a JSON object.
   [[nodiscard]] static std::optional<Plan> make(std::string_view text, std::string_view facts,
                                                 int64_t at, Problems& problems);
-  // From a Created entry. A reason where it is none, or its plan is not valid.
+  // From a Created entry. Returns a reason if the entry, or its plan, is not valid.
   [[nodiscard]] static Result<Plan, std::string> create(const Entry& entry);
 
-  // Adds what a plan's text says. For Created and NodesAdded; problems as readPlan and Graph::add.
+  // Adds nodes of a plan's text, for Created and NodesAdded. Problems as readPlan and Graph::add.
   [[nodiscard]] bool add(std::vector<NodeSpec> nodes, Origin origin, Problems& problems);
-  // The same for the text of a list. A plan that has ended goes on with them.
+  // The same for the text of a list. An ended plan resumes.
   [[nodiscard]] bool addText(std::string_view nodes, Origin origin, Problems& problems);
 
-  // Makes the entry a part of the state. A reason where the entry cannot follow: then nothing has
-  // changed, and the caller, or the journal, is damaged.
+  // Applies the entry to the state. Returns a reason if the entry cannot follow: then the state is
+  // unchanged, and the caller has a defect, or the journal is damaged.
   [[nodiscard]] std::optional<std::string> apply(const Entry& entry);
 
   [[nodiscard]] const PlanSpec& spec() const { return spec_; }
   [[nodiscard]] const std::string& facts() const { return facts_; }
-  // The machine had no sandbox when the plan was made, and the user runs it all the same.
+  // The machine had no sandbox when the plan was created, and the user allowed that.
   [[nodiscard]] bool isUnsandboxed() const { return isUnsandboxed_; }
   [[nodiscard]] const Budget& budget() const { return spec_.budget; }
   [[nodiscard]] const Graph& graph() const { return graph_; }
@@ -132,9 +132,9 @@ class Plan {
   [[nodiscard]] bool isPaused() const { return !pause_.empty(); }
   [[nodiscard]] const std::string& pause() const { return pause_; }  // why
   [[nodiscard]] std::optional<PlanStatus> ended() const { return ended_; }
-  // It was canceled, and what ran has not stopped yet.
+  // It was canceled, and some processes have not stopped yet.
   [[nodiscard]] bool isBeingCanceled() const { return isCanceled_ && !ended_; }
-  // The status with which a plan ends whose nodes are all terminal.
+  // The final status of a plan whose nodes are all terminal.
   [[nodiscard]] PlanStatus outcome() const;
   [[nodiscard]] bool isUnlanded() const { return !unlanded_.empty(); }
   [[nodiscard]] const std::string& unlanded() const { return unlanded_; }  // why, as JSON
@@ -142,75 +142,75 @@ class Plan {
   [[nodiscard]] size_t count(NodeStatus status) const {
     return counts_[static_cast<size_t>(status)];
   }
-  // By status, without those that were replaced.
+  // By status, without replaced nodes.
   [[nodiscard]] std::array<size_t, kNodeStatuses> countOwn() const;
   [[nodiscard]] int64_t createdAt() const { return createdAt_; }
   [[nodiscard]] int64_t startedAt() const { return startedAt_; }
   [[nodiscard]] int64_t endedAt() const { return endedAt_; }
   [[nodiscard]] const Usage& usage() const { return usage_; }
   [[nodiscard]] const Changes& landedChanges() const { return landed_; }
-  // Of leaves that wait to be landed.
+  // Of the leaves that wait to land.
   [[nodiscard]] const Changes& waitingChanges() const { return waiting_; }
-  // Leaves that wait to be landed, in the order in which they came.
+  // Leaves that wait to land, oldest first.
   [[nodiscard]] std::vector<NodeIndex> waiting() const { return waitingNodes_; }
-  // Leaves that `land` is about: those that wait, and those whose checks then failed or were
+  // Leaves that `land` retries: those that wait, and those whose checks then failed or were
   // canceled.
   [[nodiscard]] std::vector<NodeIndex> leftToLand() const;
   // Leaves whose checks run again, so that they land.
   [[nodiscard]] std::vector<NodeIndex> landing() const;
-  // Whether nobody has seen that the result in which leaves wait is what they were checked with.
+  // Whether the waiting result is unknown: the checks may have run on a different commit.
   [[nodiscard]] bool hasUnknownResult() const { return isUnlanded() && waitingResult_.empty(); }
-  // Whether what waits may land as it is: it is what was made to land. `result`: what would land;
-  // `follows`: the target is where that was made, or nothing of it is checked.
+  // Whether the waiting leaves may land without new checks: `result` is the commit that was made.
+  // `follows`: the target is where `result` was made, or the leaves have no checks.
   [[nodiscard]] bool landsAsChecked(std::string_view result, bool follows) const;
   [[nodiscard]] const Reserved& reserved() const { return reserved_; }
   [[nodiscard]] const std::vector<std::string>& overlaps() const { return overlaps_; }
-  // How many nodes with an agent have ended their work, and what they used.
+  // The number of agents that have ended their work.
   [[nodiscard]] uint32_t agentsDone() const { return agentsDone_; }
 
   [[nodiscard]] const std::set<ReadyKey>& ready(Need need) const {
     return ready_[static_cast<size_t>(need)];
   }
-  // Ready nodes that must wait until a time; the first one's.
+  // The earliest time of a ready node that must wait.
   [[nodiscard]] std::optional<int64_t> nextDelayed() const;
-  // Makes those startable whose time has come.
+  // Makes delayed nodes startable whose time has come.
   void releaseDelayed(int64_t now);
 
   // Whether the node's commits go into the target branch.
   [[nodiscard]] bool lands(NodeIndex index) const {
     return !spec_.targetBranch.empty() && graph_.dependents(index).empty() && !isReplaced(index);
   }
-  // Another node has taken its place: it never runs again, and nothing waits for it.
+  // A different node replaces it: it never runs again, and has no dependents.
   [[nodiscard]] bool isReplaced(NodeIndex index) const {
     return graph_.replacement(index).has_value();
   }
-  // It has taken the place of another node.
+  // It replaces a different node.
   [[nodiscard]] bool replacesAny(NodeIndex index) const {
     return std::ranges::any_of(graph_.replacements(),
                                [index](const auto& one) { return one.second == index; });
   }
-  // Nothing of it runs or has succeeded.
+  // Neither running, succeeded nor replaced.
   [[nodiscard]] bool isEditable(NodeIndex index) const;
-  // A dependency of the node that has succeeded and could never land if the node depended on
-  // `kept` only.
+  // A dependency of the node that has succeeded and could never land if the node depended on `kept`
+  // only.
   [[nodiscard]] std::optional<NodeIndex> findStranded(NodeIndex index,
                                                       std::span<const NodeIndex> kept) const;
-  // What an edit would change, as it is now: a JSON object.
+  // The present values of the fields that an edit would change: a JSON object.
   [[nodiscard]] std::string describeFields(NodeIndex index, const NodeChanges& changes) const;
   // The first of its dependencies that ended without success.
   [[nodiscard]] std::optional<NodeIndex> blockedBy(NodeIndex index) const;
-  // One node at a time checks what is to land, and lands it.
+  // A single node at a time checks its landing and lands.
   [[nodiscard]] bool needsLandingSlot(NodeIndex index, Phase phase) const {
     return lands(index) && (phase == Phase::Postchecks || phase == Phase::MergeRi);
   }
-  // Whether a landing has made a step that is no transition: only a damaged journal has such.
+  // Whether a landing made a step that is not in the transition table: only in a damaged journal.
   [[nodiscard]] bool hasOddLanding() const { return hasOddLanding_; }
   [[nodiscard]] std::optional<NodeIndex> landingSlot() const { return landingSlot_; }
   [[nodiscard]] const std::deque<NodeIndex>& landingQueue() const { return landingQueue_; }
-  // The first phase from `phase` on that this node has.
+  // The node's first phase from `phase` on.
   [[nodiscard]] std::optional<Phase> firstPhase(NodeIndex index, Phase phase) const;
   [[nodiscard]] std::optional<Phase> phaseAfter(NodeIndex index, Phase phase) const;
-  // The same, or an earlier one where the node has none from there on: an edit may have taken them.
+  // `phase`, or an earlier phase if an edit has removed the node's later phases.
   [[nodiscard]] Phase phaseWithRest(NodeIndex index, Phase phase) const;
   [[nodiscard]] static Need nodeNeed(const Node& node);
 
@@ -251,9 +251,9 @@ class Plan {
   void recordDuration(const Node& node, const PhaseRecord& record);
 
   PlanSpec spec_;      // its nodes are in nodes_
-  std::string facts_;  // JSON: what was known when it was made
+  std::string facts_;  // JSON: the facts of its creation
   Graph graph_;
-  std::deque<Node> nodes_;  // stays where it is when nodes are added
+  std::deque<Node> nodes_;  // a deque: adding nodes keeps references valid
   std::array<size_t, kNodeStatuses> counts_{};
   std::array<std::set<ReadyKey>, static_cast<size_t>(Need::Count_)> ready_;
   std::set<std::pair<int64_t, NodeIndex>> delayed_;
@@ -270,17 +270,17 @@ class Plan {
   Changes landed_;
   Changes waiting_;
   std::vector<NodeIndex> waitingNodes_;
-  std::string waitingResult_;  // the commit in which they wait, where a landing here has made it
+  std::string waitingResult_;  // the commit in which they wait, if made on this machine
   Reserved reserved_;
   uint32_t agentsDone_ = 0;
   std::vector<std::string> overlaps_;
   std::optional<NodeIndex> landingSlot_;
   std::deque<NodeIndex> landingQueue_;
-  // How long work of a kind took: the sum, and how often.
+  // Durations of the work of a kind: sum and number.
   struct DurationStats {
     int64_t millis = 0;
     int64_t times = 0;
-    int64_t used = 0;  // the mean that the paths were made with
+    int64_t used = 0;  // the mean that the priorities use
   };
   std::array<DurationStats, kWorkKinds> durationStats_{};
 };

@@ -1,5 +1,4 @@
-// What makes something else of a plan that has begun: retries, edits of nodes and nodes that
-// replace others.
+// Changes of a plan that has begun: retries, edits and replacements of nodes.
 #include <algorithm>
 #include <utility>
 
@@ -28,7 +27,7 @@ std::optional<std::string> Plan::retried(const Entry& entry, NodeIndex index) {
   }
   if (isReplaced(index)) return "a retry of a node that was replaced";
   if (*entry.phase > node.retryAtLatest) return "a retry from a phase that an edit has voided";
-  if (blockedBy(index)) return "a retry of a node that waits for one that ended";
+  if (blockedBy(index)) return "a retry of a node whose dependency has ended without success";
   const bool landsAgain = onlyLands && (hasSucceeded || node.isRelanding());
   if (auto problem = move(index, NodeStatus::Pending)) return problem;
   stopWaiting(index);
@@ -49,20 +48,20 @@ void Plan::reopen() {
   ended_.reset();
   endedAt_ = 0;
   isCanceled_ = false;
-  // Edits may have left some that wait for nothing.
+  // After edits, blocked nodes may have no dependency that blocks them.
   for (NodeIndex i = 0; i < nodes_.size(); ++i) {
     if (nodes_[i].status == NodeStatus::Blocked) followDependencies(i);
   }
 }
 
-// The dependencies of a node have changed: what that makes of it, and of those behind it. Nothing
-// goes on of a plan that has ended.
+// Updates the status of a node after a change of its dependencies, and of its dependents. In an
+// ended plan the status stays.
 void Plan::followDependencies(NodeIndex index) {
   Node& node = nodes_[index];
   node.open = 0;
   for (const NodeIndex other : graph_.dependencies(index)) {
     if (nodes_[other].status != NodeStatus::Succeeded) ++node.open;
-    stopWaiting(other);  // what it has made lands with this one
+    stopWaiting(other);  // its work lands with this node
   }
   const bool waits = node.status == NodeStatus::Pending || node.status == NodeStatus::Ready;
   const bool isBlocked = node.status == NodeStatus::Blocked;
@@ -124,18 +123,18 @@ std::optional<std::string> Plan::edited(const Entry& entry, NodeIndex index) {
 }
 
 Phase Plan::phaseWithRest(NodeIndex index, Phase phase) const {
-  // What was committed is found again.
+  // The commit phase finds the earlier commit again.
   const bool hasRest = firstPhase(index, phase) || nodes_[index].attempts.empty();
   return hasRest ? phase : Phase::Commit;
 }
 
-// What it has shown from this phase on is not so any more.
+// Invalidates the results of this phase and the later ones.
 void Plan::voidFrom(NodeIndex index, Phase phase, int64_t at) {
   Node& node = nodes_[index];
   node.retryAtLatest = std::min(node.retryAtLatest, phase);
   if (phase == Phase::MergeFi && node.landing == LandingState::Again)
     setLanding(index, LandingState::None);
-  // Of one that has ended it says where.
+  // The phase of a failed or canceled node shows where it ended.
   if (node.status == NodeStatus::Failed || node.status == NodeStatus::Canceled) return;
   node.phase = phaseWithRest(index, std::min(node.phase, phase));
   if (node.phase != Phase::MergeFi || !std::exchange(node.resumes, false)) return;

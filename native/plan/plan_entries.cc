@@ -1,4 +1,4 @@
-// What each entry makes of a plan.
+// Applies each kind of entry to a plan.
 #include <algorithm>
 #include <utility>
 
@@ -9,7 +9,7 @@ namespace tap::plan {
 
 namespace {
 
-// The last value of a fact counts, however often a node was interrupted.
+// A later value of a fact replaces the earlier one, so interruptions do not add steps.
 void keepStep(std::vector<std::string>& steps, const std::string& detail) {
   std::erase_if(steps, [&](const std::string& step) { return isCoveredBy(step, detail); });
   if (steps.size() < Plan::kMaxSteps) steps.push_back(detail);
@@ -188,7 +188,7 @@ std::optional<std::string> Plan::scheduled(const Entry& entry, NodeIndex index) 
         const PhaseRecord& before = node.attempts.back().phases[i];
         if (before.status == PhaseStatus::Pending) continue;
         next.phases[i].status = PhaseStatus::Skipped;
-        // What has failed is taken as it is, without what was wrong with it.
+        // A failed phase counts as done; its error does not.
         if (before.status != PhaseStatus::Failed) next.phases[i].detail = before.detail;
       }
     }
@@ -258,7 +258,7 @@ void Plan::addUsage(NodeIndex index, const Entry& entry) {
   usage_.add(usage);
 }
 
-// The parts of a detail that count.
+// The parts of a detail that change the state.
 void Plan::applyDetail(NodeIndex index, const Entry& entry) {
   Node& node = nodes_[index];
   if (entry.detail.empty()) return;
@@ -277,12 +277,12 @@ void Plan::applyDetail(NodeIndex index, const Entry& entry) {
   if (changes) landed_.add(readChanges(*changes));
   if (textMember(entry.detail, "landed").empty()) return;
   setLanding(index, LandingState::Landed);
-  landWaiting();  // each result has those before it in it
+  landWaiting();  // each result contains the earlier ones
 }
 
 void Plan::wait(NodeIndex index, const Entry& entry, std::string_view why) {
   Node& node = nodes_[index];
-  if (!lands(index)) return;  // what was added behind it has it
+  if (!lands(index)) return;  // a node that was added behind it lands its work
   setLanding(index, LandingState::Waiting);
   node.waiting = {};
   if (const auto changes = member(entry.detail, "changes", json::Kind::Object)) {
@@ -294,7 +294,7 @@ void Plan::wait(NodeIndex index, const Entry& entry, std::string_view why) {
   unlanded_ = why;
 }
 
-// It is in no result any more, or what comes behind it has it.
+// It is in no result any more, or a dependent lands its work.
 void Plan::stopWaiting(NodeIndex index) {
   if (nodes_[index].landing != LandingState::Waiting) return;
   setLanding(index, LandingState::None);
@@ -313,7 +313,7 @@ void Plan::landWaiting() {
   landed_.add(std::exchange(waiting_, {}));
 }
 
-// Its landing could not be stopped any more when it was canceled.
+// The landing could not be stopped when the node was canceled.
 std::optional<std::string> Plan::landedLate(const Entry& entry, NodeIndex index) {
   Node& node = nodes_[index];
   if (node.status != NodeStatus::Canceled || node.phase != Phase::MergeRi || !lands(index) ||
@@ -333,7 +333,7 @@ std::optional<std::string> Plan::landedLate(const Entry& entry, NodeIndex index)
     landed_.add(readChanges(*changes));
   }
   if (node.landing != LandingState::Waiting) setLanding(index, LandingState::Landed);
-  // What waited is there with it only if the target has the whole result.
+  // The waiting leaves have landed with it only if the target has the whole result.
   if (!textMember(entry.detail, "result").empty()) landWaiting();
   succeed(index);
   return move(index, NodeStatus::Succeeded);
@@ -358,7 +358,7 @@ void Plan::succeed(NodeIndex index) {
   }
 }
 
-// What an end of any kind but success leaves behind.
+// Ends the attempt of a node without success.
 void Plan::end(NodeIndex index, PhaseStatus phase, const Entry& entry) {
   Node& node = nodes_[index];
   settle(index);
@@ -385,7 +385,7 @@ void Plan::setLanding(NodeIndex index, LandingState to) {
   state = to;
 }
 
-// Nothing of it runs any more that checks or lands.
+// Frees the landing slot, or the place in its queue.
 void Plan::leaveLanding(NodeIndex index, LandingState to) {
   if (landingSlot_ == index) landingSlot_.reset();
   const LandingState from = nodes_[index].landing;

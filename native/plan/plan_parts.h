@@ -1,4 +1,4 @@
-// What the parts of a plan's state share. Nobody else includes it.
+// Shared by the source files of a plan's state only.
 #pragma once
 
 #include <optional>
@@ -29,8 +29,8 @@ namespace tap::plan {
 // Whether `other` has a value for each key of `object`.
 [[nodiscard]] inline bool isCoveredBy(std::string_view object, std::string_view other) {
   json::Members members(asObject(object));
-  for (json::Member one; members.next(one);) {
-    if (one.escaped || !json::find(asObject(other), one.key)) return false;
+  for (json::Member found; members.next(found);) {
+    if (found.escaped || !json::find(asObject(other), found.key)) return false;
   }
   return true;
 }

@@ -83,7 +83,7 @@ void readGroup(const Fields& fields, NodeSpec& spec) {
   }
 }
 
-// 0: none of its own.
+// 0: the default of the work's kind.
 [[nodiscard]] Millis readTimeout(const Fields& fields, size_t field) {
   if (!fields.has(field)) return Millis(0);
   const json::Value value = fields.any(field);
@@ -152,7 +152,7 @@ void readNodeList(json::Value list, const Path& path, std::vector<NodeSpec>& nod
     }
     nodes.push_back(readNode(element, Path{&path, {}, i}, problems));
   }
-  if (nodes.empty()) problems.add(path.text(), "must have at least one node");
+  if (nodes.empty()) problems.add(path.text(), "must have a node");
 }
 
 namespace change {
@@ -205,7 +205,7 @@ constexpr std::array<std::string_view, 2> kNames{"aiCredits", "tokens"};
 }
 
 void readHead(const Fields& fields, PlanSpec& spec, Problems& problems) {
-  if (fields.require(root::kName, "what the plan is for, in a few words")) {
+  if (fields.require(root::kName, "the purpose of the plan, in a few words")) {
     const auto name = fields.text(root::kName, kMaxNameBytes);
     checkName(fields, root::kName, name);
     spec.name = name.value_or("");
@@ -230,7 +230,7 @@ void readHead(const Fields& fields, PlanSpec& spec, Problems& problems) {
   spec.sandbox = readSandbox(fields, root::kSandbox, problems);
 }
 
-// The scanned root of `text`; a problem where there is none.
+// The scanned root of `text`, or a problem.
 [[nodiscard]] std::optional<json::Value> scan(json::Scanner& scanner, std::string_view text,
                                               json::Kind kind, Problems& problems) {
   if (text.size() > kMaxTextBytes) {

@@ -1,5 +1,4 @@
-// Reads a plan's JSON. Nothing of it is trusted; every mistake in it is found, each with the path
-// and a correction.
+// Reads a plan's JSON. It is not trusted; every mistake is reported with its path and a correction.
 #pragma once
 
 #include <string_view>
@@ -10,17 +9,16 @@
 
 namespace tap::plan {
 
-// `text` is UTF-8. Where `problems` has any, the result is not complete. Dependencies are checked
-// by Graph.
+// `text` is UTF-8. With problems, the result is incomplete. Graph checks the dependencies.
 [[nodiscard]] PlanSpec readPlan(std::string_view text, Problems& problems);
 
 // The nodes of `add_copilot_nodes`: the text of an array.
 [[nodiscard]] std::vector<NodeSpec> readNodes(std::string_view text, Problems& problems);
 
-// What a node is edited with: the text of an object. null takes a field away.
+// The changes of an edit: the text of an object. null removes a field.
 [[nodiscard]] NodeChanges readNodeChanges(std::string_view text, Problems& problems);
 
-// What a plan is resumed with: the text of an object. Problems have paths such as "budget.tokens".
+// The budget of a resume: the text of an object. Problems have paths such as "budget.tokens".
 [[nodiscard]] Budget readBudget(std::string_view text, Problems& problems);
 
 // "90s", "30m", "2h", "1d", "250ms", or a number of seconds.

@@ -1,4 +1,4 @@
-// Everything that is wrong with a plan, found in one go: where, and what to write instead.
+// All mistakes in a plan: the path of each, and a correction.
 #pragma once
 
 #include <cstddef>
@@ -26,10 +26,10 @@ class Problems {
     }
   }
   [[nodiscard]] bool any() const { return !list_.empty(); }
-  // More are only counted.
+  // Further problems are only counted.
   [[nodiscard]] bool isFull() const { return list_.size() == kMaxProblems; }
   [[nodiscard]] const std::vector<Problem>& list() const { return list_; }
-  // How many there are besides.
+  // The number of problems beyond the list.
   [[nodiscard]] size_t more() const { return more_; }
   // {"problems":[{"path","message"}],"more":n}
   [[nodiscard]] std::string json() const;
@@ -39,12 +39,11 @@ class Problems {
   size_t more_ = 0;
 };
 
-// The name among `names` that `word` was probably meant to be; empty where none is near.
+// The name in `names` that is most similar to `word`; empty if no name is similar.
 template <class Names>
 [[nodiscard]] std::string_view nearest(std::string_view word, const Names& names);
 
-// How many letters must be changed, added, removed or swapped with their neighbour, up to `most`
-// + 1.
+// The number of letters to change, add, remove or swap with a neighbour, up to `most` + 1.
 [[nodiscard]] size_t distance(std::string_view a, std::string_view b, size_t most);
 
 template <class Names>
@@ -61,7 +60,7 @@ std::string_view nearest(std::string_view word, const Names& names) {
   return best;
 }
 
-// ` Did you mean "lexer"?`, or nothing.
+// ` Did you mean "lexer"?`, or empty.
 [[nodiscard]] std::string didYouMean(std::string_view name);
 
 }  // namespace tap::plan

@@ -12,7 +12,7 @@ namespace {
 constexpr size_t kMaxPathBytes = 4096;
 constexpr size_t kMaxHostBytes = 253;
 constexpr size_t kMaxLabelBytes = 63;
-// Those of CACHES in js/process/sandbox.mjs.
+// The names in CACHES of js/process/sandbox.mjs.
 constexpr std::array<std::string_view, 10> kCaches{"npm",   "pnpm", "yarn",  "pip",    "uv",
                                                    "cargo", "go",   "maven", "gradle", "ccache"};
 constexpr std::string_view kReplacementCharacter = "\xEF\xBF\xBD";
@@ -34,12 +34,12 @@ constexpr std::string_view kReplacementCharacter = "\xEF\xBF\xBD";
          label.back() != '-' && std::ranges::all_of(label, isIdCharacter);
 }
 
-// Programs take a host for an address whose last part is a number: 127.1, 2130706433, 0x7f000001.
+// Programs read a host as an address if its last part is a number: 127.1, 2130706433, 0x7f000001.
 [[nodiscard]] bool isAddress(std::string_view last) {
   return std::ranges::all_of(last, isDigit) || last.starts_with("0x");
 }
 
-// What is wrong with a host, in lower case; empty: nothing.
+// The problem of a host in lower case, or empty.
 [[nodiscard]] std::string_view findHostProblem(std::string_view host) {
   constexpr std::string_view kAddress = "is an address: name a host, such as example.com";
   if (host == "*") return "";
@@ -76,7 +76,7 @@ constexpr std::string_view kReplacementCharacter = "\xEF\xBF\xBD";
   return path.starts_with('/') || path.starts_with('\\') || hasDrive;
 }
 
-// The path without "." and empty parts. Nothing: it is relative, and leads out of where it begins.
+// The path without "." and empty parts; nullopt if it is relative and leaves its folder.
 [[nodiscard]] std::optional<std::string> simplify(std::string_view path) {
   const bool isRelative = !isAbsolute(path);
   std::vector<std::string_view> parts;
@@ -100,7 +100,7 @@ constexpr std::string_view kReplacementCharacter = "\xEF\xBF\xBD";
 [[nodiscard]] std::string_view findFolderProblem(std::string_view folder) {
   if (folder.empty()) return "must not be empty";
   if (folder.size() > kMaxPathBytes) return "is longer than 4096 bytes";
-  if (hasControls(folder)) return "must be one line without control characters";
+  if (hasControls(folder)) return "must be a single line without control characters";
   if (folder.find(kReplacementCharacter) != std::string_view::npos) {
     return "has a character that is not UTF-8";
   }
@@ -131,7 +131,7 @@ constexpr std::string_view kReplacementCharacter = "\xEF\xBF\xBD";
   return "is no cache that tap knows." + didYouMean(nearest(name, kCaches)) + " There are: " + list;
 }
 
-// A list, each of whose texts has no problem and is there once.
+// A list whose texts have no problems and no duplicates.
 template <class FindProblem, class MakeKey>
 void checkList(const Fields& fields, size_t field, size_t most, Problems& problems,
                FindProblem&& findProblem, MakeKey&& makeKey) {

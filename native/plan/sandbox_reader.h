@@ -1,4 +1,4 @@
-// Reads the fields of a plan, of a node and of an agent that say what their programs may reach.
+// Reads the fields that define which files and hosts programs may use: of a plan, a node, an agent.
 #pragma once
 
 #include "plan/fields.h"
@@ -11,10 +11,10 @@ inline constexpr size_t kMaxHosts = 1'000;
 // A list of at most `most` hosts.
 void checkHosts(const Fields& fields, size_t field, size_t most, Problems& problems);
 
-// A folder below the one where it begins, such as "packages/web"; empty: none is given.
+// A folder below the root, such as "packages/web", or empty.
 [[nodiscard]] std::string readInnerFolder(const Fields& fields, size_t field);
 
-// Of an object whose fields from `first` on are those of kSandboxFields.
+// Reads kSandboxFields; their fields begin at `first`.
 [[nodiscard]] SandboxSpec readSandbox(const Fields& fields, size_t first, Problems& problems);
 
 }  // namespace tap::plan

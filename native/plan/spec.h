@@ -1,5 +1,5 @@
-// A plan as it was written, checked: what the engine needs, and the rest as JSON for those who
-// carry it out.
+// A plan as it was written, checked: the fields that the engine needs, and JSON for the caller that
+// runs it.
 #pragma once
 
 #include <algorithm>
@@ -18,38 +18,37 @@ namespace tap::plan {
 inline constexpr size_t kMaxNodes = 10'000;
 inline constexpr size_t kMaxTextBytes = size_t{16} << 20;  // of a plan
 inline constexpr int64_t kMaxParallelNodes = 64;
-// Of a phase, where the node names none.
+// Of a phase without a timeout of its own.
 inline constexpr Millis kAgentTimeout{60 * 60'000};
 inline constexpr Millis kOtherTimeout{10 * 60'000};
 
 struct Work {
   WorkKind kind = WorkKind::None;
-  std::string json;  // the object that the plan has; a string has become one
+  std::string json;  // the object in the plan, or the object that a string stands for
 };
 
-// What the programs of a node may reach, of a plan or of a node: a node's field stands for the
-// plan's as a whole.
+// The sandbox of a node's programs. A field of a node replaces the plan's field as a whole.
 inline constexpr std::array<std::string_view, 5> kSandboxFields{
     "sandbox", "allowedFolders", "readFolders", "allowedUrls", "caches"};
-// The JSON of each field as it was written; empty: it is not given.
+// The JSON of each field as it was written; empty if it is not given.
 using SandboxSpec = std::array<std::string, kSandboxFields.size()>;
 
 struct NodeSpec {
   std::string id;
-  std::string name;                       // the id where the plan gives none
-  std::string group;                      // "parser/front"; empty: none
+  std::string name;                       // by default the id
+  std::string group;                      // "parser/front", or empty
   std::vector<std::string> dependencies;  // ids
   Work prechecks;
   Work work;
   Work postchecks;
   bool expectsNoChanges = false;
-  Millis timeout{0};  // of each phase; 0: by the kind of its work
+  Millis timeout{0};  // of each phase; 0: the default of the work's kind
   uint32_t maxRetries = 0;
   bool retriesFromStart = false;
-  std::string cwd;  // from the root of its worktree; empty: the root
+  std::string cwd;  // from the root of its worktree, or empty
   SandboxSpec sandbox;
 
-  // A join: it does nothing but bring commits together.
+  // A join has no work: it only merges the commits of its dependencies.
   [[nodiscard]] bool isJoin() const {
     return prechecks.kind == WorkKind::None && work.kind == WorkKind::None &&
            postchecks.kind == WorkKind::None;
@@ -63,14 +62,14 @@ struct NodeSpec {
   }
 };
 
-// What an edit makes of a node: those of its fields that are given.
+// The changes of an edit: the fields that are given.
 struct NodeChanges {
   std::optional<std::vector<std::string>> dependencies;
   std::optional<Work> prechecks;
   std::optional<Work> work;
   std::optional<Work> postchecks;
   std::optional<Millis> timeout;
-  // Of each field what it is from now on; empty: it is taken away.
+  // The new value of each field; empty: the field is removed.
   std::array<std::optional<std::string>, kSandboxFields.size()> sandbox;
 
   [[nodiscard]] bool any() const {
@@ -79,7 +78,7 @@ struct NodeChanges {
   }
 };
 
-// What may be spent on a plan. Nothing: no limit.
+// The limits of a plan's usage.
 struct Budget {
   std::optional<double> aiCredits;
   std::optional<int64_t> tokens;
@@ -87,7 +86,7 @@ struct Budget {
 
 struct PlanSpec {
   std::string name;
-  std::string targetBranch;  // empty: nothing is merged
+  std::string targetBranch;  // empty: the work is not merged
   int64_t maxParallel = 4;
   bool startPaused = false;
   Budget budget;

@@ -1,4 +1,4 @@
-// What agents have used, as sums.
+// The usage of agents, as sums.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct ModelTokens {
 };
 
 struct Usage {
-  static constexpr size_t kMaxModels = 32;  // others are counted as "other"
+  static constexpr size_t kMaxModels = 32;  // further models are counted as "other"
 
   double aiCredits = 0;
   double premiumRequests = 0;
@@ -27,13 +27,13 @@ struct Usage {
   std::vector<ModelTokens> models;
 
   void add(const Usage& other);
-  // Input and output; what came from a cache is a part of the input.
+  // Input and output; tokens from a cache are a part of the input.
   [[nodiscard]] int64_t tokens() const;
   [[nodiscard]] bool any() const;
 };
 
 // {"aiCredits","premiumRequests","apiMs","sessionMs","models":[{"model","input","output","cached"}]},
-// each optional. Whatever else is there counts as nothing.
+// each optional. Other members and wrong kinds count as 0.
 [[nodiscard]] Usage readUsage(json::Value value);
 void writeUsage(json::Writer& writer, const Usage& usage);
 
@@ -48,7 +48,7 @@ struct Changes {
 [[nodiscard]] Changes readChanges(json::Value value);
 void writeChanges(json::Writer& writer, const Changes& changes);
 
-// A number that is neither infinite nor less than nothing.
+// REQUIRES: a finite number >= 0.
 [[nodiscard]] std::string decimal(double number);
 
 }  // namespace tap::plan

@@ -50,8 +50,8 @@ void writeError(json::Writer& writer, const Plan& plan, NodeIndex index) {
   return found;
 }
 
-// What its last attempt has recorded counts; before that, what the plan says, and what was known
-// of the machine when the plan was made.
+// The policy that the last attempt has recorded; before that, the plan's field and the facts of its
+// creation.
 [[nodiscard]] bool isUnsandboxed(const Plan& plan, NodeIndex index) {
   const Node& node = plan.node(index);
   const auto policy =
@@ -71,7 +71,7 @@ void writeError(json::Writer& writer, const Plan& plan, NodeIndex index) {
   return std::clamp(number.value_or(0), int64_t{0}, kMost);
 }
 
-// In all attempts. A retry that goes on has the facts of the attempt before.
+// Of all attempts. A retry that continues has copied the facts of the attempt before.
 [[nodiscard]] int64_t countRefusals(const Node& node) {
   int64_t count = 0;
   for (size_t i = 0; i < node.attempts.size(); ++i) {
@@ -82,7 +82,7 @@ void writeError(json::Writer& writer, const Plan& plan, NodeIndex index) {
   return count;
 }
 
-// The note of the latest attempt, for the user; also of a phase before its last.
+// The latest note for the user, also of a phase before the last.
 [[nodiscard]] std::optional<json::Value> findNote(const Node& node) {
   for (auto attempt = node.attempts.rbegin(); attempt != node.attempts.rend(); ++attempt) {
     for (const PhaseRecord& record : attempt->phases) {
@@ -105,7 +105,7 @@ void writeBrief(json::Writer& writer, const Plan& plan, NodeIndex index) {
   if (isUnsandboxed(plan, index)) writer.field("sandboxed", false);
   if (const int64_t count = countRefusals(node); count > 0) writer.field("refusals", count);
   if (const auto note = findNote(node)) writer.rawField("note", note->raw);
-  if (node.landing == LandingState::Queued) writer.field("waitsFor", "another node that lands");
+  if (node.landing == LandingState::Queued) writer.field("waitsFor", "a node that is landing");
   if (node.notBefore > 0) writer.field("notBefore", node.notBefore);
   if (const auto by = plan.graph().replacement(index)) {
     writer.field("replacedBy", plan.node(*by).spec.id);
@@ -224,7 +224,7 @@ void writeIds(json::Writer& writer, std::string_view name, const Plan& plan,
   });
 }
 
-// Those of one node; without an id all.
+// Of a node; without an id, all.
 void writeOverlaps(json::Writer& writer, const Plan& plan, std::string_view id = {}) {
   bool any = false;
   for (const std::string& overlap : plan.overlaps()) {
@@ -250,7 +250,7 @@ void writeEffect(json::Writer& writer, const Engine& engine, const RunPhase& eff
     writer.field("commit", plan.node(other).commit).endObject();
   }
   writer.endArray();
-  // The attempt before this one: its failure is what a retry is told.
+  // The attempt before this one: a retry gets its failure.
   const size_t before = node.attempts.size() - 1;
   if (before > 0) {
     writer.key("before");

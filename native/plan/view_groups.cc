@@ -1,4 +1,4 @@
-// Groups: how the nodes in each stand, and in those within it.
+// Groups: the status and the counts of the nodes in each, and in the groups within it.
 #include <map>
 #include <string>
 #include <string_view>
@@ -10,7 +10,7 @@
 namespace tap::plan {
 namespace {
 
-// Of the direct children: nodes, and the groups within.
+// The counts are of the direct children: nodes and groups.
 [[nodiscard]] NodeStatus groupStatus(const Counts& counts) {
   size_t all = 0;
   for (const size_t count : counts) all += count;
@@ -21,7 +21,7 @@ namespace {
   if (all > 0 && counts[static_cast<size_t>(NodeStatus::Succeeded)] == all) {
     return NodeStatus::Succeeded;
   }
-  // All that was in it may have been replaced.
+  // All nodes in it may have been replaced.
   return all == 0 || has(NodeStatus::Canceled) ? NodeStatus::Canceled : NodeStatus::Pending;
 }
 
@@ -44,7 +44,7 @@ std::string groupsJson(const Plan& plan) {
     }
   }
   std::map<std::string, Counts, std::less<>> all = direct;
-  // A group comes before those within it: from the last one back, each child is complete.
+  // A group is sorted before the groups within it, so in reverse order each child is complete.
   std::map<std::string, NodeStatus, std::less<>> statuses;
   for (auto it = direct.rbegin(); it != direct.rend(); ++it) {
     const NodeStatus status = groupStatus(it->second);

@@ -1,4 +1,4 @@
-// What the parts of the views share. Nobody else includes it.
+// Shared by the source files of the views only.
 #pragma once
 
 #include <array>

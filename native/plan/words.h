@@ -1,4 +1,4 @@
-// The closed sets that a plan is made of, and their words in tools, files and the journal.
+// The closed sets of a plan, and their words in tools, files and the journal.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ namespace tap::plan {
 enum class NodeStatus : uint8_t {
   Pending,    // a dependency has not succeeded yet
   Ready,      // may start
-  Scheduled,  // has a place; nothing of it runs yet
+  Scheduled,  // has a slot; no process of it runs yet
   Running,
   Succeeded,
   Failed,
@@ -36,7 +36,7 @@ enum class PlanStatus : uint8_t {
 };
 inline constexpr size_t kPlanStatuses = static_cast<size_t>(PlanStatus::Count_);
 
-// What a node goes through, in this order.
+// The phases of a node, in this order.
 enum class Phase : uint8_t { MergeFi, Prechecks, Work, Commit, Postchecks, MergeRi, Count_ };
 inline constexpr size_t kPhases = static_cast<size_t>(Phase::Count_);
 
@@ -45,8 +45,8 @@ enum class PhaseStatus : uint8_t {
   Running,
   Succeeded,
   Failed,
-  Skipped,      // an earlier attempt did it
-  Interrupted,  // the host ended meanwhile, or a limit asked to wait
+  Skipped,      // an earlier attempt has done it
+  Interrupted,  // the host ended, or a rate limit requires a wait
   Canceled,
   Count_,
 };
@@ -54,15 +54,15 @@ enum class PhaseStatus : uint8_t {
 enum class WorkKind : uint8_t { None, Process, Shell, Agent, Tool, Count_ };
 inline constexpr size_t kWorkKinds = static_cast<size_t>(WorkKind::Count_);
 
-// Where what a node has made is on its way to the target branch.
+// The state of a node's work on its way to the target branch.
 enum class LandingState : uint8_t {
-  None,      // nothing of it is on its way, or it does not land
-  Queued,    // another node checks or lands: this one comes after it
-  Checking,  // its postchecks run on what would land
-  Moving,    // it is merged, and the target is moved
-  Waiting,   // it is in the result, and the target could not be moved to that
-  Again,     // it has waited, and is to be checked and landed once more
-  Landed,    // the target has it
+  None,      // not on its way, or it does not land
+  Queued,    // a different node has the landing slot
+  Checking,  // its postchecks run on the result that would land
+  Moving,    // it is merged, and the target is being moved
+  Waiting,   // it is in the result, and the target could not be moved
+  Again,     // it has waited, and is checked and landed again
+  Landed,    // it is in the target
   Count_,
 };
 inline constexpr size_t kLandingStates = static_cast<size_t>(LandingState::Count_);
@@ -158,7 +158,8 @@ template <class Id, size_t kRows>
   return kLandingStateWords[static_cast<size_t>(id)].text;
 }
 
-// Only a retry leaves these, what had landed before it was canceled, and what is replaced.
+// A terminal node changes only by a retry, by a landing before it was canceled, or by a
+// replacement.
 [[nodiscard]] constexpr bool isTerminal(NodeStatus status) {
   return status >= NodeStatus::Succeeded;
 }
@@ -172,7 +173,7 @@ struct Transition {
   State to;
 };
 
-// Every transition that there is.
+// All transitions.
 inline constexpr std::array<Transition<NodeStatus>, 21> kTransitions{{
     {NodeStatus::Pending, NodeStatus::Ready},
     {NodeStatus::Ready, NodeStatus::Scheduled},
@@ -193,8 +194,8 @@ inline constexpr std::array<Transition<NodeStatus>, 21> kTransitions{{
     {NodeStatus::Blocked, NodeStatus::Pending},
     {NodeStatus::Succeeded, NodeStatus::Pending},   // it waits to land, and is checked again
     {NodeStatus::Canceled, NodeStatus::Succeeded},  // it had landed already
-    {NodeStatus::Ready, NodeStatus::Pending},       // an edit of its dependencies
-    {NodeStatus::Blocked, NodeStatus::Canceled},    // another node replaces it
+    {NodeStatus::Ready, NodeStatus::Pending},       // an edit changed its dependencies
+    {NodeStatus::Blocked, NodeStatus::Canceled},    // a new node replaces it
 }};
 
 // The same for landings (docs/landing.md).
@@ -209,19 +210,19 @@ inline constexpr std::array<Transition<LandingState>, 23> kLandingTransitions{{
     {LandingState::Moving, LandingState::Landed},
     {LandingState::Moving, LandingState::Waiting},
     {LandingState::Waiting, LandingState::Landed},
-    {LandingState::Waiting, LandingState::None},  // what was added behind it has it
+    {LandingState::Waiting, LandingState::None},  // a dependent lands its work
     {LandingState::None, LandingState::Again},    // it was waiting until now
     {LandingState::Again, LandingState::Checking},
     {LandingState::Again, LandingState::Moving},
-    // It failed, was canceled or interrupted, or has got dependents.
+    // It failed, was canceled or interrupted, or dependents were added.
     {LandingState::Queued, LandingState::None},
     {LandingState::Checking, LandingState::None},
     {LandingState::Moving, LandingState::None},
     {LandingState::Queued, LandingState::Again},
     {LandingState::Checking, LandingState::Again},
     {LandingState::Moving, LandingState::Again},
-    {LandingState::Again, LandingState::None},  // it does its work again
-    // Its landing could not be stopped any more when it was canceled.
+    {LandingState::Again, LandingState::None},  // its work runs again
+    // The landing could not be stopped when the node was canceled.
     {LandingState::None, LandingState::Landed},
     {LandingState::None, LandingState::Waiting},
 }};

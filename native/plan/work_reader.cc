@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kMaxAgentTurns = 10'000;
 
-// Each kind's fields. `type` is the first of all.
+// The fields of each kind. `type` is always the first.
 enum : size_t { kType };
 namespace process {
 enum : size_t { kExecutable = 1, kArgs, kEnv };
@@ -58,7 +58,7 @@ void checkShell(json::Value value, const Path& path, Problems& problems) {
 
 void checkAgent(json::Value value, const Path& path, Problems& problems) {
   const Fields fields(value, path, agent::kNames, problems);
-  if (fields.require(agent::kInstructions, "what the agent is to do")) {
+  if (fields.require(agent::kInstructions, "the task of the agent")) {
     (void)fields.text(agent::kInstructions, kMaxWorkBytes);
   }
   checkPlainText(fields, agent::kModel, fields.text(agent::kModel, kMaxNameBytes));
@@ -77,14 +77,14 @@ void checkTool(json::Value value, const Path& path, Problems& problems) {
   (void)fields.get(tool::kArgs, json::Kind::Object);
 }
 
-// A text is a command line, or with "@agent " before it what an agent is to do.
+// A text is a command line, or after "@agent " the instructions of an agent.
 [[nodiscard]] Work workFromText(std::string_view text, const Path& path, Problems& problems) {
   constexpr std::string_view kAgent = "@agent";
   const bool isAgent =
       text.starts_with(kAgent) && (text.size() == kAgent.size() || text[kAgent.size()] == ' ');
   if (isAgent) text.remove_prefix(std::min(text.size(), kAgent.size() + 1));
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
-    problems.add(path.text(), isAgent ? "what is the agent to do? Write it behind \"@agent \""
+    problems.add(path.text(), isAgent ? "has no instructions: write them after \"@agent \""
                                       : "must not be empty; leave the field out instead");
   }
   (void)isWithoutNul(text, path, problems);
@@ -111,7 +111,7 @@ Work readWork(const Fields& fields, size_t field, Problems& problems) {
     return workFromText(json::decodeString(value), path, problems);
   }
   if (value.kind != json::Kind::Object) {
-    // YAML takes `work: true` for a value of its own.
+    // YAML reads `work: true` as a boolean.
     const bool isWord = value.kind == json::Kind::Boolean || value.kind == json::Kind::Number;
     const std::string got = isWord ? std::string(value.raw) : std::string(describe(value.kind));
     problems.add(path.text(), "expected a command line or an object with a type, got " +

@@ -1,4 +1,4 @@
-// Reads what a node does: a command line, or an object with a type.
+// Reads the work of a node: a command line, or an object with a type.
 #pragma once
 
 #include "plan/fields.h"
@@ -7,9 +7,9 @@
 namespace tap::plan {
 
 inline constexpr size_t kMaxWorkBytes = size_t{256} << 10;
-inline constexpr size_t kMaxDependencies = 1000;  // of one node
+inline constexpr size_t kMaxDependencies = 1000;  // of a node
 
-// Nothing where the field is absent or wrong.
+// Empty if the field is absent or wrong.
 [[nodiscard]] Work readWork(const Fields& fields, size_t field, Problems& problems);
 
 }  // namespace tap::plan

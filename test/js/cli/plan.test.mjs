@@ -281,7 +281,7 @@ test("resumes with more AI credits, or more tokens, and says which of them are s
     "its budget is used up: copilot-tap plan resume p1 --tokens <count> goes on",
   );
   assert.match(pause(["aiCredits", "tokens"]), /--budget <credits> --tokens <count> goes on$/);
-  const why = "a budget of 50 tokens is spent: resume it with a larger one";
+  const why = "a budget of 50 tokens is spent: resume it with a larger budget";
   const refused = withOptions(new Error(`${why}, as in {"budget": {"tokens": 120}}`));
   assert.deepEqual([refused.message, refused.advice], [why, "for example with --tokens 120"]);
 });

@@ -1,5 +1,5 @@
-// What a person makes of a plan that has begun: edits of nodes, nodes in the place of others, and
-// work that is taken as it is.
+// Changes of a plan that has begun: edits and replacements of nodes, and worktrees that are
+// committed as they are.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -22,7 +22,7 @@ constexpr std::string_view kCheckedWork = R"("work":"true","postchecks":"npm tes
 
 class Edits : public PlanRig {
  public:
-  // The code of the refusal; empty: it was taken.
+  // Returns: the code of the refusal, or empty.
   std::string editCode(std::string_view node, std::string_view changes) {
     return codeOf(edit(node, changes));
   }
@@ -111,7 +111,7 @@ TEST(PlanEdit, WhatANodeMayReachIsChangedTakenAwayAndShownBesideWhatWas) {
   EXPECT_NE(seen.find(R"("before":{"allowedUrls":null,"caches":["npm"]})"), std::string::npos);
   EXPECT_NE(graphJson(rig.plan()).find(R"("allowedUrls":["example.com"])"), std::string::npos);
   ASSERT_EQ(rig.retry("a"), "");
-  EXPECT_EQ(rig.phaseOf("a"), Phase::Postchecks) << "what was done stays";
+  EXPECT_EQ(rig.phaseOf("a"), Phase::Postchecks) << "the finished phases stay";
   rig.crash();
   EXPECT_EQ(rig.node("a").spec.sandbox, (SandboxSpec{"", "", "", R"(["example.com"])", ""}));
 }
@@ -123,7 +123,7 @@ TEST(PlanEdit, OtherWorkBeginsFromTheStartAndIsShownBesideWhatWas) {
   EXPECT_EQ(rig.status(), "failed");
   EXPECT_EQ(rig.editCode("a", R"({"work":"@agent mend it","prechecks":"true"})"), "");
   EXPECT_EQ(rig.status(), "failed");
-  EXPECT_TRUE(rig.running.empty()) << "an edit begins nothing";
+  EXPECT_TRUE(rig.running.empty()) << "an edit starts no process";
   const std::string seen = rig.view("a");
   EXPECT_NE(seen.find(R"("edited":[{"at":1000,"changes":{"work":"@agent mend it")"),
             std::string::npos);
@@ -154,7 +154,7 @@ TEST(PlanEdit, OtherChecksCheckAgainAndATimeoutVoidsNothing) {
   EXPECT_TRUE(rig.node("a").attempts.back().phases[5].detail.empty());
   rig.failDuring("a", Phase::MergeRi);
   EXPECT_EQ(rig.retry("a"), "");
-  EXPECT_EQ(rig.phaseOf("a"), Phase::MergeRi) << "an edit counts for one retry";
+  EXPECT_EQ(rig.phaseOf("a"), Phase::MergeRi) << "an edit counts for the next retry only";
 }
 
 TEST(PlanEdit, ChecksThatAreTakenAwayLeaveWhatWasCommitted) {
@@ -323,7 +323,7 @@ TEST(PlanAdd, OnlyWhatReopensAddsToAPlanThatHasEnded) {
   rig.succeed("b");
   EXPECT_EQ(rig.status(), "partial");
   EXPECT_EQ(rig.addCode({nodeText("d", {"a"})}, R"(,"reopens":true)"), "");
-  EXPECT_EQ(rig.status(), "partial") << "there is nothing to run, and it ends again";
+  EXPECT_EQ(rig.status(), "partial") << "no node can run, so the plan ends again";
 }
 
 TEST(PlanReplace, WhatWasBehindGoesOnAndThePlanSucceeds) {
@@ -392,7 +392,8 @@ TEST(PlanReplace, HasItsMistakesNamed) {
   const std::string refused =
       rig.input(R"({"input":"check-nodes","planId":"p","reopens":true,"replaces":"a","nodes":[)" +
                 both + "]}");
-  EXPECT_EQ(refused.find(R"("path")"), refused.rfind(R"("path")")) << "one mistake: " << refused;
+  EXPECT_EQ(refused.find(R"("path")"), refused.rfind(R"("path")"))
+      << "a single mistake: " << refused;
   EXPECT_NE(refused.find(R"("path":"nodes[0].dependencies")"), std::string::npos);
   EXPECT_EQ(rig.replaceCode("a", nodeText("ok")), "INVALID_PLAN");
   EXPECT_EQ(rig.addCode({nodeText("n"), nodeText("m")}, R"(,"reopens":true,"replaces":"a")"),

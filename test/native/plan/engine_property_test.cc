@@ -1,5 +1,5 @@
-// Random plans with random ends: whatever happens, limits are kept, every node ends, nothing is
-// done twice, and the journal gives the state at any time.
+// Random plans with random ends: limits hold, every node ends, no phase runs twice, and a replay of
+// the journal gives the state at any time.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -109,38 +109,38 @@ class Life {
     Problems problems;
     const std::string plan = anyPlan();
     Engine& engine = rig_->engine();
-    // Later on nothing new is asked for, so that there is an end.
-    const size_t what = below(number < 300 ? 100 : 60);
-    if (what < 55) {
+    // Later steps make no requests, so that the plan ends.
+    const size_t input = below(number < 300 ? 100 : 60);
+    if (input < 55) {
       if (!rig_->running.empty()) finishOne();
-    } else if (what < 60) {
+    } else if (input < 60) {
       engine.due(rig_->now, batch);
       (void)engine.resume(plan, R"({"tokens":1000000})", rig_->now, batch);
-    } else if (what < 64) {
+    } else if (input < 64) {
       (void)engine.cancelNode(plan, anyNode(plan), rig_->now, batch);
-    } else if (what < 70) {
+    } else if (input < 70) {
       const RetryFrom from = chance(20)   ? RetryFrom::Commit
                              : chance(30) ? RetryFrom::Start
                                           : RetryFrom::FailedPhase;
       (void)engine.retry(plan, anyNode(plan), from, "", rig_->now, batch);
-    } else if (what < 73) {
+    } else if (input < 73) {
       (void)engine.pause(plan, "x", rig_->now, batch);
-    } else if (what < 77) {
+    } else if (input < 77) {
       (void)engine.resume(plan, "", rig_->now, batch);
-    } else if (what < 78) {
+    } else if (input < 78) {
       (void)engine.cancel(plan, rig_->now, batch);
-    } else if (what < 79) {
+    } else if (input < 79) {
       (void)engine.land(plan, chance(50) ? "r" : "s", chance(50), rig_->now, batch);
-    } else if (what < 82) {
+    } else if (input < 82) {
       const std::string id = "m" + std::to_string(number);
       const std::string text = "[" + node(id, ids_[plan]) + "]";
       const std::string old = chance(40) ? anyNode(plan) : "";
       if (!engine.addNodes(plan, text, rig_->now, problems, batch, {chance(50), old})) {
         ids_[plan].push_back(id);
       }
-    } else if (what < 85) {
+    } else if (input < 85) {
       (void)engine.edit(plan, anyNode(plan), changes(plan), rig_->now, problems, batch);
-    } else if (what < 90) {
+    } else if (input < 90) {
       rig_->crash();
       return;
     } else if (!rig_->running.empty()) {
@@ -178,7 +178,7 @@ class Life {
         const bool isQueued = plan.node(i).landing == LandingState::Queued;
         ASSERT_TRUE(isQueued || seen.contains({id, plan.node(i).spec.id}))
             << rig_->journal[id].back() << plan.node(i).spec.id
-            << " has a place, and nobody was asked to do anything";
+            << " has a slot, but no effect was made for it";
       }
       ASSERT_FALSE(plan.hasOddLanding());
       for (NodeIndex i = 0; i < plan.size(); ++i) checkLanding(plan, i);

@@ -303,7 +303,7 @@ TEST(PlanEngine, ASpentBudgetPausesAndALargerOneGoesOn) {
   EXPECT_EQ(rig.status(), "paused");
   EXPECT_FALSE(rig.of("c"));
   const std::string spent =
-      "a budget of 10 AI credits is spent: resume it with a larger one, as in ";
+      "a budget of 10 AI credits is spent: resume it with a larger budget, as in ";
   EXPECT_EQ(rig.resume(), "WRONG_STATE: " + spent + R"({"budget": {"aiCredits": 21}})");
   EXPECT_EQ(rig.resume(R"({"tokens":20})"),
             "WRONG_STATE: " + spent + R"({"budget": {"aiCredits": 21}})");

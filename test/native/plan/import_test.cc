@@ -1,4 +1,4 @@
-// Plans that ran elsewhere: what their journals say is taken as anybody may have written it.
+// Plans that ran on a different machine: their journals are not trusted.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -10,7 +10,7 @@
 namespace tap::plan {
 namespace {
 
-// The journal's entries after its beginning, as a list.
+// The journal's entries after Created, as a list.
 std::string joinList(const std::vector<std::string>& lines) {
   std::string out = "[";
   for (size_t i = 1; i < lines.size(); ++i) out += (i > 1 ? "," : "") + lines[i];
@@ -33,7 +33,7 @@ Imported import(Engine& engine, const std::string& plan, const std::string& entr
   return out;
 }
 
-// Whatever was imported stands in the journal: a replay of that gives the same.
+// The import is in the journal: a replay gives the same state.
 void expectReplays(const Engine& engine, const Batch& batch) {
   std::vector<std::string_view> lines;
   for (const Batch::Line& line : batch.entries) lines.push_back(line.text);
@@ -174,7 +174,7 @@ TEST(PlanImport, WhatCannotFollowIsRefusedAndLeavesNothing) {
   EXPECT_NE(import(engine, planOfThree(), "[]").refusal, "");
 }
 
-// As an earlier tap wrote it.
+// From an earlier version of tap.
 TEST(PlanImport, AnAddedNodeWithTheIdOfAGroupIsTaken) {
   Engine engine({});
   const Imported made =
@@ -185,7 +185,7 @@ TEST(PlanImport, AnAddedNodeWithTheIdOfAGroupIsTaken) {
   expectReplays(engine, made.batch);
 }
 
-// Each journal with one entry missing, twice, or earlier is refused, or gives a plan that holds.
+// A journal with an entry missing, doubled or moved is refused, or gives a consistent plan.
 TEST(PlanImport, AnyJournalThatWasTamperedWithIsRefusedOrHolds) {
   PlanRig rig;
   ASSERT_EQ(rig.create(planOfThree()), "");

@@ -36,9 +36,9 @@ TEST(PlanInputs, EachIsTakenOrRefusedWithACode) {
   EXPECT_EQ(take(engine, R"({"input":"cancel","planId":"p"})"), "");
   EXPECT_EQ(take(engine, R"({"input":"stopped","planId":"p","nodeId":"a"})"), "");
   EXPECT_EQ(take(engine, R"({"input":"land","planId":"p","result":"c","follows":true})"),
-            R"({"code":"WRONG_STATE","message":"nothing of the plan waits to be landed"})");
+            R"({"code":"WRONG_STATE","message":"no node of the plan waits to land"})");
   EXPECT_EQ(take(engine, R"({"input":"landed","planId":"p","detail":{}})"),
-            R"({"code":"WRONG_STATE","message":"nothing of the plan waits to be landed"})");
+            R"({"code":"WRONG_STATE","message":"no node of the plan waits to land"})");
   EXPECT_EQ(take(engine, R"({"input":"overlap","planId":"p","nodeId":"a","detail":{}})"), "");
 }
 
@@ -99,7 +99,7 @@ TEST(PlanViews, EachAnswersOrIsRefused) {
       R"(Did you mean \"lexer\"?"}})");
   EXPECT_EQ(answerView(engine, R"({"view":"plan","planId":"q"})").find("UNKNOWN_PLAN"), 20U);
   EXPECT_EQ(answerView(engine, R"({"view":"nodes","planId":"p","status":"done"})"),
-            R"({"refused":{"code":"BAD_INPUT","message":"status: expected one of pending ready )"
+            R"({"refused":{"code":"BAD_INPUT","message":"status: expected pending ready )"
             R"(scheduled running succeeded failed blocked canceled"}})");
 }
 

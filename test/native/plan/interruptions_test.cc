@@ -1,4 +1,4 @@
-// Phases that were interrupted: how often one may be, and what is not counted.
+// Interrupted phases: how often a phase may be interrupted, and which interruptions do not count.
 #include <gtest/gtest.h>
 
 #include <cstdint>

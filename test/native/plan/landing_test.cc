@@ -1,5 +1,5 @@
-// Leaves whose result could not be landed: what of it is checked again before it lands, and what
-// was canceled too late.
+// Leaves whose result could not be landed: which checks run again before it lands, and late
+// landings of canceled nodes.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -22,7 +22,7 @@ constexpr std::string_view kWaits =
 
 class Landing : public PlanRig {
  public:
-  // Its phases succeed until it lands, which ends so.
+  // Its phases succeed up to merge-ri, which ends with `detail`.
   void landAs(std::string_view node, std::string_view detail) {
     while (const auto one = of(node)) {
       began(*one);
@@ -83,7 +83,7 @@ TEST(PlanLanding, WhatWasCheckedLandsAsItIsAndWhatTheTargetHasGotIsCheckedBefore
   rig.landAs("a", R"({"landed":"r2","changes":{"files":1}})");
   EXPECT_EQ(rig.status(), "succeeded");
   EXPECT_EQ(rig.plan().landedChanges().files, 1);
-  EXPECT_EQ(rig.land("r2", true), "WRONG_STATE: nothing of the plan waits to be landed");
+  EXPECT_EQ(rig.land("r2", true), "WRONG_STATE: no node of the plan waits to land");
 }
 
 TEST(PlanLanding, AResultThatIsNotTheOneThatWasCheckedIsChecked) {
@@ -101,7 +101,8 @@ TEST(PlanLanding, WhereNothingIsCheckedNothingRuns) {
   EXPECT_EQ(rig.land("r1", true), "");
   EXPECT_TRUE(rig.running.empty());
   EXPECT_EQ(rig.land("r1", false), "");
-  EXPECT_EQ(rig.nodePhase("a"), Phase::MergeRi) << "the target has lost what it was made on";
+  EXPECT_EQ(rig.nodePhase("a"), Phase::MergeRi)
+      << "the target has lost the commit that the result was made on";
 }
 
 TEST(PlanLanding, AResultThatIsNotTheOneThatWaitsIsMadeAgain) {
@@ -109,7 +110,7 @@ TEST(PlanLanding, AResultThatIsNotTheOneThatWaitsIsMadeAgain) {
   ASSERT_EQ(rig.create(landingOn({nodeText("a")})), "");
   rig.landAs("a", kWaits);
   EXPECT_EQ(rig.land("r9", true), "");
-  EXPECT_EQ(rig.nodePhase("a"), Phase::MergeRi) << "what waits may not be in it";
+  EXPECT_EQ(rig.nodePhase("a"), Phase::MergeRi) << "the waiting leaf may not be in it";
 }
 
 TEST(PlanLanding, AllThatWaitIsCheckedOneAfterTheOtherAndWhatHasNoChecksLands) {
@@ -184,7 +185,8 @@ TEST(PlanLanding, APausedPlanChecksNothing) {
   EXPECT_EQ(rig.pause(), "");
   EXPECT_EQ(rig.land("r1", true), "");
   EXPECT_EQ(rig.land("r1", false),
-            "WRONG_STATE: the checks of what waits have to run, and the plan is paused: resume it "
+            "WRONG_STATE: the checks of the waiting nodes must run again, and the plan is paused: "
+            "resume it "
             "first");
 }
 

@@ -15,7 +15,7 @@
 namespace tap::plan {
 namespace {
 
-// All problems, one a line.
+// All problems, each on a line.
 std::string listProblems(std::string_view text) {
   Problems problems;
   (void)Plan::make(text, "{}", 0, problems);
@@ -113,7 +113,7 @@ TEST(ReadPlan, AFieldOfAnotherToolComesWithOurs) {
 TEST(ReadPlan, SaysAllThatIsWrongAtOnce) {
   EXPECT_EQ(listProblems(R"({"maxParallel":65,"nodes":[{"id":"a b"},{"work":7},)"
                          R"({"id":"c","dependencies":["d"]}]})"),
-            "name: is missing: what the plan is for, in a few words\n"
+            "name: is missing: the purpose of the plan, in a few words\n"
             "maxParallel: expected a whole number from 1 to 64\n"
             "nodes[0].id: expected 1 to 64 letters, digits, - and _\n"
             "nodes[1].id: is missing: a short name, unique in the plan, such as \"lexer\"\n"
@@ -156,13 +156,13 @@ TEST(ReadPlan, RefusesEachBadFieldOfANode) {
       {R"("work":{"type":"process","executable":"x","env":{"A":1}})",
        "nodes[0].work.env.A: expected a text, got a number; put it in quotes"},
       {R"("work":{"type":"agent"})",
-       "nodes[0].work.instructions: is missing: what the agent is to do"},
+       "nodes[0].work.instructions: is missing: the task of the agent"},
       {R"("work":{"type":"agent","instructions":"x","maxTurns":0})",
        "nodes[0].work.maxTurns: expected a whole number from 1 to 10000"},
       {R"("work":{"type":"tool","args":{}})",
        "nodes[0].work.tool: is missing: the name of a provider's tool"},
       {R"("work":"  ")", "nodes[0].work: must not be empty; leave the field out instead"},
-      {R"("work":"@agent")", "nodes[0].work: what is the agent to do? Write it behind \"@agent \""},
+      {R"("work":"@agent")", "nodes[0].work: has no instructions: write them after \"@agent \""},
       {R"("group":"a//b")",
        "nodes[0].group: expected names of 1 to 64 bytes with / between them, such as "
        "\"parser/front\""},
@@ -178,12 +178,12 @@ TEST(ReadPlan, RefusesEachBadFieldOfANode) {
       {R"("retry":{"max":11})", "nodes[0].retry.max: expected a whole number from 0 to 10"},
       {R"("retry":{"from":"work"})", "nodes[0].retry.from: expected failed-phase or start"},
       {R"("dependencies":["a"])", "nodes[0].dependencies[0]: a node cannot depend on itself"},
-      {R"("name":"a\nb")", "nodes[0].name: must be one line without control characters"},
+      {R"("name":"a\nb")", "nodes[0].name: must be a single line without control characters"},
       {R"("cwd":"/srv")", "nodes[0].cwd: is absolute: name a folder from the root of the worktree"},
       {R"("cwd":"a\\..\\b")",
        "nodes[0].cwd: must not have .. in it: name a folder below the root of the worktree"},
       {R"("cwd":"a/.Git/b")", "nodes[0].cwd: leads into git's own folder"},
-      {R"("cwd":"a\nb")", "nodes[0].cwd: must be one line without control characters"},
+      {R"("cwd":"a\nb")", "nodes[0].cwd: must be a single line without control characters"},
       {R"("expectsNoChanges":"no")",
        "nodes[0].expectsNoChanges: expected true or false, got a text"},
   };
@@ -202,7 +202,7 @@ TEST(ReadPlan, RefusesEachBadFieldOfThePlan) {
   EXPECT_EQ(headProblem(R"("budget":{"tokens":1.5},)").substr(0, 44),
             "budget.tokens: expected a whole number from ");
   EXPECT_EQ(headProblem(R"("env":[],)"), "env: expected an object, got a list");
-  EXPECT_EQ(listProblems(R"({"name":"x","nodes":[]})"), "nodes: must have at least one node");
+  EXPECT_EQ(listProblems(R"({"name":"x","nodes":[]})"), "nodes: must have a node");
   EXPECT_EQ(listProblems(R"({"name":"x"})"), "nodes: is missing: a list of nodes");
   EXPECT_EQ(listProblems("[]"), ": expected an object, got a list");
   EXPECT_EQ(listProblems("{").substr(0, 25), ": is not JSON at byte 1: ");
@@ -231,7 +231,8 @@ TEST(ReadPlan, RefusesEachBadFieldOfTheSandbox) {
       {R"("readFolders":["a\u0000"])",
        "readFolders[0]: has a NUL character, which no program can be given"},
       {R"("readFolders":["a\ud800"])", "readFolders[0]: has a character that is not UTF-8"},
-      {R"("readFolders":["a\nb"])", "readFolders[0]: must be one line without control characters"},
+      {R"("readFolders":["a\nb"])",
+       "readFolders[0]: must be a single line without control characters"},
       {R"("readFolders":["a/b","./a//b/"])", "readFolders[1]: is there twice"},
       {R"("readFolders":["/a","/a/."])", "readFolders[1]: is there twice"},
       {R"("allowedUrls":"*")", "allowedUrls: expected a list, got a text"},
@@ -306,7 +307,7 @@ TEST(ReadPlan, RefusesDuplicatesAndShowsACycle) {
             "nodes[1].dependencies: a cycle, each waiting for the next: a → c → b → a");
   EXPECT_EQ(listProblems(planText({nodeText("a", {"b"}), nodeText("b", {"a"})})),
             "nodes[0].dependencies: a cycle, each waiting for the next: a → b → a\n"
-            "nodes: there is no root: every node waits for another");
+            "nodes: there is no root: every node has dependencies");
   EXPECT_EQ(
       listProblems(planText({nodeText("r"), nodeText("a", {"b", "x"}), nodeText("b", {"a"})})),
       "nodes[1].dependencies[1]: there is no node \"x\". Did you mean \"a\"?\n"
@@ -340,7 +341,7 @@ TEST(ReadPlan, AddedNodesMustFitThePlan) {
             std::string::npos);
   EXPECT_EQ(rig.plan().size(), 2U);
   EXPECT_EQ(rig.plan().graph().dependents(0).size(), 1U);
-  EXPECT_EQ(rig.add("[" + nodeText("x", {"b"}) + "]"), "") << "nothing of the failed ones is left";
+  EXPECT_EQ(rig.add("[" + nodeText("x", {"b"}) + "]"), "") << "the refused additions left no nodes";
 }
 
 TEST(ReadPlan, AnIdThatAGroupOfThePlanHasIsRefusedForAnAddedNode) {
@@ -354,7 +355,7 @@ TEST(ReadPlan, AnIdThatAGroupOfThePlanHasIsRefusedForAnAddedNode) {
   EXPECT_EQ(rig.add("[" + nodeText("front") + "," + nodeText("b", {}, R"("group":"g")") + "]"), "");
 }
 
-// Journals of an earlier tap have such nodes: a plan does not become unreadable by that.
+// Journals of an earlier version have such nodes, and must stay readable.
 TEST(ReadPlan, AJournalWhoseAddedNodeHasTheIdOfAGroupIsRead) {
   PlanRig rig;
   ASSERT_EQ(rig.create(planText({nodeText("a", {}, R"("group":"g/front")")})), "");

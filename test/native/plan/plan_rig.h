@@ -41,7 +41,7 @@ class PlanRig {
  public:
   explicit PlanRig(const EngineLimits& limits = {}) : limits_(limits), engine_(limits) {}
 
-  // Everything that an engine asked for and nobody has answered yet.
+  // An effect of the engine without a report yet.
   struct Running {
     std::string plan;
     std::string node;
@@ -64,7 +64,7 @@ class PlanRig {
   }
   [[nodiscard]] std::string status() { return std::string(text(plan().status())); }
 
-  // The problems, or nothing.
+  // Returns: the problems, or empty.
   std::string create(std::string_view text, std::string_view id = "p") {
     Problems problems;
     Batch batch;
@@ -99,7 +99,7 @@ class PlanRig {
   std::string retry(std::string_view node, RetryFrom from, std::string_view detail = "") {
     return with([&](Batch& batch) { return engine_.retry("p", node, from, detail, now, batch); });
   }
-  // As `input` answers it: {"code","message"}; empty: it was taken.
+  // Returns: a refusal of `input`, {"code","message"}, or empty.
   std::string edit(std::string_view node, std::string_view changes) {
     return input(R"({"input":"edit","planId":"p","nodeId":")" + std::string(node) +
                  R"(","changes":)" + std::string(changes) + "}");
@@ -111,7 +111,7 @@ class PlanRig {
     return refused;
   }
 
-  // What runs of a node, if anything does.
+  // The running phase of a node, if any.
   [[nodiscard]] std::optional<Running> of(std::string_view node) const {
     for (const Running& one : running) {
       if (one.node == node) return one;
@@ -135,7 +135,7 @@ class PlanRig {
     }
     take(batch);
   }
-  // All phases of a node succeed, as long as it runs.
+  // All further phases of a node succeed.
   void succeed(std::string_view node) {
     while (const auto one = of(node)) {
       began(*one);
@@ -145,7 +145,7 @@ class PlanRig {
                  : "{}");
     }
   }
-  // Its phases succeed until this one, which fails.
+  // Its phases succeed up to `phase`, which fails.
   void failDuring(std::string_view node, Phase phase) {
     while (const auto one = of(node)) {
       began(*one);
@@ -161,9 +161,9 @@ class PlanRig {
     take(batch);
   }
 
-  // The host is killed: what ran is gone, and another engine reads the journal.
+  // Kills the host: the running phases are lost, and a new engine reads the journal.
   void crash() {
-    due();  // what time has done is in no entry
+    due();  // the effect of time is in no entry
     running.clear();
     Engine other(limits_);
     for (const std::string& id : engine_.plans()) {
@@ -181,7 +181,7 @@ class PlanRig {
     take(batch);
   }
 
-  // Everything that can be seen of a plan.
+  // All data of the views.
   [[nodiscard]] static std::string describeState(const Engine& engine, std::string_view id) {
     const Plan& plan = *engine.find(id);
     std::string out = planJson(id, plan) + graphJson(plan) + groupsJson(plan);

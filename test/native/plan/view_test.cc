@@ -14,7 +14,7 @@ bool has(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
 }
 
-// A fact of what runs.
+// Records a fact of the running phase.
 void record(PlanRig& rig, std::string_view node, std::string_view fact) {
   const std::string attempt = std::to_string(rig.node(node).attempts.size());
   EXPECT_EQ(rig.input(R"({"input":"step","planId":"p","nodeId":")" + std::string(node) +
@@ -60,13 +60,14 @@ TEST(PlanView, ANodeThatRunsWithoutASandboxIsShownAsSuch) {
   EXPECT_FALSE(isUnsandboxed(1));
   record(rig, "a", R"({"policy":{"sandbox":"on"}})");
   record(rig, "b", R"({"policy":{"sandbox":"off"}})");
-  EXPECT_FALSE(isUnsandboxed(0)) << "what was recorded counts";
+  EXPECT_FALSE(isUnsandboxed(0)) << "the recorded policy counts";
   EXPECT_TRUE(isUnsandboxed(1));
 
   Problems problems;
   const auto plan = Plan::make(planText({on}), R"({"unsandboxed":true})", 0, problems);
   ASSERT_TRUE(plan);
-  EXPECT_TRUE(has(nodeJson(*plan, 0, false), R"("sandboxed":false)")) << "nor has its machine one";
+  EXPECT_TRUE(has(nodeJson(*plan, 0, false), R"("sandboxed":false)"))
+      << "the machine has no sandbox either";
 }
 
 TEST(PlanView, RefusalsOfAllAttemptsAreCountedOnce) {
@@ -194,7 +195,7 @@ TEST(PlanView, UsageAddsUpByModel) {
                R"({"usage":{"aiCredits":1.25,"apiMs":10,"models":[)"
                R"({"model":"m","input":7,"output":2,"cached":5},{"model":5}]}})");
   }
-  // What an interrupted run used is told with its entry, too.
+  // The usage of an interrupted run is in its entry.
   EXPECT_TRUE(has(planJson("p", rig.plan()),
                   R"("usage":{"aiCredits":2.5,"premiumRequests":0,"apiMs":20,"sessionMs":0,)"
                   R"("models":[{"model":"m","input":14,"output":4,"cached":10}]})"));
