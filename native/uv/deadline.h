@@ -1,4 +1,4 @@
-// The time, and the one timer of a loop's owner, which fires when the core's next deadline is due.
+// The time, and the timer of a loop, which fires at the core's next deadline.
 #pragma once
 
 #include <uv.h>
@@ -10,14 +10,13 @@
 
 namespace tap::uv {
 
-// The loop's own monotonic time, and the wall clock for people, which is read once for each time
-// that the loop has.
+// The loop's monotonic time, and the wall clock for people, read once per iteration of the loop.
 class Clock {
  public:
   explicit Clock(uv_loop_t* loop) : loop_(loop) {}
   [[nodiscard]] Now now();
-  // For what JavaScript calls: the loop's time is of before it ran, which may be seconds ago, and a
-  // deadline that is counted from then is too early.
+  // For calls from JavaScript: the loop's time is from before JavaScript ran, perhaps seconds ago,
+  // so a deadline counted from it would be too early.
   [[nodiscard]] Now fresh();
   [[nodiscard]] Time steady() const;
 
@@ -28,17 +27,17 @@ class Clock {
 
 class Deadline {
  public:
-  // `ring` is called on the loop, perhaps with nothing due, and sets the timer again. It must not
-  // destroy the Deadline.
+  // `ring` is called on the loop, possibly before a deadline is due, and sets the timer again. It
+  // must not destroy the Deadline.
   Deadline(uv_loop_t* loop, std::function<void()> ring);
   Deadline(const Deadline&) = delete;
   Deadline& operator=(const Deadline&) = delete;
   ~Deadline();
 
-  // Rings no later than then. Where it is to ring earlier already it still does: most deadlines
-  // are gone before they are due, and need not cost the loop's timer a change each.
+  // Rings at `at` at the latest. An earlier ring stays: most deadlines are cancelled before they
+  // are due, and changing the timer each time would be expensive.
   void set(std::optional<Time> at);
-  // Does not ring any more, until it is set.
+  // Stops it until the next set().
   void stop();
 
  private:

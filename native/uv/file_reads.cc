@@ -8,15 +8,15 @@
 
 namespace tap::uv {
 
-// One file on a thread of its own: a file system that hangs then holds up nobody else. Unlike a
-// request of libuv's pool it can be ended where the loop ends.
+// Reads a file on its own thread, so that a file system that hangs delays no other file. Unlike a
+// request in libuv's pool, it can be ended together with the loop.
 struct FileReads::Job {
   FileReads* owner = nullptr;
   gateway::ReadFile request;
   std::optional<gateway::FileOutcome> outcome;
   uv_thread_t thread{};
   bool started = false;
-  uv_async_t over{};  // tells the loop
+  uv_async_t over{};  // wakes the loop
 
   void run() {
     auto bytes = readInside(request.folder, request.path, request.size);
@@ -27,8 +27,8 @@ struct FileReads::Job {
     }
     uv_async_send(&over);
   }
-  // On the loop: waits for the thread if it is not finished. The job is freed when libuv releases
-  // its handle.
+  // On the loop: waits for the thread if it still runs. The job is freed when libuv releases its
+  // handle.
   void end() {
     if (std::exchange(started, false)) uv_thread_join(&thread);
     uv_close(reinterpret_cast<uv_handle_t*>(&over),

@@ -1,6 +1,5 @@
-// Reads the files that calls were answered with, off the loop's thread. For each session one after
-// another, and none while its link still has much to take: a large result waits on the disk, not
-// in memory.
+// Reads the files of results off the loop's thread. For each session they are read in sequence, and
+// only while its link has little output pending: a large result waits on the disk, not in memory.
 #pragma once
 
 #include <uv.h>
@@ -31,14 +30,14 @@ class FileReads {
   void resume(gateway::PeerId session);
   // The session's link has ended: files that wait for it are not read.
   void drop(gateway::PeerId session);
-  // Nothing more is read, and nothing reported.
+  // Stops all reads, without reports.
   void close();
 
  private:
   struct Job;
   struct Line {
     std::deque<gateway::ReadFile> waiting;
-    Job* job = nullptr;  // what is being read for it
+    Job* job = nullptr;  // the file that is being read for it
   };
 
   void start(Line& line);

@@ -16,7 +16,7 @@ namespace {
 constexpr int kPrivate = 0700;
 constexpr size_t kReadBytes = size_t{1} << 20;
 
-// One request at a time, without a callback: it is done when the call returns.
+// A single synchronous request: it is complete when the call returns.
 class Request {
  public:
   Request() = default;
@@ -31,7 +31,7 @@ class Request {
 
 class OpenFile {
  public:
-  // A link in its place is not followed, and a pipe not waited for.
+  // Does not follow a symbolic link, and does not wait for a pipe.
   explicit OpenFile(const std::string& path) {
     Request request;
     file_ = uv_fs_open(nullptr, request.get(), path.c_str(),
@@ -72,8 +72,8 @@ constexpr char kSeparator = '\\';
 constexpr char kSeparator = '/';
 #endif
 
-// Where a folder lies once the links above it are followed. It is not followed itself: a provider
-// can put a link in the place of its own.
+// The real path of a folder: symbolic links above it are resolved, the folder itself must not be a
+// link, since a provider could replace its own folder.
 Result<std::string, int> realPlace(const std::string& folder) {
   const size_t end = folder.find_last_not_of("/\\") + 1;
   const size_t name = folder.find_last_of("/\\", end - 1) + 1;
@@ -97,7 +97,7 @@ std::optional<uv_stat_t> readStat(uv_file file) {
   return request.get()->statbuf;
 }
 
-// A folder on the way may have been exchanged for a link since its path was looked at.
+// A folder of the path may have been replaced by a link since the path was checked.
 bool isStillAt(const std::string& path, const uv_stat_t& opened) {
   const auto real = realPath(path);
   Request request;

@@ -1,4 +1,5 @@
-// Files of providers, by blocking calls: a short one, and one for a thread of its own.
+// Files of providers, by blocking calls: makeFolder() is short, readInside() belongs on its own
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +10,12 @@
 
 namespace tap::uv {
 
-// Makes the folder and those above it, for this user only. One that is there stays as it is.
-// Returns 0 or a libuv error.
+// Makes the folder and its parents, for this user only. An existing folder is unchanged. Returns 0
+// or a libuv error.
 [[nodiscard]] int makeFolder(const std::string& path);
 
-// A file that lies in the folder once all links are followed, is a regular one, and has exactly
-// this size. Refused with the reason, for the one who named it.
+// Reads a regular file of exactly this size that lies in the folder once all links are resolved. A
+// refusal has a reason for the provider.
 [[nodiscard]] Result<std::string, protocol::Refusal> readInside(const std::string& folder,
                                                                 const std::string& path,
                                                                 uint64_t size);

@@ -1,4 +1,4 @@
-// The end of the event loop's turn: after the events that it found, and before it waits for more.
+// Runs at the end of an iteration of the event loop: after its events, before it waits for more.
 #pragma once
 
 #include <uv.h>
@@ -17,13 +17,13 @@ class FlushScheduler {
 
   // Runs it once, however often this is called until then.
   void request();
-  // Not any more, until it is requested again.
+  // Cancels the request.
   void stop();
 
  private:
   struct Handles {
     uv_check_t afterEvents{};
-    uv_prepare_t beforeWaiting{};  // where no event asked, but a timer or JavaScript
+    uv_prepare_t beforeWaiting{};  // for iterations with timers or JavaScript only
     std::function<void()> run;
     bool requested = false;
     int open = 2;

@@ -1,4 +1,4 @@
-// Peers in this process: sessions and providers that a program has in the gateway's own process.
+// Peers in this process: sessions and providers that run in the gateway's own process.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@ namespace tap::uv {
 class InProcessSession final : public Peer {
  public:
   struct Handlers {
-    // The event may borrow. REQUIRES: it calls nothing of Server.
+    // The event may borrow. REQUIRES: it does not call Server.
     std::function<void(protocol::SessionEvent&&)> receive;
     std::function<void()> flush;  // no event follows for now
     // Once, when the gateway ends the session; not on Server::closeSession.

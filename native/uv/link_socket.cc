@@ -12,7 +12,7 @@
 namespace tap::uv {
 
 namespace {
-// Of a provider's link, byte for byte: they are looked for before a message is read.
+// The heartbeats of a provider's link, byte for byte: compared before a message is parsed.
 constexpr std::string_view kPing = R"({"type":"ping"})";
 constexpr std::string_view kPong = R"({"type":"pong"})";
 }  // namespace
@@ -22,7 +22,7 @@ LinkSocket::LinkSocket(Server& server, gateway::PeerId peer, StreamPtr stream, c
       server_(server),
       peer_(peer),
       stream_(std::move(stream)),
-      // Until the first message has shown the secret.
+      // Until the first message has proved the secret.
       reader_(std::min(limits.bytes(Limit::MessageBytes), limits.bytes(Limit::LinkFrameBytes))) {}
 
 void LinkSocket::onBytes(char* bytes, size_t size) {
@@ -83,7 +83,8 @@ bool LinkSocket::handleHeartbeat(const Slice& body) {
   if (body.view() != kPing) return false;
   if (sendText(Slice::borrow(kPong))) {
     stream_->flush();
-    server_.providerBacklog(peer_, stream_->backlog());  // they add up for one that does not read
+    // They accumulate for a peer that does not read.
+    server_.providerBacklog(peer_, stream_->backlog());
   }
   return true;
 }

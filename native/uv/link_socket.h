@@ -19,17 +19,17 @@ class LinkSocket final : public StreamHandler, public Peer {
   LinkSocket(Server& server, gateway::PeerId peer, StreamPtr stream, const Limits& limits);
 
   void start() { stream_->start(*this); }
-  // Queues the event for flush(), and writes what is queued where that is a few kilobytes.
+  // Queues the event for flush(). Writes the queue once it has a few kilobytes.
   [[nodiscard]] bool sendEvent(protocol::SessionEvent&& event) override;
-  // For a link that is a provider's: one message, or a ping, in a frame.
+  // For a provider's link: a message, or a ping, in a frame.
   [[nodiscard]] bool sendText(const Slice& text) override;
   [[nodiscard]] bool ping() override;
   void pause() override;
   void resume() override;
   size_t flush() override;
   [[nodiscard]] size_t backlog() const override { return stream_->backlog(); }
-  // `Refused` or `Draining` has said why; a provider gets a frame with the reason. What is queued
-  // still goes out.
+  // `Refused` or `Draining` has been sent with the reason; a provider gets a frame with it. Queued
+  // output is still written.
   void close(uint16_t code, std::string_view reason) override;
   void drop() override;
   void forgetOutput() override { stream_->close(); }
@@ -43,14 +43,14 @@ class LinkSocket final : public StreamHandler, public Peer {
 
  private:
   void release() override;
-  // Its pings and pongs, which are no messages of the protocol.
+  // Pings and pongs, which are not messages of the protocol.
   [[nodiscard]] bool handleHeartbeat(const Slice& body);
 
   Server& server_;
   gateway::PeerId peer_;
   StreamPtr stream_;
   link::FrameReader reader_;
-  bool opened_ = false;  // the first message has come
+  bool opened_ = false;  // the first message has arrived
   bool over_ = false;
 };
 

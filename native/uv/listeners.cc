@@ -25,7 +25,7 @@ int boundPort(const uv_tcp_t* tcp) {
   sockaddr_storage address{};
   int size = sizeof address;
   if (uv_tcp_getsockname(tcp, reinterpret_cast<sockaddr*>(&address), &size) != 0) return 0;
-  // The port lies at the same place in both families, in network byte order.
+  // Both families have the port at the same offset, in network byte order.
   const auto* bytes = reinterpret_cast<const unsigned char*>(&address);
   return bytes[2] << 8 | bytes[3];
 }
@@ -51,7 +51,7 @@ int Listeners::listenOn(const char* address, int port) {
   Listener listener(reinterpret_cast<uv_handle_t*>(tcp), closeTcp);
   int failure = uv_tcp_bind(tcp, reinterpret_cast<const sockaddr*>(&storage),
                             v6 ? static_cast<unsigned>(UV_TCP_IPV6ONLY) : 0U);
-  // libuv reports a taken address here, not from bind.
+  // libuv reports an address in use here, not from bind.
   if (failure == 0) {
     failure = uv_listen(reinterpret_cast<uv_stream_t*>(tcp), kBacklog,
                         [](uv_stream_t* stream, int status) {
@@ -74,7 +74,7 @@ int Listeners::listenOnBoth(int port) {
 
 int Listeners::listenTcp(int port) {
   int failure = listenOnBoth(port);
-  // Any port: the one that is free on the one address may be taken on the other.
+  // With any port, a port that is free on one address may be in use on the other.
   for (int tries = 0; failure == UV_EADDRINUSE && port == 0 && tries < kAnyPortTries; ++tries) {
     failure = listenOnBoth(port);
   }
@@ -82,14 +82,14 @@ int Listeners::listenTcp(int port) {
 }
 
 void Listeners::close() {
-  // The link first: once the port is free another gateway may bind a socket of the same name, and
-  // that one must not be unlinked.
+  // Closes the pipe first: once the port is free, a new gateway may bind a socket of the same name,
+  // which must not be unlinked.
   while (!listeners_.empty()) listeners_.pop_back();
 }
 
 int Listeners::listenPipe(const std::string& path) {
 #ifndef _WIN32
-  // libuv would cut it short: two gateways could then meet at one path.
+  // libuv would truncate it: two gateways could then meet at the same path.
   if (path.size() >= sizeof(sockaddr_un::sun_path)) return UV_ENAMETOOLONG;
 #endif
   auto* pipe = new uv_pipe_t;

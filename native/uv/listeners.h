@@ -13,7 +13,7 @@ namespace tap::uv {
 
 class Listeners {
  public:
-  // Somebody has connected and waits for a uv_accept of this listener. Called on the loop.
+  // A client has connected and waits for a uv_accept of this listener. Called on the loop.
   using Connected = std::function<void(uv_stream_t* listener)>;
 
   Listeners(uv_loop_t* loop, Connected provider, Connected session);
@@ -21,15 +21,15 @@ class Listeners {
   Listeners& operator=(const Listeners&) = delete;
   ~Listeners() { close(); }
 
-  // Binds 127.0.0.1 and then ::1, the same port on both (0: any). A machine without IPv6 gets the
-  // first only. Returns 0 or a libuv error: UV_EADDRINUSE if either address is taken, since a
-  // client of "localhost" might reach the other one. On an error nothing listens.
+  // Binds 127.0.0.1 and then ::1, the same port on both (0: any). A machine without IPv6 has the
+  // first only. Returns 0 or a libuv error: UV_EADDRINUSE if either address is in use, since a
+  // client of "localhost" might reach the other. After an error no socket listens.
   [[nodiscard]] int listenTcp(int port);
   // Returns 0 or a libuv error.
   [[nodiscard]] int listenPipe(const std::string& path);
-  // The last that was bound; 0: none was.
+  // The last bound port, or 0.
   [[nodiscard]] int port() const { return port_; }
-  // Nobody can connect any more.
+  // Closes all listeners.
   void close();
 
  private:

@@ -1,5 +1,5 @@
-// The gateway's end of one connection: to a provider or to a link's other end, over a socket or in
-// this process. A new transport is a subclass in a file of its own, and Server::add.
+// The gateway's end of a connection: to a provider or to the other end of a link, over a socket or
+// in this process. A new transport is a subclass in its own file, and Server::add.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@ namespace tap::uv {
 
 class Peer {
  public:
-  // A link is a session's, a control client's or a provider's: the gateway learns which from its
-  // first message. One that is a provider's then has that role.
+  // A link belongs to a session, a control client or a provider: its first message decides. A
+  // provider's link then gets the role Provider.
   enum class Role : uint8_t { Provider, Link };
 
   explicit Peer(Role role) : role_(role) {}
@@ -29,28 +29,28 @@ class Peer {
   // A message: text to a provider, an event to a link. Returns: whether flush() must follow.
   [[nodiscard]] virtual bool sendText(const Slice&) { return false; }
   [[nodiscard]] virtual bool sendEvent(protocol::SessionEvent&&) { return false; }
-  // A ping, for transports that have one. Returns likewise.
+  // Sends a ping, for transports that have pings. Returns likewise.
   [[nodiscard]] virtual bool ping() { return false; }
-  // Hands on what was sent. Returns: the bytes that wait for the other end to read them.
+  // Writes the queued messages. Returns: the bytes that the other end has not read yet.
   virtual size_t flush() { return 0; }
   [[nodiscard]] virtual size_t backlog() const { return 0; }
   // Stops and resumes reading; transports that cannot do so ignore it.
   virtual void pause() {}
   virtual void resume() {}
 
-  // The gateway ends the connection: the other end is told, nothing is read or reported any more.
+  // The gateway ends the connection: the other end gets the reason, and reading and reports stop.
   // `code`: of WebSocket.
   virtual void close(uint16_t code, std::string_view reason) = 0;
-  // The other end has left: nothing is read or reported any more.
+  // The other end has left: reading and reports stop.
   virtual void drop() {}
-  // What waits for the other end is forgotten. drop() or close() must follow.
+  // Discards pending output. drop() or close() must follow.
   virtual void forgetOutput() {}
 
  protected:
-  // Frees the peer: at once, or later where a method of it may be running.
+  // Frees the peer: immediately, or later if a method of it may be running.
   virtual void release() { delete this; }
 
-  // Of a link, when its first message has shown that it is a provider's.
+  // For a link whose first message shows that it is a provider's.
   void becomes(Role role) { role_ = role; }
 
  private:

@@ -7,8 +7,9 @@
 
 namespace tap::uv {
 
-// The id of the process that listens on the pipe that `pipe` is connected to, as this process sees
-// it. 0: the system does not say, or that process has no id here (it is in another PID namespace).
+// The id, in this process's namespace, of the process that listens on the pipe that `pipe` is
+// connected to. 0: the system does not report it, or the process has no id here (a different PID
+// namespace).
 [[nodiscard]] int64_t pidOfPeer(const uv_pipe_t& pipe);
 
 }  // namespace tap::uv

@@ -9,8 +9,8 @@ struct Process::Handles {
   uv_process_t process{};
   std::array<uv_pipe_t, 2> pipes{};  // stdout, stderr
   std::shared_ptr<OutputBuffer> buffer;
-  ProcessHandler* handler = nullptr;  // null: nobody listens any more
-  size_t held = 1;                    // by the owner, and by each handle that is not closed
+  ProcessHandler* handler = nullptr;  // null after abandon()
+  size_t held = 1;                    // references: the owner, and each handle that is not closed
   size_t reading = 0;                 // pipes that have not ended
 
   void add(uv_handle_t* handle) {
@@ -24,7 +24,7 @@ struct Process::Handles {
     if (handle->data == nullptr || uv_is_closing(handle) != 0) return;
     uv_close(handle, [](uv_handle_t* closed) { release(static_cast<Handles*>(closed->data)); });
   }
-  // The owner is gone.
+  // The owner has been destroyed.
   void abandon() {
     handler = nullptr;
     for (uv_pipe_t& pipe : pipes) close(reinterpret_cast<uv_handle_t*>(&pipe));
@@ -96,7 +96,7 @@ Result<std::unique_ptr<Process>, std::string> Process::start(uv_loop_t* loop,
   how.stdio_count = static_cast<int>(stdio.size());
   how.flags = UV_PROCESS_WINDOWS_HIDE;
 #ifndef _WIN32
-  how.flags |= UV_PROCESS_DETACHED;  // a group of its own
+  how.flags |= UV_PROCESS_DETACHED;  // its own process group
 #endif
   how.exit_cb = [](uv_process_t* process, int64_t code, int signal) {
     auto* const self = static_cast<Handles*>(process->data);

@@ -1,4 +1,4 @@
-// A program whose output is read on the loop. It leads a process group of its own; whoever started
+// A program whose output is read on the loop. It leads its own process group; the code that started
 // it ends the group.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace tap::uv {
 
-// All programs of a loop read into one buffer: what lies in it is handled before the next read.
+// The read buffer that all programs of a loop share: its content is handled before the next read.
 struct OutputBuffer {
   static constexpr size_t kSize = size_t{64} * 1024;
   std::unique_ptr<char[]> bytes = std::make_unique<char[]>(kSize);
@@ -21,10 +21,10 @@ struct OutputBuffer {
 
 struct ProcessOptions {
   std::string file;
-  std::vector<std::string> args;  // after the file
+  std::vector<std::string> args;  // without the program's own name
   std::string cwd;
-  std::vector<std::string> env;  // "NAME=value": nothing else is passed on
-  bool withStderr = false;       // else it goes nowhere
+  std::vector<std::string> env;  // "NAME=value": the whole environment
+  bool withStderr = false;       // otherwise stderr is discarded
 };
 
 class ProcessHandler {
@@ -34,19 +34,19 @@ class ProcessHandler {
   ProcessHandler& operator=(const ProcessHandler&) = delete;
   virtual ~ProcessHandler() = default;
 
-  // The bytes are gone after the call.
+  // The bytes are invalid after the call.
   virtual void onOutput(std::string_view bytes, bool isStderr) = 0;
-  // All that it and its children have written was read.
+  // All output of it and its children has been read.
   virtual void onOutputEnd() = 0;
-  // Output may still come: a child of it can hold the pipes. `signal` is 0 where none ended it.
+  // Output may still follow: a child of it can hold the pipes. `signal` is 0 if no signal ended it.
   virtual void onExit(int64_t code, int signal) = 0;
 };
 
 class Process {
  public:
-  // The handler must outlive the Process, which must live until onExit(): else the program stays a
-  // zombie. No call to the handler comes out of start().
-  // Returns: or the reason, for people.
+  // The handler must outlive the Process, which must live until onExit(); otherwise the program
+  // stays a zombie. start() does not call the handler. Returns: the process, or a reason for
+  // people.
   [[nodiscard]] static Result<std::unique_ptr<Process>, std::string> start(
       uv_loop_t* loop, const ProcessOptions& options, std::shared_ptr<OutputBuffer> buffer,
       ProcessHandler& handler);
@@ -54,7 +54,7 @@ class Process {
   Process& operator=(const Process&) = delete;
   ~Process();
 
-  // Of its group, too.
+  // The id of its group, too.
   [[nodiscard]] int pid() const;
 
  private:

@@ -18,8 +18,8 @@ ws::Caps capsFrom(const Limits& limits) {
   return caps;
 }
 
-// Nothing has been read: whoever asks for what has the port learns that it is a gateway, and whose
-// it is only from one that is asked by its name.
+// For an HTTP client: any process may learn that a gateway has this port. Only a client with a
+// loopback Host may learn whose gateway it is.
 std::string httpUnavailable(std::string_view reason) {
   std::string body = R"({"program":"tap","error":)";
   json::appendQuoted(body, reason);
@@ -61,7 +61,7 @@ void ProviderSocket::receiveHandshake(std::string_view bytes) {
   // Unmasking works in place: the leftover is a view into bytes that are ours to change.
   std::string leftover(handshake_->leftover());
   const ws::Request request = std::exchange(handshake_, nullptr)->request();
-  // An empty header is one, too.
+  // An empty header counts as an origin.
   server_.upgraded(peer_, request.hasOrigin ? std::optional(request.origin) : std::nullopt);
   if (!leftover.empty() && !closed_) receive(leftover.data(), leftover.size());
 }
@@ -76,7 +76,7 @@ void ProviderSocket::receive(char* bytes, size_t size) {
   }
   if (connection_.takePong()) server_.providerPong(peer_);
   if (!events.empty()) server_.received(peer_, events);
-  // Pongs add up, too, for one that pings and does not read.
+  // Pongs accumulate, too, for a peer that pings and does not read.
   if (!answer.empty() && !closed_) server_.providerBacklog(peer_, stream_->backlog());
 }
 

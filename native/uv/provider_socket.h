@@ -27,7 +27,7 @@ class ProviderSocket final : public StreamHandler, public Peer {
   [[nodiscard]] size_t backlog() const override { return stream_->backlog(); }
   void pause() override { stream_->pause(); }
   void resume() override { stream_->resume(); }
-  // Close handshake, or a plain HTTP refusal where there was no upgrade yet; the stream then ends.
+  // Sends a close frame, or before the upgrade a plain HTTP refusal; the stream then ends.
   void close(uint16_t code, std::string_view reason) override;
   void drop() override;
 

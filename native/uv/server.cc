@@ -12,9 +12,9 @@ using gateway::PeerId;
 using protocol::LogLevel;
 
 namespace {
-// The most input that is taken in one turn of the loop before the answers are sent.
+// The maximum of input in an iteration of the loop before the answers are sent.
 constexpr size_t kGathered = size_t{256} * 1024;
-// More of them come rarely, and their memory is given back.
+// More effects are rare, and their memory is freed.
 constexpr size_t kKeptEffects = 1024;
 }  // namespace
 
@@ -93,7 +93,7 @@ void Server::received(PeerId peer, std::vector<ws::Event>& events) {
   bool over = false;
   for (ws::Event& event : events) {
     if (auto* message = std::get_if<ws::TextMessage>(&event)) {
-      const Slice text = std::move(message->text);  // whoever has a result has it alone
+      const Slice text = std::move(message->text);  // so that a result has a single owner
       gathered_ += text.size();
       gateway_.providerText(peer, text, at, effects_);
     } else if (const auto* oversize = std::get_if<ws::OversizeMessage>(&event)) {
@@ -162,7 +162,7 @@ void Server::peerGone(PeerId peer) {
 void Server::linkGone(PeerId peer, std::string_view reason) {
   const Peer* link = find(peer);
   if (link == nullptr) return;
-  // A control client's link lasts for one question: its end is not worth a line.
+  // A control client's link serves a single request: its end is not logged.
   if (link->role() == Peer::Role::Link && !gateway_.isControlClient(peer)) {
     effects_.emplace_back(
         gateway::LogLine{LogLevel::Info, "a session's link ended: " + std::string(reason)});
@@ -292,8 +292,8 @@ struct Server::EffectRunner {
 
 namespace {
 
-// Does not compile where the runner has no overload for an effect. std::visit would do that, too,
-// but it may throw, and effects are run from destructors.
+// Does not compile if the runner lacks an overload for an effect. So does std::visit, but it may
+// throw, and effects run in destructors.
 template <class Runner, class... Effects>
 void runEffect(const Runner& run, std::variant<Effects...>& effect) {
   const auto runIf = [&](auto* found) {
@@ -305,8 +305,8 @@ void runEffect(const Runner& run, std::variant<Effects...>& effect) {
 }  // namespace
 
 void Server::settle() {
-  // Inputs that an effect causes in this process (a session here answers at once) come after the
-  // effects that are due already: peers see everything in the order in which it was decided.
+  // An effect can cause inputs in this process (a session here answers immediately). They run after
+  // the pending effects: peers see all effects in the order of the decisions.
   if (std::exchange(settling_, true)) return;
   while (!effects_.empty()) {
     settled_.swap(effects_);
@@ -322,8 +322,7 @@ void Server::settle() {
 }
 
 void Server::write() {
-  // A session in this process that is told of something may say something: that leaves with the
-  // rest.
+  // A session in this process may answer an event with messages: they are written in the same pass.
   if (settling_ || std::exchange(writing_, true)) return;
   gathered_ = 0;
   while (!unwritten_.empty()) {
@@ -352,7 +351,7 @@ void Server::write(PeerId peer) {
 
 void Server::retire(std::unique_ptr<StreamHandler> socket) {
   struct Retired {
-    uv_idle_t handle{};  // never started: only its end counts
+    uv_idle_t handle{};  // never started: only its close callback is used
     std::unique_ptr<StreamHandler> socket;
   };
   auto* retired = new Retired;

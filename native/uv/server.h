@@ -1,5 +1,5 @@
-// The gateway on a loop: connections and the timer around the core. It turns what
-// happens on sockets into the core's inputs, and carries the effects out.
+// The gateway on a loop: connections and a timer around the core. It turns socket events into the
+// core's inputs, and carries out the core's effects.
 #pragma once
 
 #include <uv.h>
@@ -47,7 +47,7 @@ class Server {
 
   // Starts the grace time. Call once.
   void start();
-  // Listeners' own, for providers and for sessions. A closed server gives UV_ESHUTDOWN.
+  // As Listeners, for providers and for sessions. A closed server returns UV_ESHUTDOWN.
   [[nodiscard]] int listenTcp(int port);
   [[nodiscard]] int listenPipe(const std::string& path);
   [[nodiscard]] int port() const { return listeners_.port(); }
@@ -63,7 +63,7 @@ class Server {
   [[nodiscard]] gateway::PeerId openProvider(InProcessProvider::Handlers handlers, bool feature);
   void providerText(gateway::PeerId provider, const Slice& text);
 
-  // For the providers that the process starts itself (gateway/core/host_inputs.cc). A closed server
+  // For providers that the process itself starts (gateway/core/host_inputs.cc). A closed server
   // issues no token.
   [[nodiscard]] std::string issueSpawnToken(const std::string& sessionId);
   void forgetSpawnToken(const std::string& token, bool revoked);
@@ -74,31 +74,31 @@ class Server {
   void disableTools(const std::string& feature, const std::vector<std::string>& names) {
     gateway_.disableTools(feature, names);
   }
-  // ServerEvents::opened has the outcome, perhaps from inside this call.
+  // Reports through ServerEvents::opened, perhaps from inside this call.
   void openGroups(gateway::OpeningNumber number, const std::string& sessionId,
                   const std::vector<std::string>& names);
-  // ServerEvents::answered has the answer, perhaps from inside this call.
+  // Reports through ServerEvents::answered, perhaps from inside this call.
   void requestFromSession(gateway::SessionRequestNumber number, const std::string& sessionId,
                           const std::string& request, const std::string& params);
   void answerRequest(gateway::RequestNumber number, std::string_view json);
   void writeTimeline(const std::string& sessionId, protocol::LogLevel level, std::string_view text);
   void commandFinished(gateway::CommandNumber number, std::string_view text);
-  // From now on the gateway's records go there; null: nowhere. The sink must stay until another one
-  // is set, or the server is gone.
+  // The sink of the gateway's records from now on; null: no records. The sink must live until a new
+  // sink is set, or the server is destroyed.
   void setRecords(protocol::RecordSink* records, gateway::RecordMode mode, bool spans);
   [[nodiscard]] std::string sessionEnvironment(const std::string& sessionId) {
     return gateway_.sessionEnvironment(sessionId);
   }
   [[nodiscard]] std::string inspect() { return gateway_.inspect(clock_.now()); }
 
-  // Ends everything: no listener, every connection told to go away (WebSocket close 1001 or, where
-  // another gateway follows, 1012).
+  // Closes the listeners and every connection (WebSocket close 1001, or 1012 if a new gateway
+  // follows).
   void close(bool restarting);
-  // The same where the loop itself ends: nothing is said and nobody waited for.
+  // Ends without close messages and without waiting, for a loop that ends.
   void abandon();
   [[nodiscard]] bool closed() const { return closed_; }
 
-  // --- For the sockets. Each handles the input in full.
+  // --- For the sockets. Each call handles its input completely.
   [[nodiscard]] const std::string& plainAnswer() const { return plainAnswer_; }
   [[nodiscard]] const Limits& limits() const { return gateway_.limits(); }
   // `origin`: the header, if the client is a web page.
@@ -109,14 +109,14 @@ class Server {
   // The first message of a link.
   void opened(gateway::PeerId peer, LinkSocket& link, const Slice& body);
   void providerPong(gateway::PeerId peer) { gateway_.providerPong(peer); }
-  // So much waits for the provider to read.
+  // The provider has this many unread bytes.
   void providerBacklog(gateway::PeerId peer, size_t bytes);
   void linkDrained(gateway::PeerId peer) { reads_.resume(peer); }
   // The other end has left.
   void peerGone(gateway::PeerId peer);
   void linkGone(gateway::PeerId peer, std::string_view reason);
-  // Frees a socket at the end of the loop's turn: it may end while its own bytes are being handled.
-  // REQUIRES: it has released its stream.
+  // Frees a socket at the end of the loop's iteration: it may end while its own bytes are being
+  // handled. REQUIRES: it has released its stream.
   void retire(std::unique_ptr<StreamHandler> socket);
 
  private:
@@ -125,25 +125,26 @@ class Server {
   [[nodiscard]] gateway::PeerId newPeer() { return gateway::PeerId{++lastPeer_}; }
   // Null if there is no such peer (any more).
   [[nodiscard]] Peer* find(gateway::PeerId peer) const;
-  // The same, of those in this process: nobody speaks for another process's connection.
+  // Whether the peer is in this process: a caller may not act for the connection of a different
+  // process.
   [[nodiscard]] bool isInProcess(gateway::PeerId peer, Peer::Role role) const;
   [[nodiscard]] PeerPtr take(gateway::PeerId peer);
 
-  // Carries the effects out and sets the timer. Output is queued.
+  // Carries out the effects and sets the timer. Output is queued.
   void settle();
-  // What the inputs of one turn of the loop have queued leaves together: a session whose providers
-  // all answer at once is written to and woken up once, or as often as there is enough for a write
-  // of its own (LinkSocket::send). What JavaScript says leaves at once, unless it is in the middle
-  // of this: nobody knows for how long it will keep the loop.
+  // Writes the output that the inputs of an iteration have queued: a session whose providers all
+  // answer at once gets one write and wakes up once, or a write per few kilobytes
+  // (LinkSocket::sendEvent). Messages from JavaScript are written immediately, unless this function
+  // is running: JavaScript may keep the loop busy.
   void write();
   void write(gateway::PeerId peer);
   void recordCommitted(uint64_t number, bool durable);
-  struct EffectRunner;  // one overload for each effect
-  // write() is to flush it.
+  struct EffectRunner;  // an overload for each effect
+  // Marks the peer for write().
   void queued(gateway::PeerId peer);
   void prepareFolder(const std::string& path);
   void linkWritten(gateway::PeerId peer, size_t waiting);
-  // Of all peers of this role the one with the most unread output is closed.
+  // Closes the peer of this role with the most unread output.
   void boundUnread(Peer::Role role);
   void unreadLink(gateway::PeerId peer);
   void forgetLink(gateway::PeerId peer);
@@ -161,10 +162,10 @@ class Server {
   std::string plainAnswer_ = "{}";
   uint64_t lastPeer_ = 0;
   std::unordered_map<gateway::PeerId, PeerPtr> peers_;
-  std::vector<gateway::PeerId> unwritten_;  // may name one twice
+  std::vector<gateway::PeerId> unwritten_;  // may contain duplicates
   size_t gathered_ = 0;                     // bytes from peers since the last write()
   gateway::Effects effects_;
-  gateway::Effects settled_;  // empty, but while they are carried out: its memory serves again
+  gateway::Effects settled_;  // empty except while effects are carried out: reuses its memory
   bool settling_ = false;
   bool writing_ = false;
   bool closed_ = false;

@@ -1,4 +1,4 @@
-// What the process around the gateway says to it (gateway/core/host_inputs.cc).
+// Inputs from the process around the gateway (gateway/core/host_inputs.cc).
 #include "uv/server.h"
 
 namespace tap::uv {

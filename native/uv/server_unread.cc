@@ -11,8 +11,8 @@ using gateway::PeerId;
 
 void Server::linkWritten(PeerId peer, size_t waiting) {
   if (waiting == 0) return reads_.resume(peer);
-  // A session's process that does not read is as good as gone; so is a control client that traces,
-  // with less.
+  // A session that does not read is as good as gone; the same holds for a control client that
+  // traces, with a lower limit.
   const Limit most = gateway_.traces(peer) ? Limit::OutboundBytes : Limit::LinkFrameBytes;
   if (waiting > 2 * limits().bytes(most)) unreadLink(peer);
 }

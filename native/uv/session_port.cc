@@ -9,7 +9,7 @@
 namespace tap::uv {
 
 namespace {
-// More of them come rarely, and their memory is given back.
+// More actions are rare, and their memory is freed.
 constexpr size_t kKeptActions = 1024;
 }  // namespace
 
@@ -90,12 +90,14 @@ void SessionPort::transmit(const protocol::LinkMessage& message) {
 }
 
 void SessionPort::send(const protocol::LinkMessage& message) {
-  transmit(message);  // at once, from inside a callback too: it may close the port next
+  // Immediately, from inside a callback too: the callback may close the port next.
+  transmit(message);
 }
 
-// People are to see there what was refused. Broken text would break the frame around it.
+// The gateway refuses these arguments, so that people see them there. Invalid UTF-8 would break the
+// frame around it.
 bool SessionPort::canRefuse(std::string_view args) const {
-  if (server_ != nullptr) return !args.empty();  // the gateway takes those for an empty object
+  if (server_ != nullptr) return !args.empty();  // the gateway treats empty text as an empty object
   if (!open_) return false;
   const auto scanned = json::Scanner().scan(args);
   return scanned.ok() || scanned.error().tooDeep;
@@ -110,8 +112,8 @@ bool SessionPort::call(protocol::Call call, std::optional<Millis> timeout) {
         link::SettleCall{protocol::refuseArguments(call.callId, call.tool, problem)});
   } else if (open_) {
     if (!client_->call(call.callId, timeout, clock_.steady())) return false;
-    // At once, from inside a callback too: of many calls the first are on their way while
-    // JavaScript makes the others.
+    // Immediately, from inside a callback too: the first of many calls are sent while JavaScript
+    // makes the others.
     transmit(std::move(call));
   } else {
     protocol::CallResult result;
@@ -127,7 +129,7 @@ bool SessionPort::call(protocol::Call call, std::optional<Millis> timeout) {
 
 void SessionPort::cancel(const std::string& callId, const std::string& reason) {
   if (client_ && client_->cancel(callId, reason, actions_)) {
-    transmit(protocol::CancelCall{callId, reason});  // at once, like a call that comes after it
+    transmit(protocol::CancelCall{callId, reason});  // immediately, like a call that follows it
   }
   run();
 }
@@ -139,7 +141,7 @@ int64_t SessionPort::peerPid() const {
 void SessionPort::received(protocol::SessionEvent&& event) {
   client_->received(std::move(event), clock_.steady(), actions_);
   if (stream_ && !running_) return;
-  // It is handled once this input is gone.
+  // Runs after this input.
   if (actions_.empty()) return;
   if (auto* settled = std::get_if<link::SettleCall>(&actions_.back())) {
     settled->result.data = settled->result.data.keep();
@@ -156,7 +158,7 @@ void SessionPort::settle() {
 }
 
 void SessionPort::run() {
-  // JavaScript that is told of one thing may ask for the next: that comes afterwards.
+  // JavaScript may make further calls from a callback: they run afterwards.
   if (std::exchange(running_, true)) return;
   while (!actions_.empty() || ending_) {
     ran_.swap(actions_);
@@ -175,7 +177,7 @@ void SessionPort::run() {
   }
   running_ = false;
   if (client_ && !over_) deadline_.set(client_->nextDeadline());
-  // The last that is done: it may end the port.
+  // Last, since it may free the port.
   if (const auto over = over_ ? std::exchange(events_.over, nullptr) : nullptr) over();
 }
 
@@ -207,8 +209,8 @@ void SessionPort::onBytes(char* bytes, size_t size) {
     Result<protocol::SessionEvent, std::string> event = decoder_.event(body);
     if (event && client_) received(std::move(event.value()));
   }
-  bodies.clear();  // whoever has a result has it alone
-  // The calls that follow from these results leave a few kilobytes at a time.
+  bodies.clear();  // so that a result has a single owner
+  // The calls that follow from these results are sent a few kilobytes at a time.
   corked_ = true;
   run();
   corked_ = false;

@@ -1,5 +1,5 @@
-// A session's connection to a gateway: over the link to the detached one, or straight to one in
-// this process. To its user both are the same.
+// A session's connection to a gateway: over the link to a detached gateway, or directly to a
+// gateway in this process. Its user sees no difference.
 #pragma once
 
 #include <uv.h>
@@ -23,14 +23,15 @@ namespace tap::uv {
 struct SessionPortEvents {
   std::function<void()> connected;
   std::function<void(const protocol::SessionEvent&)> event;
-  // All that have settled at once: one way into JavaScript for many. It may use them up.
+  // All calls that have settled in this input: a single call into JavaScript. It may move from
+  // them.
   std::function<void(std::span<protocol::CallResult*>)> settled;
-  // The gateway has not answered a ping, and is silent for `silence`; a gateway that is not at work
-  // is given `most`. Returns: whether its process is at work.
+  // The gateway has not answered a ping, and is silent for `silence`; a gateway whose process is
+  // not working has `most` time. Returns: whether its process is working.
   std::function<bool(Millis silence, Millis most)> quiet;
   // The port cannot be used any more. `silent`: the gateway is there but does not answer.
   std::function<void(const std::string& reason, bool silent)> closed;
-  // Called once, whichever side has ended it. After it, only outcomes of new calls follow.
+  // Called once, whichever side has ended it. Afterwards only outcomes of new calls follow.
   std::function<void()> over;
 };
 
@@ -41,21 +42,21 @@ class SessionPort final : public StreamHandler {
   SessionPort& operator=(const SessionPort&) = delete;
   ~SessionPort() override;
 
-  // Exactly one of these, once. connect: connected() or closed() follows, later. attach:
-  // connected() from inside the call; the server must outlive the port or be closed before it goes.
+  // Call one of these, once. connect: connected() or closed() follows, later. attach: connected()
+  // from inside the call; the server must outlive the port or be closed before it is destroyed.
   void connect(const std::string& path);
   void attach(Server& server);
 
   void send(const protocol::LinkMessage& message);
-  // Settles through settled(), exactly once. False, and nothing is done, if a call of this callId
-  // waits already.
+  // Settles through settled(), exactly once. Returns false, without effect, if a call with this
+  // callId is pending.
   [[nodiscard]] bool call(protocol::Call call, std::optional<Millis> timeout);
   void cancel(const std::string& callId, const std::string& reason);
-  // The process at the other end of the link; 0 where that is not known (uv/peer_pid.h).
+  // The process at the other end of the link, or 0 if unknown (uv/peer_pid.h).
   [[nodiscard]] int64_t peerPid() const;
-  // Calls that wait settle as disconnected; closed() does not follow.
+  // Pending calls settle as disconnected; closed() does not follow.
   void close(const std::string& why);
-  // Where the loop itself ends: nothing is said and nobody waited for.
+  // Ends without messages and without waiting, for a loop that ends.
   void abandon();
 
   void onBytes(char* bytes, size_t size) override;
@@ -67,10 +68,10 @@ class SessionPort final : public StreamHandler {
   void onConnect(int status);
   void opened();
   void transmit(const protocol::LinkMessage& message);
-  // Whether the gateway can be given arguments that are no object, to refuse them.
+  // Whether the gateway can receive arguments that are not an object, to refuse them.
   [[nodiscard]] bool canRefuse(std::string_view args) const;
   void received(protocol::SessionEvent&& event);
-  // Carries out what has gathered, in order.
+  // Carries out the pending actions, in order.
   void run();
   void runOther(const link::Action& action);
   void reportEnding();
@@ -88,11 +89,11 @@ class SessionPort final : public StreamHandler {
   std::shared_ptr<StreamHome> streams_ = std::make_shared<StreamHome>();
   StreamPtr stream_;
   link::Actions actions_;  // over a link they may borrow from the input that is being handled
-  // Empty, but while actions are carried out: their memory serves again.
+  // Empty except while actions are carried out: reuses its memory.
   link::Actions ran_;
   std::vector<protocol::CallResult*> results_;
   bool running_ = false;
-  bool corked_ = false;  // what is sent waits for more, up to a few kilobytes of it
+  bool corked_ = false;  // messages are gathered, up to a few kilobytes
   Connect* connecting_ = nullptr;
   Server* server_ = nullptr;  // of an attached session
   gateway::PeerId peer_{};
@@ -100,7 +101,7 @@ class SessionPort final : public StreamHandler {
     std::string reason;
     bool silent;
   };
-  std::optional<Ending> ending_;  // to be reported once all calls have settled
+  std::optional<Ending> ending_;  // reported once all calls have settled
   bool open_ = false;
   bool over_ = false;
 };

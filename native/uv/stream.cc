@@ -6,9 +6,9 @@ namespace tap::uv {
 
 namespace {
 
-constexpr size_t kShareFrom = size_t{16} * 1024;  // below it a copy is cheaper than another buffer
+constexpr size_t kShareFrom = size_t{16} * 1024;  // below it a copy is cheaper than a buffer
 constexpr size_t kKeptText = size_t{64} * 1024;
-constexpr size_t kEnough = size_t{2} * 1024;  // some twenty small messages
+constexpr size_t kEnough = size_t{2} * 1024;  // about twenty small messages
 constexpr uint64_t kFarewellMs = 1000;
 
 Stream* self(void* data) {
@@ -98,7 +98,7 @@ void Stream::sealText() {
   if (!text_.empty()) chunks_.emplace_back(std::exchange(text_, {}));
 }
 
-// What is small and the system takes at once: its memory serves for the next.
+// A small text that the system accepts at once: its buffer is reused.
 bool Stream::writeText() {
   if (!chunks_.empty()) return false;
   const uv_buf_t buffer = uv_buf_init(text_.data(), static_cast<unsigned>(text_.size()));
@@ -118,7 +118,7 @@ void Stream::flush() {
   std::vector<uv_buf_t> buffers;
   buffers.reserve(writingChunks_.size());
   for (const Slice& chunk : writingChunks_) {
-    // libuv only reads from it.
+    // libuv does not write to it.
     buffers.push_back(
         uv_buf_init(const_cast<char*>(chunk.view().data()), static_cast<unsigned>(chunk.size())));
   }
@@ -138,7 +138,7 @@ void Stream::flush() {
   const int failure = uv_write(&write_, &handle_.stream, buffers.data() + first,
                                static_cast<unsigned>(buffers.size() - first),
                                [](uv_write_t* request, int) { self(request->data)->onWritten(); });
-  // A broken connection is reported by the read side, which knows what to do about it.
+  // The read side reports a broken connection, and handles it.
   if (failure != 0) onWritten();
 }
 

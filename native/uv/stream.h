@@ -1,8 +1,8 @@
-// One connected byte stream on the loop, TCP or pipe: reads into the loop's shared buffer, gathers
+// A connected byte stream on the loop, TCP or pipe: reads into the loop's shared buffer, gathers
 // output and writes it in one piece.
 //
-// Ownership: a Stream lives until libuv has closed its handle, which is after its StreamPtr is
-// gone. Its handler is not called after the StreamPtr is released.
+// Ownership: a Stream lives until libuv has closed its handle, after its StreamPtr is released. Its
+// handler is not called after that release.
 #pragma once
 
 #include <uv.h>
@@ -19,8 +19,8 @@ namespace tap::uv {
 
 class Stream;
 
-// What the streams of one owner share: the buffer that they read into (what lies in it is handled
-// before the loop reads again), and a list of those that libuv still knows.
+// Shared by the streams of an owner: the read buffer (its content is handled before the next read),
+// and a list of the streams that libuv has not closed.
 struct StreamHome {
   static constexpr size_t kSize = size_t{64} * 1024;
   std::unique_ptr<char[]> buffer = std::make_unique<char[]>(kSize);
@@ -37,8 +37,8 @@ class StreamHandler {
   StreamHandler& operator=(const StreamHandler&) = delete;
   virtual ~StreamHandler() = default;
 
-  // The bytes may be changed in place; they are gone after the call. The handler may release the
-  // stream from here.
+  // The bytes may be changed in place; they are invalid after the call. The handler may release the
+  // stream here.
   virtual void onBytes(char* bytes, size_t size) = 0;
   // The peer has ended the connection, or it failed. `reason` is for logs.
   virtual void onEnd(std::string_view reason) = 0;
@@ -65,15 +65,15 @@ class Stream {
   void pause();
   void resume();
 
-  // Queued bytes leave with the next flush(), or when the write before them is done.
+  // Queued bytes are sent with the next flush(), or after the present write.
   void queue(std::string_view bytes);
   // A large slice is shared instead of copied.
   void queue(const Slice& slice);
   void flush();
-  // Flushes where so much is queued that it is worth a write of its own: the peer can begin with it
-  // while the rest is decided.
+  // Flushes if enough is queued for a write: the peer can start on it while the gateway decides the
+  // rest.
   void flushIfEnough();
-  // Ends the connection without sending what is queued.
+  // Closes the connection without sending queued output.
   void close();
   // Bytes queued or handed to the system and not yet taken by it.
   [[nodiscard]] size_t backlog() const { return queued_ + writing_; }
@@ -106,7 +106,7 @@ class Stream {
   std::vector<Slice> chunks_;  // before text_
   size_t queued_ = 0;
 
-  uv_write_t write_{};  // one at a time
+  uv_write_t write_{};  // a single write at a time
   std::vector<Slice> writingChunks_;
   size_t writing_ = 0;
 
