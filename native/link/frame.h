@@ -17,19 +17,19 @@ inline constexpr size_t kHeaderBytes = 4;
 // Appends the header of a body of `size` bytes.
 void appendHeader(std::string& out, size_t size);
 
-// Bytes in, bodies out. It holds at most one unfinished frame.
+// Bytes in, bodies out. It buffers at most an unfinished frame.
 class FrameReader {
  public:
   explicit FrameReader(size_t maxBody) : maxBody_(maxBody) {}
 
-  // Appends the complete bodies to `bodies`; one that lies whole in `bytes` is borrowed from there.
-  // False if a frame is longer than allowed: the stream cannot be used after that.
+  // Appends the complete bodies to `bodies`; a body that lies whole in `bytes` is borrowed from
+  // there. Returns false if a frame is longer than allowed: the stream is then unusable.
   [[nodiscard]] bool receive(std::string_view bytes, std::vector<Slice>& bodies);
   // From the next header on.
   void allow(size_t maxBody) { maxBody_ = maxBody; }
 
  private:
-  // Moves what fits into the unfinished frame; returns what is left.
+  // Moves bytes into the unfinished frame; returns the rest.
   std::string_view fill(std::string_view bytes);
 
   size_t maxBody_;

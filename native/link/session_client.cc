@@ -9,7 +9,7 @@ using protocol::CallResult;
 using protocol::ErrorCode;
 
 namespace {
-// The gateway's own deadline comes first; this one is for a gateway that hangs.
+// The gateway's deadline is earlier; this deadline is for a gateway that hangs.
 constexpr Millis kCallMargin{5'000};
 }  // namespace
 
@@ -73,10 +73,11 @@ void SessionClient::lost(const std::string& why, Actions& actions) {
 bool SessionClient::pingDue(Time now, Actions& actions) {
   pingTimer_ = TimerId::None;
   const Millis between = limits_.time(Limit::PingMs);
-  // This process itself was stopped or slept: the silence says nothing about the gateway.
+  // This process itself was stopped or asleep, so the silence does not show that the gateway is
+  // gone.
   if (now - std::exchange(lastPing_, now) > 2 * between) lastReceived_ = now;
   const Millis silence = now - lastReceived_;
-  // The answer to the last ping came about one interval ago: half as much again is no jitter.
+  // The last pong came about an interval ago: half an interval more is not jitter.
   if (silence >= std::min(between + between / 2, limits_.time(Limit::LinkDeadMs))) {
     actions.emplace_back(GatewayQuiet{silence});
     return false;

@@ -1,6 +1,6 @@
-// The session's end of a link: calls that wait for their outcome, their deadlines, and whether the
-// gateway is still alive. Like the gateway it does no I/O and reads no clock; how messages travel
-// (a pipe, or one process) is its owner's business.
+// The session's end of a link: pending calls, their deadlines, and whether the gateway is alive.
+// Like the gateway it does no I/O and reads no clock; its owner transports the messages (over a
+// pipe, or within a process).
 //
 // Every call settles exactly once: by the gateway's CallResult, by its own deadline (a gateway that
 // hangs must not hang the model), by cancel, or when the link is lost.
@@ -32,36 +32,37 @@ struct SettleCall {
 struct Deliver {
   protocol::SessionEvent event;
 };
-// A ping has not been answered. The owner finds out whether the gateway's process is at work, and
+// A ping has not been answered. The owner finds out whether the gateway's process is working, and
 // answers with quiet().
 struct GatewayQuiet {
   Millis silence;
 };
-// The gateway is silent for too long: drop the link. Its process may be hung. Always the last
-// action: lost() settles the calls that still wait.
+// The gateway has been silent for too long: drop the link. Its process may hang. Always the last
+// action: lost() settles the pending calls.
 struct GatewaySilent {};
 using Action = std::variant<SendMessage, SettleCall, Deliver, GatewayQuiet, GatewaySilent>;
 using Actions = std::vector<Action>;
 
 class SessionClient {
  public:
-  // `watch`: whether to ping. In one process there is nothing to watch.
+  // `watch`: whether to ping; not needed within a process.
   SessionClient(const Limits& limits, bool watch) : limits_(limits), watch_(watch) {}
   SessionClient(const SessionClient&) = delete;
   SessionClient& operator=(const SessionClient&) = delete;
 
   // The link is up; pings start.
   void opened(Time now);
-  // A call waits from now on, whose tool has this timeout (nothing: the default): its owner sends
-  // it. False, and nothing is done, if a call of this callId waits already.
+  // Adds a pending call with the tool's timeout (none: the default); its owner sends it. Returns
+  // false, without effect, if a call with this callId is pending.
   [[nodiscard]] bool call(const std::string& callId, std::optional<Millis> timeout, Time now);
-  // Settles the call as cancelled, if it still waits: its owner tells the gateway. False if not.
+  // Settles a pending call as cancelled; its owner sends the cancel to the gateway. Returns false
+  // if no such call is pending.
   [[nodiscard]] bool cancel(const std::string& callId, const std::string& reason, Actions& actions);
   void received(protocol::SessionEvent&& event, Time now, Actions& actions);
-  // The answer to GatewayQuiet: until it is given, nothing more is due. A gateway that is at work
-  // is given longer than one that is stopped.
+  // The answer to GatewayQuiet: until then, no ping is due. A gateway that is working has more time
+  // than a stopped one.
   void quiet(Millis silence, bool atWork, Time now, Actions& actions);
-  // The link is gone: all calls settle with DISCONNECTED, saying `why`.
+  // The link is lost: all calls settle with DISCONNECTED and `why`.
   void lost(const std::string& why, Actions& actions);
 
   [[nodiscard]] std::optional<Time> nextDeadline() const { return timers_.next(); }
@@ -72,13 +73,13 @@ class SessionClient {
  private:
   struct PingDue {};
   struct CallDue {
-    const std::string* callId;  // its key in calls_: what leaves there takes its timer along
+    const std::string* callId;  // its key in calls_: erase the call and its timer together
   };
   using Timer = std::variant<PingDue, CallDue>;
 
   void settle(const std::string& callId, protocol::ErrorCode code, std::string text,
               Actions& actions);
-  // False if the owner has to look at the gateway first.
+  // Returns false if the owner must first check the gateway.
   [[nodiscard]] bool pingDue(Time now, Actions& actions);
   void ping(Time now, Actions& actions);
 
