@@ -46,7 +46,7 @@ Napi::Array limitTable(Napi::Env env) {
   return rows;
 }
 
-// What these variables make of every limit; see readLimit.
+// All limits with the given variables; see readLimit.
 Napi::Value readLimits(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   if (!info[0].IsObject()) {
@@ -69,7 +69,7 @@ Napi::Value readLimits(const Napi::CallbackInfo& info) {
   return readings;
 }
 
-// How a call ends whose arguments never reach a gateway, which would say the same.
+// The result of a call whose arguments never reach a gateway; a gateway would return the same.
 Napi::Value refuseArguments(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   const Arguments arguments(info, "refuseArguments(tool, problem)");

@@ -5,7 +5,7 @@
 
 namespace tap::addon {
 
-// Returns: `exports`, with all that the module has.
+// Returns: `exports`, with all members of the module.
 napi_value registerAddon(napi_env env, napi_value exports);
 
 }  // namespace tap::addon

@@ -1,5 +1,5 @@
-// What JavaScript hands us, checked. Where something is of a wrong type an exception is pending,
-// and the caller returns.
+// Arguments from JavaScript, checked. With a wrong type, an exception is pending, and the caller
+// returns.
 #pragma once
 
 #include <napi.h>
@@ -26,32 +26,32 @@ inline void throwType(Napi::Env env, const std::string& text) {
   return static_cast<int64_t>(number);
 }
 
-// The arguments of one call. `signature` is what the exception begins with: "status(sessionId)".
+// The arguments of a call. The exception's message begins with `signature`: "status(sessionId)".
 class Arguments {
  public:
   Arguments(const Napi::CallbackInfo& info, const char* signature)
       : info_(info), signature_(signature) {}
 
-  // Nothing where it is not a string.
+  // Empty if it is not a string.
   [[nodiscard]] std::optional<std::string> text(size_t index) const {
     if (info_[index].IsString()) return info_[index].As<Napi::String>().Utf8Value();
     refuse(index, "a string");
     return std::nullopt;
   }
-  // Nothing where it is not a whole number that JavaScript holds exactly.
+  // Empty if it is not a whole number that JavaScript represents exactly.
   [[nodiscard]] std::optional<int64_t> whole(size_t index) const {
     const std::optional<int64_t> number = wholeNumber(info_[index]);
     if (!number) refuse(index, "a whole number");
     return number;
   }
-  // False where it is left out; nothing where it is another thing than a boolean.
+  // False if it is absent; empty if it is not a boolean.
   [[nodiscard]] std::optional<bool> flag(size_t index) const {
     if (info_[index].IsUndefined()) return false;
     if (info_[index].IsBoolean()) return info_[index].As<Napi::Boolean>().Value();
     refuse(index, "a boolean");
     return std::nullopt;
   }
-  // Nothing where it is not an array of strings.
+  // Empty if it is not an array of strings.
   [[nodiscard]] std::optional<std::vector<std::string>> texts(size_t index) const {
     if (!info_[index].IsArray()) {
       refuse(index, "an array of strings");
@@ -80,7 +80,7 @@ class Arguments {
   const char* signature_;
 };
 
-// The members of an object that one call is given; each may be missing.
+// The optional members of an argument that is an object.
 class Options {
  public:
   Options(const Napi::Object& object, const char* signature)
@@ -98,7 +98,7 @@ class Options {
     if (!number && !value.IsUndefined()) refuse(key, "a whole number");
     return number.value_or(0);
   }
-  // False where it is left out.
+  // False if it is absent.
   [[nodiscard]] bool flag(const char* key) const {
     const Napi::Value value = get(key);
     if (value.IsBoolean()) return value.As<Napi::Boolean>().Value();
@@ -111,7 +111,7 @@ class Options {
       if (!value.IsUndefined() && !value.IsFunction()) refuse(key, "a function");
     }
   }
-  // One of them was wrong, or its getter has thrown.
+  // Whether a member had a wrong type, or its getter threw.
   [[nodiscard]] bool failed() const { return object_.Env().IsExceptionPending(); }
 
  private:

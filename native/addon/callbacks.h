@@ -10,8 +10,8 @@
 
 namespace tap::addon {
 
-// Whether JavaScript can still be run: not while its environment (a worker, the process) ends, when
-// our objects are finalised in any order.
+// Whether JavaScript can still run. It cannot while its environment (a worker, the process) ends,
+// when our objects are finalised in any order.
 class Liveness {
  public:
   explicit Liveness(Napi::Env env) : env_(env) { napi_add_env_cleanup_hook(env_, end, this); }
@@ -30,14 +30,14 @@ class Liveness {
   bool alive_ = true;
 };
 
-// A JavaScript function that native code calls when something has happened. An exception goes to
-// the process's uncaughtException handler, as with any event listener.
+// A JavaScript function that native code calls for an event. An exception reaches the process's
+// uncaughtException handler, as with any event listener.
 class Callback {
  public:
   enum class Lives : uint8_t { ByItself, WithItsOwner };
 
-  // `owner[name]` must be a function; otherwise the callback does nothing. Where it lives with its
-  // owner, somebody else must keep that.
+  // `owner[name]` must be a function; otherwise the callback has no effect. WithItsOwner: the owner
+  // keeps the function alive.
   Callback(const Napi::Object& owner, const char* name, Lives lives = Lives::ByItself)
       : env_(owner.Env()), context_(env_, name) {
     const Napi::Value value = owner.Get(name);

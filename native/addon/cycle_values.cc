@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::array<std::string_view, 5> kVerdicts = {"unknown", "green", "red", "none", "crash"};
 constexpr std::array<std::string_view, 4> kEnds = {"line", "begin", "quiet", "exit"};
-// After the last event: longer than any silence that means something.
+// Time after the last event: longer than any silence with a meaning.
 constexpr Millis kAfter{15'000};
 
 void writeTexts(json::Writer& writer, const char* name, const std::vector<std::string>& texts) {
@@ -67,7 +67,7 @@ void writeCycle(json::Writer& writer, const lines::Cycle& cycle) {
   return isUsable ? static_cast<int64_t>(number) : usually;
 }
 
-// Lets the time of a recording pass.
+// Replays the time of a recording.
 class Replay {
  public:
   explicit Replay(lines::Matcher matcher) {

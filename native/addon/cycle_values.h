@@ -11,13 +11,13 @@
 
 namespace tap::addon {
 
-// Nothing where it is wrong; a RangeError with the property `field` is then pending.
+// Empty if it is wrong; a RangeError with the property `field` is then pending.
 [[nodiscard]] std::optional<lines::Matcher> readMatcher(Napi::Env env, const std::string& json);
 
-// The members `opened`, `closed` and `slow`, as far as there are any.
+// Writes the members `opened`, `closed` and `slow`, if present.
 void writeCycles(json::Writer& writer, const lines::CycleEffects& cycles);
 
-// replay(matcher, events): what a recorded output is read as, as fast as it can be read.
+// replay(matcher, events): the cycles of a recorded output, without waiting.
 Napi::Value replayCycles(const Napi::CallbackInfo& info);
 
 }  // namespace tap::addon

@@ -1,4 +1,4 @@
-// What Node.js looks for in a module that it loads.
+// The entry point of the module for Node.js.
 #include <node_api.h>
 
 #include "addon/addon.h"

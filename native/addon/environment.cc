@@ -20,7 +20,7 @@ Limits limitsFromEnvironment(std::vector<std::string>& complaints) {
     const int status = uv_os_getenv(name.c_str(), buffer.data(), &size);
     if (status == 0) return std::string(buffer.data(), size);
     if (status != UV_ENOBUFS) return std::nullopt;
-    // Longer than any number; it is complained about.
+    // Longer than any number: reported as a complaint.
     std::string text(size, '\0');
     if (uv_os_getenv(name.c_str(), text.data(), &size) != 0) return std::nullopt;
     text.resize(size);

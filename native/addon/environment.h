@@ -1,4 +1,4 @@
-// What the addon takes from the process: the loop, the environment variables, randomness.
+// The loop, the environment variables and the randomness of the process.
 #pragma once
 
 #include <napi.h>
@@ -19,10 +19,10 @@ namespace tap::addon {
 // The limits in force in this process; see Limits::withOverrides.
 [[nodiscard]] Limits limitsFromEnvironment(std::vector<std::string>& complaints);
 
-// From the operating system. Null words only where it gives none, which libuv does not expect.
+// From the operating system. Zeros only if it fails, which libuv does not expect.
 [[nodiscard]] std::array<uint64_t, 4> randomSeed();
 
-// The same for secrets. Without randomness there is no going on: the process ends.
+// The same for secrets. Without randomness the process ends.
 void fillSecret(uint8_t* bytes, size_t size);
 
 }  // namespace tap::addon

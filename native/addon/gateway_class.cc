@@ -14,9 +14,9 @@ namespace tap::addon {
 
 namespace {
 
-// An Error with libuv's code, as Node's own have.
-void throwUv(Napi::Env env, int failure, const std::string& what) {
-  Napi::Error error = Napi::Error::New(env, what + ": " + uv_strerror(failure));
+// An Error with libuv's code, as Node's own errors have.
+void throwUv(Napi::Env env, int failure, const std::string& action) {
+  Napi::Error error = Napi::Error::New(env, action + ": " + uv_strerror(failure));
   error.Set("code", Napi::String::New(env, uv_err_name(failure)));
   error.ThrowAsJavaScriptException();
 }

@@ -1,4 +1,4 @@
-// The JavaScript class `Gateway`: one gateway on Node's loop. See js/lib/addon.d.ts for its types.
+// The JavaScript class `Gateway`: a gateway on Node's loop. See js/lib/addon.d.ts for its types.
 #pragma once
 
 #include <napi.h>
@@ -19,7 +19,7 @@ class GatewayClass final : public Napi::ObjectWrap<GatewayClass> {
   explicit GatewayClass(const Napi::CallbackInfo& info);
   ~GatewayClass() override;
 
-  // The gateway behind a JavaScript value; null if it is something else.
+  // The gateway of a JavaScript value; null if the value has a different type.
   [[nodiscard]] static GatewayClass* from(const Napi::Value& value);
 
   [[nodiscard]] uv::Server& server() { return *server_; }
@@ -54,7 +54,7 @@ class GatewayClass final : public Napi::ObjectWrap<GatewayClass> {
   void onOpened(const gateway::GroupsOpened& opened);
   void onAnswered(const gateway::SessionAnswered& answered);
 
-  // A gateway in use must not be collected, even if JavaScript no longer refers to it.
+  // A gateway in use must not be collected, even if JavaScript has no reference to it.
   void hold();
 
   Liveness liveness_;

@@ -1,5 +1,5 @@
-// What the host wants for the programs that it starts: tokens of a session's providers and of
-// features, and which tools of features are disabled.
+// Tokens for the programs that the host starts (a session's providers, features), and the disabled
+// tools of features.
 #include <optional>
 #include <string>
 #include <vector>

@@ -1,5 +1,5 @@
-// The JavaScript class `Globs`: which paths some globs mean, in linear time. See js/lib/addon.d.ts
-// for its types.
+// The JavaScript class `Globs`: matches paths with globs, in linear time. See js/lib/addon.d.ts for
+// its types.
 #pragma once
 
 #include <napi.h>

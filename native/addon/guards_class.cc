@@ -46,7 +46,7 @@ Napi::Value GuardsClass::covers(const Napi::CallbackInfo& info) {
   const std::optional<std::string> folder = arguments.text(3);
   if (!tool || !owner || !args || !folder) return info.Env().Undefined();
   const protocol::ToolUse use(*tool, *owner, *args, *folder);
-  // A use that cannot be decided in time counts as covered.
+  // A match that takes too long counts as covered.
   PatternBudget time{protocol::kRulesTime};
   const bool covered =
       std::any_of(rules_.begin(), rules_.end(), [&](const protocol::HookRule& rule) {

@@ -13,7 +13,7 @@ namespace tap::addon {
 
 namespace {
 
-// The buffer of all programs of this process's loop.
+// The buffer that all programs of this process's loop share.
 [[nodiscard]] std::shared_ptr<uv::OutputBuffer> sharedBuffer() {
   thread_local std::weak_ptr<uv::OutputBuffer> last;
   std::shared_ptr<uv::OutputBuffer> buffer = last.lock();
@@ -226,8 +226,8 @@ void LineSourceClass::onExit(int64_t code, int signal) {
   (*onExit_)({Napi::Number::New(env, static_cast<double>(code)), Napi::Number::New(env, signal)});
 }
 
-// ---- what comes of it
-// ----------------------------------------------------------------------------
+// ---- effects
+// -------------------------------------------------------------------------------------
 
 void LineSourceClass::due() {
   const Now now = clock_.now();
@@ -259,13 +259,13 @@ void LineSourceClass::deliver() {
     for (const lines::OwnedLine& line : batch.lines) addRow(line);
   }
   if (!rows_.empty() && !rowsDue_) rowsDue_ = clock_.steady() + kRowsTime;
-  const bool isTold = !effects_.surfaced.empty() || !effects_.injects.empty() ||
-                      !effects_.notices.empty() || effects_.cycles.opened ||
-                      !effects_.cycles.closed.empty() || !effects_.cycles.slow.empty();
-  if (isTold) {
-    // What JavaScript calls from there may have effects, too.
-    const lines::SourceEffects told = std::exchange(effects_, {});
-    call(*onEffects_, {effectsJson(told)});
+  const bool hasEffects = !effects_.surfaced.empty() || !effects_.injects.empty() ||
+                          !effects_.notices.empty() || effects_.cycles.opened ||
+                          !effects_.cycles.closed.empty() || !effects_.cycles.slow.empty();
+  if (hasEffects) {
+    // Callbacks in JavaScript may cause further effects.
+    const lines::SourceEffects effects = std::exchange(effects_, {});
+    call(*onEffects_, {effectsJson(effects)});
   } else {
     effects_.rows.clear();
   }
@@ -281,8 +281,8 @@ void LineSourceClass::giveRows() {
   call(*onRows_, {rows});
 }
 
-// ---- looking
-// -------------------------------------------------------------------------------------
+// ---- state
+// ---------------------------------------------------------------------------------------
 
 Napi::Value LineSourceClass::history(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();

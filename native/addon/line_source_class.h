@@ -1,5 +1,5 @@
-// The JavaScript class `LineSource`: the lines of one emitter, and the program that writes them.
-// See js/lib/addon.d.ts for its types.
+// The JavaScript class `LineSource`: the lines of an emitter, and its program. See
+// js/lib/addon.d.ts for its types.
 #pragma once
 
 #include <napi.h>
@@ -25,7 +25,7 @@ class LineSourceClass final : public Napi::ObjectWrap<LineSourceClass>, private 
   explicit LineSourceClass(const Napi::CallbackInfo& info);
 
  private:
-  // Kept lines reach JavaScript in pieces, as text for the record store.
+  // Kept lines reach JavaScript in batches, as text for the record store.
   static constexpr Millis kRowsTime{250};
 
   void setRules(const Napi::CallbackInfo& info);

@@ -25,7 +25,7 @@ template <size_t N>
   return static_cast<uint8_t>(at - words.begin());
 }
 
-// Nothing where a member is of a wrong type: an exception is then pending.
+// Empty if a member has a wrong type: an exception is then pending.
 [[nodiscard]] std::optional<lines::Rule> readRule(const Napi::Object& given) {
   const Options options(given, "rules");
   lines::Rule rule;
@@ -95,14 +95,14 @@ std::optional<std::vector<lines::Rule>> readRules(const Napi::Value& given) {
   }
   const auto array = given.As<Napi::Array>();
   std::vector<lines::Rule> rules;
-  // One more than there may be: the core says how many.
+  // Reads at most one rule beyond the limit: the core reports the excess.
   for (uint32_t i = 0; i < array.Length() && i <= lines::kMaxRules; ++i) {
-    const Napi::Value one = array.Get(i);
-    if (!one.IsObject()) {
+    const Napi::Value item = array.Get(i);
+    if (!item.IsObject()) {
       throwType(env, "rules: expected objects");
       return std::nullopt;
     }
-    std::optional<lines::Rule> rule = readRule(one.As<Napi::Object>());
+    std::optional<lines::Rule> rule = readRule(item.As<Napi::Object>());
     if (!rule) return std::nullopt;
     rules.push_back(std::move(*rule));
   }

@@ -25,7 +25,7 @@ constexpr const char* kClosed = "the plans are closed";
   return error;
 }
 
-// For what is asked after close().
+// For a call after close().
 [[nodiscard]] Napi::Promise rejectClosed(Napi::Env env) {
   const Deferred deferred(env);
   deferred.Reject(closedError(env).Value());
@@ -36,7 +36,7 @@ constexpr const char* kClosed = "the plans are closed";
   return utf8String(env, Slice::borrow(text));
 }
 
-// The time and the free memory, as arguments of a call; nothing where one is wrong.
+// The time and the free memory, as arguments of a call; empty if either is wrong.
 [[nodiscard]] std::optional<plan::Moment> readMoment(const Arguments& arguments, size_t first) {
   const std::optional<int64_t> now = arguments.whole(first);
   const std::optional<int64_t> memory = arguments.whole(first + 1);
@@ -48,7 +48,7 @@ constexpr const char* kClosed = "the plans are closed";
 
 struct PlansClass::Pending {
   Deferred deferred;
-  std::string whenClosed;  // its value after close(); empty: it is rejected
+  std::string whenClosed;  // its value after close(); empty: the promise is rejected
 };
 
 Napi::Function PlansClass::define(Napi::Env env) {
@@ -269,7 +269,7 @@ Napi::Value PlansClass::remove(const Napi::CallbackInfo& info) {
   const std::optional<std::string> id = Arguments(info, "remove(planId)").text(0);
   if (!id) return env.Undefined();
   if (!journal_) return rejectClosed(env);
-  (void)engine_->forget(*id);  // it need not be loaded
+  (void)engine_->forget(*id);  // the plan may not be loaded
   const auto pending = await(env);
   journal_->remove(*id, [this, env, pending] { resolve(pending, env.Undefined()); });
   return pending->deferred.Promise();

@@ -1,5 +1,5 @@
-// The JavaScript class `Plans`: the engine of all plans and its journal. What happens reaches
-// JavaScript after it is in the journal. See js/lib/addon.d.ts for its types.
+// The JavaScript class `Plans`: the engine of all plans and its journal. JavaScript gets effects
+// after their entries are in the journal. See js/lib/addon.d.ts for its types.
 #pragma once
 
 #include <napi.h>
@@ -38,9 +38,9 @@ class PlansClass final : public Napi::ObjectWrap<PlansClass> {
   struct Pending;
   using PendingList = std::list<Pending>;
 
-  // The effects go out, and the promise is resolved, once the entries are written.
+  // Runs the effects and resolves the promise once the entries are written.
   void write(plan::Batch batch, PendingList::iterator pending);
-  // A new promise. While there is one, the loop goes on.
+  // Makes a promise. The loop runs while a promise is pending.
   [[nodiscard]] PendingList::iterator await(Napi::Env env, std::string whenClosed = {});
   void resolve(PendingList::iterator pending, Napi::Value value);
   void deliver();

@@ -1,4 +1,4 @@
-// The way of a gateway's records to the JavaScript object that keeps them.
+// Passes a gateway's records to the JavaScript object that stores them.
 #pragma once
 
 #include <napi.h>
@@ -11,8 +11,8 @@
 
 namespace tap::addon {
 
-// Keeps the object as long as it lives itself. While the environment ends, when the object may be
-// gone already, nothing is recorded.
+// Keeps the object alive. While the environment ends, the object may be gone, and records are
+// dropped.
 class RecordPort final : public protocol::RecordSink {
  public:
   // `object` is the JavaScript value of `records`.

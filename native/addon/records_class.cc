@@ -22,10 +22,10 @@ constexpr const char* kAppend = "append(collection, record)";
   return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
 }
 
-// Tells instances of this class from other objects.
+// Distinguishes instances of this class from other objects.
 constexpr napi_type_tag kRecordsTag = {0x6b1f0d4c8a2e4c57, 0x9d3e7f0a51c24b86};
 
-// The texts of a row that JavaScript gave.
+// The texts of a row from JavaScript.
 struct InputRow {
   std::string session;
   std::string source;
@@ -34,7 +34,7 @@ struct InputRow {
   protocol::Row row;
 };
 
-// Nothing where something is wrong; an exception is then pending.
+// Empty if a value is wrong; an exception is then pending.
 [[nodiscard]] std::unique_ptr<InputRow> readInputRow(const Napi::CallbackInfo& info,
                                                      const char* signature) {
   const Napi::Env env = info.Env();

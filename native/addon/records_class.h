@@ -1,5 +1,4 @@
-// The JavaScript class `Records`: the record store of one file. See js/lib/addon.d.ts for its
-// types.
+// The JavaScript class `Records`: the record store of a file. See js/lib/addon.d.ts for its types.
 #pragma once
 
 #include <napi.h>
@@ -20,7 +19,7 @@ class RecordsClass final : public Napi::ObjectWrap<RecordsClass> {
   explicit RecordsClass(const Napi::CallbackInfo& info);
   ~RecordsClass() override;
 
-  // The store behind a JavaScript value; null if it is something else.
+  // The store of a JavaScript value; null if the value has a different type.
   [[nodiscard]] static RecordsClass* from(const Napi::Value& value);
 
   // Null after close().
@@ -37,10 +36,10 @@ class RecordsClass final : public Napi::ObjectWrap<RecordsClass> {
   void keepOnlyNotify(const Napi::CallbackInfo& info);
 
   Napi::Value runQuery(Napi::Env env, bool isSql, std::string text);
-  // Something is awaited: the loop goes on until it has happened.
+  // Keeps the loop running until a pending operation has finished.
   void await();
   void deliver();
-  // Ends the threads, after what they have in hand.
+  // Ends the threads after their current work.
   void end();
 
   Liveness liveness_;

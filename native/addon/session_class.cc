@@ -21,16 +21,15 @@ namespace tap::addon {
 
 namespace {
 
-// With one call of JavaScript, as its arguments: an array would be filled member by member.
+// Results in a single call of JavaScript, as its arguments: filling an array is slower.
 constexpr size_t kSettledAtOnce = 128;
 // In bytes; a text of at most this size is built on the stack.
 constexpr size_t kShortText = 512;
 // Of a tool, in ms. A longer timeout makes no difference, and its deadline must not overflow.
 constexpr double kMaxTimeoutMs = 2'000'000'000;
 
-// A JSON string becomes the text it stands for; anything else stays JSON text, which is what a
-// model reads (measured: handing the slice over beats parsing it). Uses `result` up: a string is
-// decoded where it stands, if it can be.
+// A JSON string becomes its text; other values stay JSON text for the model (measured: passing the
+// slice is faster than parsing it). Consumes `result`: a string is decoded in place if possible.
 Napi::String modelText(Napi::Env env, Slice& result) {
   const std::string_view data = result.view();
   if (data.empty() || data.front() != '"') return utf8String(env, std::move(result));
@@ -47,8 +46,8 @@ Napi::String modelText(Napi::Env env, Slice& result) {
 
 using ShortTextBuffer = std::array<char, kShortText>;
 
-// A JavaScript string where it is short: one way across instead of two. Nothing where it is no
-// string or may be longer: a character may not have fitted into what was left.
+// A short JavaScript string, in a single call. Empty if it is not a string or may be longer: the
+// last character may not have fitted.
 std::optional<std::string_view> shortText(Napi::Env env, napi_value value, ShortTextBuffer& room) {
   size_t size = 0;
   const napi_status status =
@@ -59,7 +58,7 @@ std::optional<std::string_view> shortText(Napi::Env env, napi_value value, Short
 
 Napi::Value attachment(Napi::Env env, protocol::CallResult& result) {
   Napi::Object with = Napi::Object::New(env);
-  // Both may be parts of one message: the smaller one is not to keep the larger.
+  // Both may be parts of the same message: the smaller must not keep the larger alive.
   const bool moreText = result.data.size() > result.binary.base64.size();
   const auto use = [](Slice& part, bool keeps) {
     return keeps ? std::move(part) : Slice::borrow(part.view());
@@ -110,7 +109,7 @@ SessionClass::SessionClass(const Napi::CallbackInfo& info)
   const Options options(handlers, "new SessionPort(handlers)");
   options.functions({"onConnected", "onEvent", "onSettled", "onQuiet", "onClosed"});
   if (options.failed()) return;
-  // The handlers usually refer to the port. If anything but the port held them, both would leak.
+  // The handlers usually refer to the port. If they were held outside of the port, both would leak.
   info.This().As<Napi::Object>().Set(Napi::Symbol::New(env, "handlers"), handlers);
   using Lives = Callback::Lives;
   connected_ = std::make_unique<Callback>(handlers, "onConnected", Lives::WithItsOwner);
@@ -119,7 +118,7 @@ SessionClass::SessionClass(const Napi::CallbackInfo& info)
   quiet_ = std::make_unique<Callback>(handlers, "onQuiet", Lives::WithItsOwner);
   closed_ = std::make_unique<Callback>(handlers, "onClosed", Lives::WithItsOwner);
   if (options.failed()) return;
-  std::vector<std::string> complaints;  // the session's log has them: js/extension/runtime.mjs
+  std::vector<std::string> complaints;  // the session logs them: js/extension/runtime.mjs
   uv::SessionPortEvents events;
   events.connected = [this] {
     if (!liveness_.alive()) return;
@@ -141,7 +140,7 @@ SessionClass::~SessionClass() {
 
 bool SessionClass::begin(Napi::Env env) {
   if (begun_) {
-    Napi::Error::New(env, "this SessionPort is or was in use; make a new one")
+    Napi::Error::New(env, "this SessionPort is or was in use; create a new SessionPort")
         .ThrowAsJavaScriptException();
     return false;
   }
@@ -242,7 +241,7 @@ void SessionClass::close(const Napi::CallbackInfo& info) {
   std::optional<std::string> why = "it was closed";
   if (!info[0].IsUndefined()) why = Arguments(info, "close(why)").text(0);
   if (!why) return;
-  begun_ = true;  // closed before it began: it must not begin any more
+  begun_ = true;  // closed before it began: it must not begin later
   port_->close(*why);
 }
 

@@ -30,8 +30,8 @@ class SessionClass final : public Napi::ObjectWrap<SessionClass> {
   void close(const Napi::CallbackInfo& info);
   Napi::Value peerPid(const Napi::CallbackInfo& info);
 
-  // Whether connect or attach may begin; it then has: a port serves once, and one in use must not
-  // be collected.
+  // Begins connect or attach. Returns false if it cannot: a port serves once. A port in use must
+  // not be collected.
   [[nodiscard]] bool begin(Napi::Env env);
   // The port is over, and may be collected.
   void finish();

@@ -15,8 +15,8 @@
 #include <dlfcn.h>
 #endif
 
-// Node-API has them since version 10. Node.js 20, whose version is 9, has the same functions: there
-// they are called experimental.
+// Node-API has them since version 10. Node.js 20, with version 9, has the same functions as
+// experimental.
 extern "C" {
 NAPI_EXTERN napi_status NAPI_CDECL node_api_create_external_string_latin1(
     napi_env env, char* text, size_t length, napi_finalize finalizeString, void* held,
@@ -36,7 +36,7 @@ constexpr size_t kLarge = size_t{128} * 1024;
 template <class Owner>
 struct Held {
   Owner owner;
-  int64_t bytes;  // as V8 was told, so that it collects in time
+  int64_t bytes;  // the size that V8 knows of, so that it collects in time
 };
 
 void adjustExternalMemory(napi_env env, int64_t bytes) {

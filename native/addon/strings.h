@@ -1,5 +1,5 @@
-// JavaScript strings. A large one uses the bytes that are there already: V8 would copy them to
-// fresh pages, which takes longer than all that the gateway does with them.
+// JavaScript strings. A large string uses the existing bytes: V8 would copy them to new pages,
+// which takes longer than all work of the gateway on them.
 #pragma once
 
 #include <napi.h>
@@ -11,9 +11,9 @@
 
 namespace tap::addon {
 
-// A string of `ascii`, which is a part of `bytes` and is copied where it is less than half of them.
-// From 128 KB on V8 reads the bytes in place. They do not change any more, and are released when
-// the string is collected or its thread ends.
+// A string of `ascii`, which is a part of `bytes` and is copied if it is less than half of them.
+// From 128 KB on V8 reads the bytes in place: they must not change, and are released when the
+// string is collected or its thread ends.
 [[nodiscard]] Napi::String asciiString(Napi::Env env, std::string_view ascii, Slice bytes);
 
 // The same of UTF-16 code units.
