@@ -21,7 +21,7 @@ void Connection::receive(char* bytes, size_t size, std::vector<Event>& events) {
 
 std::string Connection::takeOutput() {
   std::string out;
-  // The pong first: nothing may follow a close frame (RFC 6455 5.5.1).
+  // The pong first: a close frame must be the last (RFC 6455 5.5.1).
   if (pong_) appendFrame(out, Opcode::Pong, *pong_);
   pong_.reset();
   out.append(std::exchange(output_, {}));
@@ -80,12 +80,12 @@ void Connection::beginFrame(Events& events) {
 
 void Connection::beginDataFrame(Events& events) {
   sink_ = Sink::Skip;
-  if (closeSent_) return;  // 5.5.1: we have said our last word; the rest is not wanted
+  if (closeSent_) return;  // 5.5.1: after our close frame, data is ignored
   const Opcode opcode = parser_.header().opcode;
   const bool continues = opcode == Opcode::Continuation;
   if (continues != (stage_ != Stage::Between)) {
     return fail(CloseCode::ProtocolError,
-                continues ? "continuation without a message" : "message inside another", events);
+                continues ? "continuation without a message" : "message inside a message", events);
   }
   if (opcode == Opcode::Binary) {
     return fail(CloseCode::UnsupportedData, "text messages only", events);
@@ -99,8 +99,7 @@ void Connection::beginDataFrame(Events& events) {
 }
 
 void Connection::admitMessageSize(Events& events) {
-  // Counted as well as measured: otherwise frames without a payload could follow each other without
-  // end.
+  // Counted as well as measured: otherwise frames without a payload could continue without end.
   if (fragments_ == caps_.maxFragments) {
     return fail(CloseCode::MessageTooBig, "too many fragments", events);
   }
@@ -171,8 +170,8 @@ void Connection::endDataFrame(Events& events) {
 void Connection::endControlFrame(Events& events) {
   const Opcode opcode = parser_.header().opcode;
   if (opcode == Opcode::Close) return onClose(control_, events);
-  // 5.5.2: a ping is answered unless a close frame has been received; after our own, nothing may
-  // follow. A pong, asked for or not, needs no answer (5.5.3).
+  // 5.5.2: a ping is answered unless a close frame has been received or sent. A pong needs no
+  // answer (5.5.3).
   if (opcode == Opcode::Ping && !closeSent_) pong_ = control_;
   if (opcode == Opcode::Pong) pongSeen_ = true;
 }

@@ -1,6 +1,6 @@
-// One WebSocket connection after the handshake, server side: frames to messages, the control frames
-// answered, the close handshake. It owns half a frame and the fragments, and nothing else; it does
-// no I/O and reads no clock.
+// A WebSocket connection after the handshake, server side: turns frames into messages, answers
+// control frames, and does the close handshake. It holds at most half a frame and the fragments; it
+// does no I/O and reads no clock.
 #pragma once
 
 #include <algorithm>
@@ -21,28 +21,28 @@
 
 namespace tap::ws {
 
-// Bounds on what one peer may make us hold: at most about twice maxMessage, and before its first
-// message is complete about twice maxFirst.
+// Bounds on the memory for a peer: at most about twice maxMessage, and before its first message is
+// complete about twice maxFirst.
 struct Caps {
   uint64_t maxMessage = uint64_t{5} * 1024 * 1024;     // bytes; longer: skipped and reported
   uint64_t maxAnnounced = uint64_t{64} * 1024 * 1024;  // bytes; a message beyond: close with 1009
-  uint32_t maxFragments = 64 * 1024;                   // frames in one message; more: close, 1009
+  uint32_t maxFragments = 64 * 1024;                   // frames in a message; more: close, 1009
   uint64_t maxFirst = UINT64_MAX;  // bytes; of the first message, if that is less than maxMessage
 };
 
-// A complete text message, valid UTF-8. Borrowed (Slice::borrowed) where it lay whole in the bytes
-// that were fed: it then lives until the caller's buffer changes.
+// A complete text message, valid UTF-8. Borrowed (Slice::borrowed) if it lay whole in the received
+// bytes: it then lives until the caller's buffer changes.
 struct TextMessage {
   Slice text;
 };
-// A message over its cap was announced. Its bytes are skipped, not kept; reported once, when the
-// limit is first known to be passed. `size` is what is known of its size by then.
+// A message above the limit was announced. Its bytes are skipped; it is reported once, as soon as
+// the excess is known. `size`: the size known by then.
 struct OversizeMessage {
   uint64_t size = 0;
 };
 // The connection is over. Output may still hold a close frame: send it, then end the TCP
-// connection. `clean` means that both sides have sent a close frame; code and reason are then the
-// peer's, else they say what it did wrong.
+// connection. `clean`: both sides have sent a close frame; code and reason are then the peer's,
+// otherwise they describe its mistake.
 struct Closed {
   CloseCode code = CloseCode::NoStatus;
   std::string reason;
@@ -55,34 +55,34 @@ class Connection {
   explicit Connection(const Caps& caps)
       : caps_(caps), cap_(std::min(caps.maxFirst, caps.maxMessage)), text_(caps.maxMessage) {}
 
-  // Reads the next bytes from the peer and appends what happened to `events`, in order. The bytes
-  // are unmasked in place. After Closed nothing more is read. Binary messages close with 1003,
-  // protocol violations with 1002, bad UTF-8 with 1007 (as soon as it is seen, RFC 6455 8.1).
+  // Reads bytes of the peer and appends the events, in order. Unmasks the bytes in place. After
+  // Closed it reads no more. Binary messages close with 1003, protocol violations with 1002, bad
+  // UTF-8 with 1007 (as soon as it is seen, RFC 6455 8.1).
   void receive(char* bytes, size_t size, std::vector<Event>& events);
 
-  // Frames that answer what was received (pongs, the close echo), to be sent before anything else;
-  // empty if none. Pongs are coalesced: of several pings since the last call only the last is
-  // answered (RFC 6455 5.5.3), so that a flood of pings cannot grow this.
+  // Frames that answer received frames (pongs, the close echo), to send before other output; may be
+  // empty. Only the last of several pings is answered (RFC 6455 5.5.3), so a flood of pings cannot
+  // grow this.
   [[nodiscard]] std::string takeOutput();
 
   // Whether a pong has come since the last call.
   [[nodiscard]] bool takePong() { return std::exchange(pongSeen_, false); }
 
-  // Starts the close handshake: appends a close frame to the output. A second call does nothing.
-  // From then on the peer's messages are dropped, until its close frame gives Closed; how long to
-  // wait for that is the caller's to decide.
+  // Starts the close handshake: appends a close frame to the output. A second call has no effect.
+  // Afterwards the peer's messages are dropped until its close frame gives Closed; the caller
+  // decides how long to wait for it.
   void close(CloseCode code, std::string_view reason);
 
   // False once a close frame was sent or the connection failed: data frames must not follow it.
   [[nodiscard]] bool writable() const { return !closeSent_; }
-  // Bytes held for half a message: for bounds and diagnostics.
+  // Bytes held of an incomplete message: for limits and diagnostics.
   [[nodiscard]] size_t buffered() const { return text_.size(); }
 
  private:
   using Events = std::vector<Event>;
-  // What becomes of the current frame's payload.
+  // The use of the current frame's payload.
   enum class Sink : uint8_t { Skip, Control, Text };
-  // Where between a message's first and final frame we are (RFC 6455 5.4).
+  // The position between a message's first and final frame (RFC 6455 5.4).
   enum class Stage : uint8_t { Between, Text, Oversize };
 
   [[nodiscard]] std::span<char> readHeader(std::span<char> bytes, Events& events);
@@ -111,12 +111,12 @@ class Connection {
 
   Stage stage_ = Stage::Between;
   uint64_t announced_ = 0;  // payload sizes of the message's frames so far
-  uint32_t fragments_ = 0;  // how many those are
+  uint32_t fragments_ = 0;  // their number
   uint64_t cap_;            // of the message
   TextBuffer text_;
 
   std::optional<std::string> pong_;  // the payload of the last ping, not yet answered
-  std::string output_;               // at most one close frame
+  std::string output_;               // at most a close frame
   bool pongSeen_ = false;
   bool closeSent_ = false;
   bool over_ = false;

@@ -24,8 +24,8 @@ enum class Opcode : uint8_t {
 }
 inline constexpr size_t kMaxControlPayload = 125;
 
-// A peer may send others too (3000 to 4999 are the applications' own), so a value of this type need
-// not be one of the names.
+// A peer may send further codes (3000 to 4999 belong to applications), so a value of this type need
+// not have a name.
 enum class CloseCode : uint16_t {
   Normal = 1000,
   GoingAway = 1001,
@@ -41,14 +41,14 @@ enum class CloseCode : uint16_t {
   TryAgainLater = 1013,
 };
 
-// Whether a close frame may carry the code: section 7.4.2 and the IANA registry that it founds.
+// Whether a close frame may carry the code: section 7.4.2 and its IANA registry.
 [[nodiscard]] bool mayBeSent(CloseCode code);
 
 // The header of a server frame (unmasked, final) for a payload of `size` bytes, appended to `out`.
 void appendFrameHeader(std::string& out, Opcode opcode, uint64_t size);
 // A whole unfragmented server frame.
 void appendFrame(std::string& out, Opcode opcode, std::string_view payload);
-// A close frame; the reason is cut to what a control frame holds, at a character boundary. A code
+// A close frame; the reason is cut to the size of a control frame, at a character boundary. A code
 // that may not be sent (NoStatus, say) gives a close frame without a payload.
 void appendCloseFrame(std::string& out, CloseCode code, std::string_view reason);
 

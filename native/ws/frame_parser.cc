@@ -86,8 +86,8 @@ FrameParser::Status FrameParser::refuse(std::string_view violation) {
 }
 
 void unmask(char* data, size_t size, const Mask& mask, uint64_t offset) {
-  // The mask repeated over a block, turned to the phase of the first byte. A block's size is a
-  // multiple of the mask's, so the phase stays; a constant size lets the compiler use vectors.
+  // The mask repeated over a block, rotated to the position of the first byte. A block's size is a
+  // multiple of the mask's, so the rotation stays; a constant size lets the compiler use vectors.
   constexpr size_t kWords = 4;
   constexpr size_t kBlock = kWords * sizeof(uint64_t);
   std::array<uint8_t, kBlock> key;

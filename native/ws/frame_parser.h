@@ -1,4 +1,4 @@
-// Reads the frame headers of a client: RFC 6455, section 5.2. Payloads are the caller's.
+// Reads the frame headers of a client: RFC 6455, section 5.2. The caller handles the payloads.
 #pragma once
 
 #include <array>
@@ -19,14 +19,14 @@ struct FrameHeader {
   Mask mask{};
 };
 
-// Keeps at most one header's bytes. A violation of section 5 is refused at the byte that shows it,
-// so the verdict does not depend on how the bytes were split.
+// Holds at most a header's bytes. A violation of section 5 is refused at the byte that shows it, so
+// the result does not depend on how the bytes were split.
 class FrameParser {
  public:
   enum class Status : uint8_t { Incomplete, Complete, Invalid };
 
-  // Takes header bytes off the front of `bytes`, never any of the payload. After Complete the next
-  // call begins a new header; after Invalid, do not call it again.
+  // Removes header bytes from the front of `bytes`, never payload. After Complete the next call
+  // begins a new header; after Invalid, do not call it again.
   [[nodiscard]] Status read(std::string_view& bytes);
 
   // The last complete header.

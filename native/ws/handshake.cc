@@ -15,7 +15,7 @@ struct Handshake::Refusal {
   std::string_view fields = {};  // whole lines
 };
 
-// The refusals, and the rule that picks one.
+// The refusals, and the function that chooses a refusal.
 struct Handshake::Rules {
   static constexpr Refusal kMalformed{
       "400 Bad Request", "This is not an HTTP/1.1 request; open a WebSocket at the target \"/\"."};
@@ -24,8 +24,7 @@ struct Handshake::Rules {
       "The request header is limited to 8192 bytes; leave out cookies and other extra headers."};
   static constexpr Refusal kForeignHost{
       "403 Forbidden", "Connect by a loopback name: localhost, 127.0.0.1 or [::1]."};
-  static constexpr Refusal kNotFound{"404 Not Found",
-                                     "There is nothing but \"/\" here; connect to that."};
+  static constexpr Refusal kNotFound{"404 Not Found", "The only path is \"/\"; connect to that."};
   static constexpr Refusal kMethod{"405 Method Not Allowed",
                                    "Use GET, with or without an upgrade to WebSocket.",
                                    "Allow: GET\r\n"};
@@ -118,8 +117,8 @@ HandshakeState Handshake::feed(std::string_view bytes) {
   return state_;
 }
 
-// Lines must end in CR LF, and control characters have no place in a header (RFC 7230, 3.2). Found
-// here, at once, so that a client that speaks something else (TLS, say) is not left to wait.
+// Lines must end in CR LF, and control characters are not allowed in a header (RFC 7230, 3.2).
+// Checked immediately, so that a client of a different protocol (TLS, say) need not wait.
 Handshake::Scan Handshake::scanByte(char byte) {
   if (header_.size() == kMaxHandshakeBytes) return Scan::TooLong;
   const bool afterReturn = header_.ends_with('\r');
@@ -153,7 +152,7 @@ void Handshake::refuse(const Refusal& refusal, bool withBody) {
   state_ = HandshakeState::Answered;
 }
 
-// No subprotocol and no extension is taken up (4.2.2, item 5): their headers are left out.
+// No subprotocol and no extension is accepted (4.2.2, item 5): their headers are left out.
 void Handshake::upgrade(const HttpRequest& http) {
   response_ = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n";
   response_.append("Sec-WebSocket-Accept: ").append(acceptKey(http.first("sec-websocket-key")));

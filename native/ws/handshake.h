@@ -1,6 +1,5 @@
-// The opening handshake of RFC 6455, section 4.2, server side, and the few plain HTTP answers that
-// the port gives. Bytes go in as they come; a request is answered when its header is complete, and
-// before that only if it is refused.
+// The opening handshake of RFC 6455, section 4.2, server side, and the plain HTTP answers of the
+// port. A request is answered when its header is complete, and before that only if it is refused.
 #pragma once
 
 #include <cstddef>
@@ -14,11 +13,11 @@ struct HttpRequest;
 
 inline constexpr size_t kMaxHandshakeBytes = size_t{8} * 1024;  // request line and headers together
 
-// What a complete request asked for, as far as anyone here cares.
+// The fields of a complete request that the caller needs.
 struct Request {
   std::string host;        // the Host header, as sent
   std::string origin;      // empty: no Origin header
-  bool hasOrigin = false;  // an empty Origin header still counts as one
+  bool hasOrigin = false;  // true for an empty Origin header, too
   std::string target;      // request target, e.g. "/"
 };
 
@@ -38,7 +37,7 @@ class Handshake {
   // is not loopback (localhost, *.localhost, 127.0.0.0/8, [::1], any port) or missing or doubled ->
   // 403; `GET /` without Upgrade -> 200 with plainAnswer; other targets than "/" -> 404; other
   // methods -> 405; a broken upgrade -> 400; a version other than 13 -> 426 with
-  // Sec-WebSocket-Version: 13. Every refusal's body says in one sentence what to do.
+  // Sec-WebSocket-Version: 13. The body of each refusal is a sentence with a correction.
   [[nodiscard]] HandshakeState feed(std::string_view bytes);
 
   [[nodiscard]] const Request& request() const { return request_; }
@@ -50,7 +49,7 @@ class Handshake {
   struct Refusal;
   struct Rules;
 
-  // Whether the header goes on, is complete, or cannot be one.
+  // Whether the header is incomplete, complete, or invalid.
   enum class Scan : uint8_t { More, Complete, TooLong, Malformed };
 
   [[nodiscard]] Scan scanByte(char byte);

@@ -39,8 +39,8 @@ std::string_view trim(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
 }
 
-// Removes the text up to the separator, and the separator, from the front; all of it without a
-// separator.
+// Removes the text up to the separator, and the separator, from the front; without a separator, all
+// of it.
 std::string_view takeUntil(std::string_view& rest, std::string_view separator) {
   const size_t at = rest.find(separator);
   const std::string_view part = rest.substr(0, at);
@@ -64,8 +64,8 @@ bool parseRequestLine(std::string_view line, HttpRequest& request) {
   return isToken(request.method) && isTarget(request.target);
 }
 
-// A blank before the colon is refused (3.2.4), and so is a line that begins with one and would
-// continue the line before it (obs-fold): neither is part of a token.
+// A blank before the colon is refused (3.2.4), and so is a line that begins with a blank to
+// continue the line before it (obs-fold): tokens have no blanks.
 bool parseField(std::string_view line, HttpRequest& request) {
   if (line.find(':') == std::string_view::npos) return false;
   const std::string_view name = takeUntil(line, ":");
@@ -87,7 +87,7 @@ bool isOctet(std::string_view text) {
   if (text.empty() || text.size() > 3 || !std::all_of(text.begin(), text.end(), isDigit)) {
     return false;
   }
-  // No leading zeros: some read them as octal.
+  // No leading zeros: some parsers read them as octal.
   if (text.size() > 1 && text.front() == '0') return false;
   return text.size() < 3 || text <= "255";
 }
@@ -107,7 +107,7 @@ bool isLabel(std::string_view text) {
   });
 }
 
-// RFC 6761, 6.3: whatever ends in .localhost is loopback, by every resolver that keeps to it.
+// RFC 6761, 6.3: resolvers that follow it treat names that end in .localhost as loopback.
 bool isLocalhostName(std::string_view text) {
   if (text.ends_with('.')) return false;
   std::string_view label;
@@ -145,7 +145,7 @@ bool HttpRequest::hasToken(std::string_view name, std::string_view token) const 
 
 std::optional<HttpRequest> parseHttpRequest(std::string_view head) {
   HttpRequest request;
-  // RFC 7230, 3.5: an empty line before the request line is to be passed over.
+  // RFC 7230, 3.5: an empty line before the request line is skipped.
   if (head.starts_with(kLineEnd)) head.remove_prefix(kLineEnd.size());
   if (!parseRequestLine(takeUntil(head, kLineEnd), request)) return std::nullopt;
   while (!head.empty() && head != kLineEnd) {
@@ -155,7 +155,7 @@ std::optional<HttpRequest> parseHttpRequest(std::string_view head) {
 }
 
 bool isLoopbackHost(std::string_view host) {
-  // The brackets of an IPv6 address keep its colons apart from the port's.
+  // The brackets of an IPv6 address separate its colons from the port's.
   const size_t nameEnd = host.starts_with('[') ? host.find(']') : 0;
   if (nameEnd == std::string_view::npos) return false;
   const size_t colon = host.find(':', nameEnd);

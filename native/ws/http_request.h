@@ -23,18 +23,18 @@ struct HttpRequest {
 
   // How many fields have that name, in any case.
   [[nodiscard]] size_t count(std::string_view name) const;
-  // The first field of that name; empty if none.
+  // The first field of that name, or empty.
   [[nodiscard]] std::string_view first(std::string_view name) const;
-  // Whether the comma-separated lists in all fields of that name hold the token, in any case.
+  // Whether the comma-separated lists in all fields of that name contain the token, in any case.
   [[nodiscard]] bool hasToken(std::string_view name, std::string_view token) const;
 };
 
-// `head` ends with the empty line, and each of its lines with CR LF. Nothing if it is malformed.
+// `head` ends with the empty line, and each of its lines with CR LF. Empty if it is malformed.
 [[nodiscard]] std::optional<HttpRequest> parseHttpRequest(std::string_view head);
 
-// Whether a Host header names this machine by its loopback interface: localhost, a name under it,
-// 127.0.0.0/8 or [::1], with or without a port. A page that has its own name resolved to 127.0.0.1
-// (DNS rebinding) shows that name here, and is told apart by it.
+// Whether a Host header names this machine's loopback interface: localhost, a name under it,
+// 127.0.0.0/8 or [::1], with or without a port. A web page whose own name resolves to 127.0.0.1
+// (DNS rebinding) sends that name, and is refused by it.
 [[nodiscard]] bool isLoopbackHost(std::string_view host);
 
 }  // namespace tap::ws

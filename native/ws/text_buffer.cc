@@ -6,7 +6,7 @@
 namespace tap::ws {
 namespace {
 
-// A peer that has sent this much of a message is believed about the rest of its size.
+// After this much of a message, memory for the announced rest is reserved.
 constexpr size_t kBelievedFrom = size_t{64} * 1024;
 
 }  // namespace

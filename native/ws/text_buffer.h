@@ -10,15 +10,15 @@
 namespace tap::ws {
 
 // Memory grows with the bytes that have arrived, not with the announced size, because an
-// announcement costs its sender nothing. While it grows, at most twice `cap` is allocated.
+// announcement is free for its sender. While it grows, at most twice `cap` is allocated.
 class TextBuffer {
  public:
-  // `cap` bounds the size of a message; the caller keeps to it.
+  // `cap` limits the size of a message; the caller ensures it.
   explicit TextBuffer(size_t cap) : cap_(cap) {}
 
-  // Appends a piece. `announced` is the size of the message as far as its frame headers have told
-  // (not less than what has arrived, not more than the cap). False as soon as the text cannot be
-  // UTF-8 any more (RFC 6455, 8.1).
+  // Appends a piece. `announced`: the size of the message according to its frame headers so far
+  // (not less than the arrived bytes, not more than the cap). Returns false as soon as the text
+  // cannot be UTF-8 (RFC 6455, 8.1).
   [[nodiscard]] bool append(std::string_view piece, size_t announced);
   // False if the text so far ends inside a character.
   [[nodiscard]] bool complete() const { return utf8_.complete(); }
