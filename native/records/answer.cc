@@ -22,7 +22,7 @@ namespace {
 constexpr std::chrono::milliseconds kQueryTime{1000};
 constexpr std::chrono::milliseconds kSqlTime{2000};
 
-// What a database says of a statement that did not run to its end.
+// The answer for a statement that failed.
 [[nodiscard]] Answer failed(const Database& database, std::chrono::milliseconds time) {
   Answer answer;
   answer.damaged = database.failure() == Failure::Corrupt;
@@ -35,7 +35,7 @@ constexpr std::chrono::milliseconds kSqlTime{2000};
   return answer;
 }
 
-// Text of a file that others may have written.
+// Text of the file: it may be invalid, since other programs can write it.
 void writeText(json::Writer& writer, std::string_view text) {
   if (utf8::isValid(text)) {
     writer.string(text);
@@ -58,7 +58,7 @@ void bindAll(Statement& statement, const std::vector<Operand>& parameters) {
   }
 }
 
-// The fields that bodies ever had or may have; nothing: too many to say.
+// The fields that bodies have or may have; empty if there are too many to list.
 [[nodiscard]] std::optional<std::set<std::string>> listFields(Database& database,
                                                               const Query& query) {
   constexpr size_t kMaxFieldsOfCollection = 200;
@@ -81,7 +81,7 @@ void bindAll(Statement& statement, const std::vector<Operand>& parameters) {
   return fields;
 }
 
-// Why a condition is about a field that no record has or may have; empty if there is none.
+// The reason if a condition names a field that no record has or may have; else empty.
 [[nodiscard]] std::string unknownField(Database& database, const Query& query) {
   std::optional<std::set<std::string>> fields;
   for (const Condition& condition : query.where) {
@@ -147,13 +147,13 @@ void writeColumn(json::Writer& writer, const Statement& row, int column) {
   }
 }
 
-// Nothing ends a printf() of a hundred million characters, and format() is the same.
+// printf() and format() can make a hundred million characters, and cannot be interrupted.
 bool isAllowedFunction(std::string_view name) {
   return name != "load_extension" && name != "printf" && name != "format";
 }
 
-// Reading of tables, functions, and what SELECT needs. What would open another file, change a
-// setting or load code is not among them.
+// Allows reading tables, functions, and SELECT. Opening files, changing settings and loading code
+// are denied.
 int authorize(void* /*unused*/, int action, const char* /*first*/, const char* second,
               const char* /*database*/, const char* /*trigger*/) {
   switch (action) {
@@ -168,7 +168,7 @@ int authorize(void* /*unused*/, int action, const char* /*first*/, const char* s
   }
 }
 
-// Compiles exactly one statement.
+// Compiles a single statement.
 [[nodiscard]] Statement prepareOne(Database& database, std::string_view sql, std::string& problem) {
   sqlite3_stmt* compiled = nullptr;
   const char* rest = nullptr;
@@ -189,7 +189,7 @@ int authorize(void* /*unused*/, int action, const char* /*first*/, const char* s
   } else if (!statement) {
     problem = "There is no statement.";
   } else if (after.find_first_not_of(" \t\r\n;") != after.npos) {
-    problem = "Only one statement is allowed.";
+    problem = "Only a single statement is allowed.";
   }
   return statement;
 }

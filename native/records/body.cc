@@ -15,8 +15,7 @@ namespace {
 
 constexpr std::string_view kBytes = "Bytes";
 constexpr std::string_view kDigest = "Digest";
-// What a cut payload needs beside its text: three names with their punctuation, a number, 64
-// digits.
+// The bytes of a cut payload besides its text: three names with punctuation, a number, 64 digits.
 [[nodiscard]] constexpr size_t costOfCut(std::string_view field) {
   return 3 * field.size() + 128;
 }
@@ -26,13 +25,13 @@ constexpr std::string_view kDigest = "Digest";
   return hex({reinterpret_cast<const char*>(digest.data()), digest.size()});
 }
 
-// The longest beginning of a text that takes at most `room` bytes as a JSON string.
+// The longest prefix of a text that takes at most `room` bytes as a JSON string.
 [[nodiscard]] std::string_view longestPrefix(std::string_view text, size_t room) {
   std::string_view fits = utf8::truncate(text, room);
   for (;;) {
     const size_t size = json::Escaped(fits).view().size() + 2;
     if (size <= room) return fits;
-    // An escape takes six times its character at most.
+    // An escape is at most six times as long as its character.
     const size_t less = std::max<size_t>((size - room) / 6, 1);
     fits = utf8::truncate(fits, fits.size() - std::min(less, fits.size()));
   }
@@ -41,7 +40,7 @@ constexpr std::string_view kDigest = "Digest";
 }  // namespace
 
 std::string closedJson(std::string_view begun) {
-  std::string open;    // what closes the values that are open
+  std::string open;    // the closing brackets of the open values
   std::string closed;  // the same at `whole`
   size_t whole = 0;
   for (size_t i = 0; i < begun.size(); ++i) {
@@ -156,7 +155,7 @@ void BodyEncoder::addPayload(const QueuedRow::Payload& payload, size_t room,
 std::string_view BodyEncoder::encode(const QueuedRow& row, const OnField& onField) {
   out_.assign(1, '{');
   addFields(row, onField);
-  // What the second payload leaves of its half is the first one's, and the other way round.
+  // Each payload gets half of the room, and the part of the other half that is free.
   const QueuedRow::Payload& first = row.payloads[0];
   const QueuedRow::Payload& second = row.payloads[1];
   const auto left = [this] { return kMaxBody - std::min(kMaxBody, out_.size() + 1); };

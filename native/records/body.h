@@ -12,19 +12,19 @@ namespace tap::records {
 
 inline constexpr size_t kMaxBody = 4096;
 
-// Makes one body after another, and keeps its memory between them.
+// Encodes bodies, and keeps its memory between them.
 class BodyEncoder {
  public:
   // Called with the name of each field that a body gets.
   using OnField = std::function<void(std::string_view name)>;
 
   // The fields of the row's body, then its payloads. A payload that does not fit is cut: the field
-  // is then a string, `<field>Bytes` its size and `<field>Digest` the SHA-256 of all of it in
-  // hexadecimal digits. There is no digest where the queue had no room for all of it. A body that
-  // does not fit even so is left out: `bodyBytes` and `bodyDigest` stand for it.
-  // Lives until the next one.
+  // is then a string, `<field>Bytes` its size and `<field>Digest` the SHA-256 of its whole text in
+  // hexadecimal digits. There is no digest if the queue had no room for the whole text. A body that
+  // still does not fit is left out: `bodyBytes` and `bodyDigest` replace it. Valid until the next
+  // call.
   [[nodiscard]] std::string_view encode(const QueuedRow& row, const OnField& onField);
-  // Gives the memory back.
+  // Frees the memory.
   void trim();
 
  private:
@@ -39,8 +39,8 @@ class BodyEncoder {
   std::string clean_;
 };
 
-// JSON text that ends anywhere, closed so that it is JSON again: without what is not whole. Any
-// other text may come back as anything.
+// Closes JSON text that was cut anywhere, so that it is JSON again, without incomplete members. The
+// result for any other text is unspecified.
 [[nodiscard]] std::string closedJson(std::string_view begun);
 
 }  // namespace tap::records

@@ -8,16 +8,16 @@ namespace tap::records {
 
 namespace {
 
-// Instructions of SQLite's machine between two looks at the clock: about 1 µs.
+// Instructions of SQLite's machine between two checks of the clock: about 1 µs.
 constexpr int kProgressSteps = 100;
-// Of a text or a row.
+// Maximum of a text or a row, in bytes.
 constexpr int kMaxLength = 4 * 1024 * 1024;
-// The same for a reader. One call of a function such as instr() or LIKE takes the product of the
-// lengths of its texts, and nothing ends it before: with these it takes 0.1 s at most.
+// The same for a reader. A call of a function such as instr() or LIKE takes time in proportion to
+// the product of its texts' lengths, and cannot be interrupted: with this limit, at most 0.1 s.
 constexpr int kMaxReadLength = 64 * 1024;
 constexpr int kMaxPattern = 1024;
 constexpr int kMaxSql = 64 * 1024;
-// Of the time that a statement may work: what it may take in all.
+// Maximum of elapsed time, as a multiple of the CPU time.
 constexpr int kMaxWaitFactor = 10;
 
 // CPU time of this thread.
@@ -38,7 +38,7 @@ std::string_view sqliteVersion() {
 }
 
 bool hasSafeWal(int number) {
-  // Fixed in 3.51.3, and in these of older branches.
+  // Fixed in 3.51.3, and in these versions of older branches.
   return number >= 3051003 || (number >= 3050007 && number < 3051000) ||
          (number >= 3044006 && number < 3045000);
 }
@@ -142,7 +142,7 @@ std::string Database::text(const char* sql) {
 int Database::outOfTime(void* timeBox) {
   const auto& box = *static_cast<TimeBox*>(timeBox);
   const auto passed = std::chrono::steady_clock::now() - box.begin;
-  // Time of work is asked of the system, which takes as long as a hundred instructions.
+  // Reading CPU time is a system call, as slow as a hundred instructions.
   if (passed <= box.most) return 0;
   const bool isOver =
       passed > kMaxWaitFactor * box.most || workOfThread() - box.workBefore > box.most;
@@ -171,7 +171,7 @@ Failure Database::failure() const {
     case SQLITE_FULL:
       return Failure::Full;
     case SQLITE_IOERR: {
-      // The limit of a file's size, and of a quota, shows here.
+      // SQLite reports the limit of a file's size, and of a quota, with these codes.
       const bool writes = code == SQLITE_IOERR_WRITE || code == SQLITE_IOERR_FSYNC ||
                           code == SQLITE_IOERR_TRUNCATE || code == SQLITE_IOERR_SHMSIZE;
       return writes ? Failure::Full : Failure::Other;

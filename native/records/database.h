@@ -1,4 +1,4 @@
-// SQLite, as far as the store uses it: a connection and its statements, each for one thread.
+// SQLite for the store: a connection and its statements, each for a single thread.
 #pragma once
 
 #include <chrono>
@@ -12,15 +12,15 @@ struct sqlite3_stmt;
 
 namespace tap::records {
 
-// What went wrong, in the classes that the store treats differently.
+// The classes of failures that the store treats differently.
 enum class Failure : uint8_t {
   None,
   Full,      // no room on the disk, or a quota or a limit of the process
   ReadOnly,  // may not be written
   Corrupt,   // not a database, or damaged
-  Locked,    // another process writes
-  TimedOut,  // the time box has ended it
-  Refused,   // not allowed, or not understood: the caller's mistake
+  Locked,    // a different process writes
+  TimedOut,  // it exceeded its time limit
+  Refused,   // not allowed, or not valid: the caller's mistake
   Other,
 };
 
@@ -44,9 +44,9 @@ class Statement {
   void bind(int at, double number);
   void bind(int at, std::string_view text);
   void bindNull(int at);
-  // True: there is a row. False: there is none any more, or it failed (Database::failure).
+  // Returns: whether there is a row; false after the last, or after a failure (Database::failure).
   [[nodiscard]] bool step();
-  // Runs it to its end, and makes it ready for the next run. Returns: whether it succeeded.
+  // Runs it to its end, and resets it for the next run. Returns: whether it succeeded.
   [[nodiscard]] bool run();
   void reset();
 
@@ -65,8 +65,8 @@ class Database {
  public:
   enum class Access : uint8_t { ReadOnly, ReadWrite };
 
-  // Opens the file; failure() says whether that worked. `busy`: how long a statement waits where
-  // others keep the file locked.
+  // Opens the file; failure() reports the result. `busy`: how long a statement waits while other
+  // processes keep the file locked.
   [[nodiscard]] static Database open(const std::string& file, Access access,
                                      std::chrono::milliseconds busy = std::chrono::seconds(1));
 
@@ -76,19 +76,20 @@ class Database {
 
   // Runs statements without parameters.
   [[nodiscard]] bool run(const char* sql);
-  // An empty statement where it does not compile.
+  // Returns: an empty statement if it does not compile.
   [[nodiscard]] Statement prepare(std::string_view sql);
-  // The number that a statement's first row begins with; 0 where it fails.
+  // The first number of a statement's first row, or 0 after a failure.
   [[nodiscard]] int64_t number(const char* sql);
   [[nodiscard]] std::string text(const char* sql);
 
-  // Statements that work longer than that, or run ten times as long, end with Failure::TimedOut:
-  // beside busy processes a thread may wait for a core most of the time. Zero: without a limit.
+  // Statements that use more CPU time, or ten times as much elapsed time, end with
+  // Failure::TimedOut: next to busy processes a thread may wait for a core most of the time. Zero:
+  // no limit.
   void limitTime(std::chrono::milliseconds most);
-  // Gives back memory that is not in use.
+  // Frees unused memory.
   void releaseMemory();
 
-  // Of the last statement that failed.
+  // The failure of the last failed statement.
   [[nodiscard]] Failure failure() const;
   // In SQLite's words.
   [[nodiscard]] std::string problem() const;

@@ -1,4 +1,4 @@
-// The room that the store leaves to others on its disk.
+// The space that the store leaves free on its disk for other programs.
 #pragma once
 
 #include <cstdint>
@@ -10,24 +10,22 @@ namespace tap::records {
 
 class DiskBudget {
  public:
-  // What stays free of a disk of that size: 1 % of it, but 16 MB at least and 256 MB at most; of a
-  // small disk a quarter.
+  // The reserve: 1 % of the disk, at least 16 MB and at most 256 MB, but of a small disk a quarter.
   [[nodiscard]] static int64_t reserveBytes(int64_t totalBytes);
 
-  // Takes what the disk has now. Nothing: that is not known, and there is room.
+  // Sets the disk's present space; empty if unknown, which counts as enough.
   void update(std::optional<DiskSpace> space);
 
-  // Less than the reserve is free, or was and there is not much more now: nothing is written but
-  // what must be.
+  // Less than the reserve is free, or was and space is still tight: only urgent rows are written.
   [[nodiscard]] bool isShort() const { return short_; }
-  // There is little more than the reserve, or less: the oldest rows go.
+  // Little more than the reserve is free, or less: the oldest rows are deleted.
   [[nodiscard]] bool isTight() const { return freeBytes_ < enough(); }
   [[nodiscard]] int64_t freeBytes() const { return freeBytes_; }
-  // With so much it is not tight.
+  // With this many free bytes it is not tight.
   [[nodiscard]] int64_t enough() const { return reserve_ + reserve_ / 4; }
-  // What the store may keep of the disk, however tight it is.
+  // The bytes that the store keeps even on a full disk.
   [[nodiscard]] int64_t keeps() const;
-  // How many bytes may be given back at a time: that takes some, too.
+  // The maximum of bytes to free in a step, since freeing needs space, too.
   [[nodiscard]] int64_t step() const;
 
  private:

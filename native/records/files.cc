@@ -37,7 +37,7 @@ namespace fs = std::filesystem;
   return {text.begin(), text.end()};
 }
 
-// 20261122T101500Z: without characters that a file name may not have.
+// 20261122T101500Z: only characters that file names may have.
 [[nodiscard]] std::string formatStamp(int64_t unixMillis) {
   const auto seconds = static_cast<std::time_t>(unixMillis / 1000);
   std::tm parts{};
@@ -54,7 +54,7 @@ namespace fs = std::filesystem;
 }  // namespace
 
 #if defined(__linux__)
-// SMB has three numbers; 9P is what a Windows drive is under WSL 2.
+// SMB has three numbers; Windows drives under WSL 2 use 9P.
 FileSystem fileSystemFromMagic(uint64_t magic) {
   switch (magic & 0xFFFFFFFF) {
     case 0x6969:      // NFS
@@ -81,7 +81,7 @@ FileSystem findFileSystem(const std::string& file) {
   const fs::path folder = toPath(file).parent_path();
 #if defined(__linux__)
   struct statfs about {};
-  // The file may be a link to another file system.
+  // The file may be a link to a different file system.
   if (statfs(file.c_str(), &about) != 0 && statfs(folder.c_str(), &about) != 0)
     return FileSystem::Local;
   return fileSystemFromMagic(static_cast<uint64_t>(about.f_type));
@@ -100,10 +100,10 @@ FileSystem findFileSystem(const std::string& file) {
 
 std::optional<DiskSpace> readDiskSpace(const std::string& file) {
   std::error_code problem;
-  // The file may be a link to another file system.
+  // The file may be a link to a different file system.
   fs::space_info space = fs::space(toPath(file), problem);
   if (problem) space = fs::space(toPath(file).parent_path(), problem);
-  // Some file systems do not know, and say that they have nothing.
+  // Some file systems cannot tell, and report 0.
   if (problem || space.capacity == 0) return std::nullopt;
   constexpr auto kMaxInt64 = static_cast<uintmax_t>(INT64_MAX);
   return DiskSpace{static_cast<int64_t>(std::min(space.available, kMaxInt64)),
@@ -112,7 +112,7 @@ std::optional<DiskSpace> readDiskSpace(const std::string& file) {
 
 FileId readFileId(const std::string& file) {
 #if defined(_WIN32)
-  // An open file can be neither renamed nor deleted there.
+  // On Windows an open file can be neither renamed nor deleted.
   std::error_code problem;
   return {0, fs::exists(toPath(file), problem) ? 1u : 0u};
 #else
@@ -135,7 +135,7 @@ void createParentFolder(const std::string& file) {
 bool createPrivate(const std::string& file) {
 #if defined(_WIN32)
   (void)file;
-  return true;  // the user's folders are private there
+  return true;  // on Windows the user's folders are private
 #else
   const auto create = [&file](int flags) {
     const int created = open(file.c_str(), O_CREAT | O_RDWR | O_CLOEXEC | flags, 0600);
@@ -144,9 +144,9 @@ bool createPrivate(const std::string& file) {
   };
   if (create(O_EXCL)) return true;
   struct stat about {};
-  if (stat(file.c_str(), &about) != 0) return create(0);  // a link to a file that is not there
+  if (stat(file.c_str(), &about) != 0) return create(0);  // a dangling link
   if (!S_ISREG(about.st_mode)) return false;
-  // By its name: closing a descriptor of an open database would end the locks of this process.
+  // By name: closing a descriptor of an open database would release this process's locks.
   for (const char* part : {"", "-journal", "-wal", "-shm"}) {
     const std::string name = file + part;
     if (stat(name.c_str(), &about) == 0 && (about.st_mode & 077) != 0) {

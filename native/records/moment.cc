@@ -11,7 +11,7 @@ constexpr int64_t kMinute = 60 * kSecond;
 constexpr int64_t kHour = 60 * kMinute;
 constexpr int64_t kDay = 24 * kHour;
 
-// Takes a text from its front.
+// Reads a text from its front.
 class TimeParser {
  public:
   explicit TimeParser(std::string_view rest) : rest_(rest) {}
@@ -22,7 +22,7 @@ class TimeParser {
     rest_.remove_prefix(1);
     return true;
   }
-  // So many digits, of a number from `low` to `high`.
+  // Reads `digits` digits, of a number from `low` to `high`.
   bool number(size_t digits, int low, int high, int& out) {
     if (rest_.size() < digits) return false;
     const char* const end = rest_.data() + digits;
@@ -33,7 +33,7 @@ class TimeParser {
     rest_.remove_prefix(digits);
     return true;
   }
-  // The digits after a point, as milliseconds; the rest of them is passed over.
+  // The digits after a point, as milliseconds; further digits are skipped.
   bool fraction(int& millis) {
     int digits = 0;
     for (; !rest_.empty() && rest_[0] >= '0' && rest_[0] <= '9'; ++digits) {

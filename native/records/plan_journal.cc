@@ -55,8 +55,8 @@ std::string PlanJournal::openFile() {
   database_ = Database::open(options_.file, Database::Access::ReadWrite, options_.busy);
   const auto failed = [this] { return options_.file + ": " + database_.problem(); };
   if (database_.failure() != Failure::None) return failed();
-  // One connection of one process, so that a log needs no shared memory; and whoever comes second,
-  // such as a host that is being replaced, waits or is refused.
+  // A single connection of a single process, so that a log needs no shared memory. A second
+  // process, such as the successor of a host, waits or is refused.
   if (!database_.run("PRAGMA locking_mode = EXCLUSIVE") ||
       !database_.run("PRAGMA journal_mode = WAL") || !database_.run("BEGIN IMMEDIATE")) {
     return failed();
@@ -83,10 +83,10 @@ std::string PlanJournal::openFile() {
   return readPlans() ? std::string() : failed();
 }
 
-// It also reads all pages of the file but those of long entries.
+// It also reads all pages of the file except those of long entries.
 bool PlanJournal::readPlans() {
   plans_.clear();
-  // A plan whose first entry was written, and no more, is one, too.
+  // A plan of which only the first entry was written counts, too.
   Statement all = database_.prepare(
       "SELECT plan, COALESCE(ended, 0), COALESCE(changed, 0), COALESCE(about, '{}')"
       " FROM (SELECT plan FROM plans UNION SELECT DISTINCT plan FROM entries)"
@@ -167,7 +167,7 @@ void PlanJournal::run() {
   }
 }
 
-// All that has come together is one transaction. After a failure nothing is written.
+// Writes all gathered requests in a transaction. After a failure, none of them is written.
 bool PlanJournal::perform(std::deque<Request>& asked) {
   const bool fully = std::ranges::any_of(asked, [](const Request& one) {
     const auto* const append = std::get_if<Append>(&one.task);

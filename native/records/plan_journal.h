@@ -1,5 +1,5 @@
-// The journal of all plans: one file of SQLite, which one process opens and a thread of its own
-// writes. Used by one thread, that of the loop; nothing but open() waits for the disk.
+// The journal of all plans: a file of SQLite, which a single process opens and its own thread
+// writes. For use on the thread of the loop; only open() waits for the disk.
 #pragma once
 
 #include <atomic>
@@ -27,21 +27,21 @@ struct JournalPlan {
   std::string plan;
   bool isEnded = false;
   int64_t changedAt = 0;  // Unix time in ms
-  std::string about;      // JSON object of the caller's
+  std::string about;      // JSON object of the caller
 };
 
 class PlanJournal {
  public:
-  // How long a write that failed waits before it is tried again: what is not in the journal does
-  // not happen.
+  // The delay before a failed write is repeated: an effect waits until its entries are written.
   static constexpr std::chrono::milliseconds kAgain{1000};
 
   struct Options {
     std::string file;
-    std::chrono::milliseconds busy{2000};  // for another process to let go of the file
-    // From any thread: deliver() is to be called soon, on the thread of the loop.
+    // How long to wait for a different process to close the file.
+    std::chrono::milliseconds busy{2000};
+    // Called from any thread: deliver() must be called soon, on the thread of the loop.
     std::function<void()> wake;
-    // Within deliver(): the disk refuses, and with an empty text: no more.
+    // Called within deliver(): writes fail because of `why`, or succeed again if it is empty.
     std::function<void(const std::string& why)> onTrouble;
   };
   using Done = std::function<void()>;
@@ -50,27 +50,27 @@ class PlanJournal {
   explicit PlanJournal(Options options);
   PlanJournal(const PlanJournal&) = delete;
   PlanJournal& operator=(const PlanJournal&) = delete;
-  ~PlanJournal();  // writes what was given, once
+  ~PlanJournal();  // writes the pending requests, without retries
 
-  // Opens the file, or creates it. A damaged file is renamed before. Empty, or why that is not
-  // possible. Call it once, first.
+  // Opens or creates the file. A damaged file is renamed first. Returns: empty, or the reason of a
+  // failure. Call it once, first.
   [[nodiscard]] std::string open();
 
-  // Of all plans, the oldest first, as open() has found them.
+  // All plans that open() found, the oldest first.
   [[nodiscard]] const std::vector<JournalPlan>& plans() const { return plans_; }
 
-  // The new name of a damaged file; empty: open() has found no damage.
+  // The new name of a damaged file; empty if open() found no damage.
   [[nodiscard]] const std::string& asideFile() const { return aside_; }
 
-  // Writes these in their order, all of them or none; `done` within deliver(), once they survive
-  // the end of this process, and with `sync` that of the machine.
+  // Writes the lines in their order, all or none. Calls `done` within deliver(), once they survive
+  // the end of this process, and with `sync` a crash of the machine.
   void append(std::vector<JournalLine> lines, bool sync, Done done);
-  // What is to be known of a plan without its entries.
+  // Writes the summary of a plan.
   void describe(JournalPlan plan, Done done);
   void load(std::string plan, Loaded done);
   void remove(std::string plan, Done done);
 
-  // Calls back whom something has happened to. Returns: whether somebody still waits.
+  // Runs the callbacks of finished requests. Returns: whether any request is pending.
   bool deliver();
 
  private:
@@ -123,7 +123,7 @@ class PlanJournal {
   std::deque<Request> answered_;
   std::vector<std::string> troubles_;
   bool closing_ = false;
-  size_t waiting_ = 0;  // of the loop's thread: who has not been called back
+  size_t waiting_ = 0;  // of the loop's thread: pending callbacks
 };
 
 }  // namespace tap::records

@@ -59,7 +59,7 @@ bool takePoint(std::string_view& text) {
   return true;
 }
 
-// Reads one query. The first problem ends it.
+// Reads a query. It ends at the first problem.
 class QueryReader {
  public:
   explicit QueryReader(int64_t now) : now_(now) {}
@@ -103,7 +103,7 @@ class QueryReader {
       return refuse("there is no collection " + inQuotes(visible(name, false, 64)) +
                     "; there are " + collections());
     }
-    return refuse("collection must be one of " + collections());
+    return refuse("collection must be in this list: " + collections());
   }
 
   bool moment(const std::string& key, json::Value value, std::optional<int64_t>& out) {
@@ -141,7 +141,7 @@ class QueryReader {
         return true;
       }
     }
-    return refuse("cursor must be one that an answer had; without it you get the newest");
+    return refuse("cursor must come from an answer; without a cursor you get the newest records");
   }
 
   bool where(json::Value value) {
@@ -177,7 +177,7 @@ class QueryReader {
                   " has no op; there are " + ops());
   }
 
-  // Where the field is: a column, or a path in the body.
+  // Finds the field: a column, or a path in the body.
   bool place(Condition& condition) {
     for (const std::string_view column : kColumns) {
       if (condition.field == column) {
@@ -264,7 +264,7 @@ void appendSql(const Condition& condition, Prepared& out) {
       return;
     case Op::Lt:
     case Op::Gt:
-      // SQLite orders numbers before texts; here neither is less than the other.
+      // SQLite sorts numbers before texts; in queries they do not compare.
       out.sql += value + (condition.op == Op::Lt ? " < " : " > ") + operand + " AND typeof(" +
                  value + (isText ? ") = 'text'" : ") IN ('integer', 'real')");
       return;
@@ -285,7 +285,7 @@ namespace {
 
 constexpr std::string_view kOrder = " ORDER BY at DESC, id DESC LIMIT ";
 
-// What all rows have to fulfil, as " AND …".
+// The conditions of all rows, as " AND …".
 [[nodiscard]] Prepared buildConditions(const Query& query) {
   Prepared out;
   const auto parameter = [&out](int64_t value) {
@@ -324,7 +324,7 @@ Prepared toSql(const Query& query) {
   if (query.collection) return {of(*query.collection), conditions.parameters};
   if (namesSession(query))
     return {columns + "rows WHERE 1" + conditions.sql + end, conditions.parameters};
-  // The index is by collection and time: the newest of each are merged.
+  // The index is by collection and time: merges the newest rows of each.
   std::string all;
   for (const protocol::CollectionRow& row : protocol::kCollectionTable) {
     if (!all.empty()) all += " UNION ALL ";

@@ -1,6 +1,5 @@
 // Queries of records as JSON text: `{collection, where, since, until, limit, cursor}`
-// (docs/records.md). All that they name is checked, and nothing of them becomes SQL but by bound
-// parameters.
+// (docs/records.md). All names are checked, and values reach SQL only as bound parameters.
 #pragma once
 
 #include <cstdint>
@@ -24,12 +23,12 @@ inline constexpr size_t kMaxConditions = 32;
 
 enum class Op : uint8_t { Eq, Ne, Lt, Gt, Prefix };
 
-// Null, a number, a text. A boolean is 1 or 0, as SQLite has it.
+// Null, a number, a text. A boolean is 1 or 0, as in SQLite.
 using Operand = std::variant<std::monostate, int64_t, double, std::string>;
 
 struct Condition {
   std::string field;  // as it was written
-  // One of the columns of a record; else the field of a body, whose path is `path`.
+  // A column of a record; empty: a field of the body, at `path`.
   std::string_view column;
   std::string path;  // of SQLite's JSON functions: $."arguments"."city"
   std::string top;   // the path's first name: a field of the body
@@ -37,8 +36,8 @@ struct Condition {
   Operand operand;
 };
 
-// Where a query goes on: before this record. `since` is that of the first page: "2h" is another
-// time on each.
+// The place where the next page continues: before this record. `since` is that of the first page,
+// because "2h" is a different time on each page.
 struct Cursor {
   int64_t at = 0;
   int64_t id = 0;
@@ -48,18 +47,18 @@ struct Cursor {
 struct Query {
   std::optional<Collection> collection;
   std::vector<Condition> where;
-  std::optional<int64_t> since;  // Unix time in ms, this one included
-  std::optional<int64_t> until;  // this one not
+  std::optional<int64_t> since;  // Unix time in ms, inclusive
+  std::optional<int64_t> until;  // exclusive
   int64_t limit = kDefaultLimit;
   std::optional<Cursor> cursor;
 };
 
-// The query, or why it is refused, for people and models: it names what would have been right.
-// `now` is Unix time in ms.
+// The query, or the reason of its refusal, for people and models, with a correction. `now` is Unix
+// time in ms.
 [[nodiscard]] Result<Query, std::string> parseQuery(std::string_view json, int64_t now);
 
-// An SQL statement for one record more than the limit, newest first, and its parameters in turn.
-// Its columns: id, at, collection, session, source, trace, v, body.
+// An SQL statement for limit + 1 records, newest first, and its parameters in order. Its columns:
+// id, at, collection, session, source, trace, v, body.
 struct Prepared {
   std::string sql;
   std::vector<Operand> parameters;
@@ -68,7 +67,7 @@ struct Prepared {
 
 [[nodiscard]] std::string cursorText(const Cursor& cursor);
 
-// "collection, session, …": what a query may name, for its refusal.
+// "collection, session, …": the names that a query may use, for its refusal.
 [[nodiscard]] std::string columnNames();
 
 }  // namespace tap::records

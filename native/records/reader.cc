@@ -58,7 +58,7 @@ void Reader::run() {
   }
   database_ = {};
 #if defined(__GLIBC__)
-  malloc_trim(0);  // a thread that ends leaves its memory to the next one
+  malloc_trim(0);  // a new thread would inherit the memory
 #endif
 }
 

@@ -1,4 +1,5 @@
-// The thread that reads: it begins with the first question, and ends after a minute without one.
+// The thread that reads: it starts with the first question, and ends after a minute without a
+// question.
 #pragma once
 
 #include <chrono>
@@ -32,7 +33,7 @@ class Reader {
   // Called on the reader's thread.
   struct Events {
     std::function<void(uint64_t number, Answer answer)> answered;
-    // Before a question: what was recorded until now should be in the file.
+    // Called before a question: rows recorded before it should be in the file.
     std::function<void()> settle;
   };
 
@@ -40,9 +41,9 @@ class Reader {
       : options_(std::move(options)), events_(std::move(events)) {}
   Reader(const Reader&) = delete;
   Reader& operator=(const Reader&) = delete;
-  ~Reader();  // answers no more
+  ~Reader();  // pending questions get no answer
 
-  // Returns: an empty text, or why it is not asked; then there is no answer.
+  // Returns: empty, or the reason why the question is refused; then there is no answer.
   [[nodiscard]] std::string submit(Question question);
 
  private:

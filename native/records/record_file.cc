@@ -11,14 +11,14 @@ namespace tap::records {
 
 namespace {
 
-// Of one collection. Names beyond that are not noted; queries then accept any.
+// Of a collection. Further names are not noted; queries then accept any name.
 constexpr size_t kMaxFields = 200;
-// A write-ahead log takes as much again as what is written and given back at a time. On a smaller
-// disk that is more than the store leaves free.
+// A write-ahead log needs as much space again as a transaction. On a smaller disk that is more than
+// the store's reserve.
 constexpr int64_t kMinDiskForLog = int64_t{64} << 20;
-// Pages that may stay unused, and those that are given back at a time.
+// The maximum of unused pages, and the number of pages freed in a step.
 constexpr int64_t kSparePages = 256;
-// Of the bodies in one transaction: it may not take much more of the disk than is kept free of it.
+// Bodies in a transaction: it may not use much more space than the reserve.
 constexpr size_t kBatchBytes = size_t{1} * 1024 * 1024;
 
 // An id in hexadecimal digits.
@@ -81,13 +81,13 @@ constexpr std::array<std::string_view, 9> kSpanFields{"name",    "kind",       "
 Opening RecordFile::open() {
   close();
   Opening opening;
-  createParentFolder(path_);  // it may have been deleted since the last time
+  createParentFolder(path_);  // it may have been deleted meanwhile
   const FileSystem system = system_(path_);
   if (system == FileSystem::Network) {
     opening.state = Opening::State::Network;
     return opening;
   }
-  (void)createPrivate(path_);  // if it fails, opening it says why
+  (void)createPrivate(path_);  // if it fails, opening the file reports why
   database_ = Database::open(path_, Database::Access::ReadWrite, busy_);
   opening.failure = database_.failure();
   opening.problem = database_.problem();
@@ -124,7 +124,7 @@ void RecordFile::close() {
 }
 
 bool RecordFile::prepareStatements() {
-  // The cache is for a batch in progress; tidy() gives it back.
+  // The cache is for a batch in progress; tidy() frees it.
   (void)database_.run("PRAGMA cache_size = -4096");
   (void)database_.run("PRAGMA journal_size_limit = 4194304");
   fully_ = false;
@@ -144,7 +144,7 @@ bool RecordFile::prepareStatements() {
 }
 
 void RecordFile::syncFully(bool fully) {
-  // With a rollback journal each transaction is made durable: less could damage the file.
+  // With a rollback journal each transaction is durable: otherwise the file could be damaged.
   const bool wanted = fully || journal_ == Journal::Rollback;
   if (std::exchange(fully_, wanted) == wanted) return;
   (void)database_.run(wanted ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
@@ -180,7 +180,7 @@ Batch RecordFile::write(RowQueue& queue, size_t most, Keep keep) {
     return batch;
   }
   newFields_.clear();
-  // Somebody has begun to wait meanwhile: the log becomes durable with its next transaction.
+  // A row with a number has arrived meanwhile: the log becomes durable with its next transaction.
   if (!batch.numbers.empty() && !fully_) {
     syncFully(true);
     const std::string stamp = "PRAGMA user_version = " + std::to_string(kSchemaVersion);
@@ -249,7 +249,7 @@ bool RecordFile::writeSpan(const QueuedRow& row, std::string_view trace, int64_t
     for (const std::string_view name : kSpanFields) noteField(Collection::Span, name);
     spansNoted_ = true;
   }
-  // What a span has of its own, or what its record says; the record alone has the payloads.
+  // The span's own fields, otherwise those of its record; only the record has the payloads.
   QueuedRow described = row;
   if (record != 0) described.payloads = {};
   const std::string_view own = bodies_.encode(
@@ -282,7 +282,7 @@ void RecordFile::forgetNewFields() {
 
 bool RecordFile::pruneBySize() {
   if (usedBytes() <= retention_.maxBytes) return false;
-  // A quarter at most: the newest rows stay, however small the bound is.
+  // At most a quarter: the newest rows stay, however small the limit is.
   return deleteOldest(std::clamp<int64_t>(rows() / 4, 1, kSliceRows));
 }
 
@@ -303,20 +303,20 @@ bool RecordFile::shrink(int64_t bytes, int64_t keeps) {
   const bool deletes = used > keeps && pages > freePages;
   const int64_t before = database_.number("PRAGMA page_count");
   const std::string vacuum = "PRAGMA incremental_vacuum(" + std::to_string(2 * pages) + ")";
-  // In one transaction, so that the disk is waited for once.
+  // In a single transaction, which waits for the disk once.
   bool good = database_.run("BEGIN IMMEDIATE");
   if (good && deletes)
     (void)deleteOldest(std::clamp<int64_t>(rows() * bytes / used, 1, kSliceRows));
   good = good && database_.run(vacuum.c_str()) && database_.run("COMMIT");
   if (!good) (void)database_.run("ROLLBACK");
-  // The pages of the file are given back with those of the log.
+  // The pages of the file are freed together with those of the log.
   if (wal) (void)database_.run("PRAGMA wal_checkpoint(TRUNCATE)");
   return good && database_.number("PRAGMA page_count") < before;
 }
 
 bool RecordFile::pruneByAge(int64_t now) {
-  // By the index of times, not by the ids: where the clock has left a future, rows of it lie before
-  // older ones. They stay, and do not keep the older ones alive.
+  // By the index of times, not of ids: after the clock was set back, rows of the future lie before
+  // older rows. They stay, and do not keep older rows.
   Statement old = database_.prepare(
       "DELETE FROM rows WHERE id IN (SELECT id FROM rows"
       " WHERE collection IN (SELECT id FROM collections) AND at < ?1 ORDER BY id LIMIT ?2)");
@@ -342,7 +342,7 @@ bool RecordFile::tidy() {
 }
 
 int64_t RecordFile::rows() {
-  // Together in one SELECT they would be looked for in all rows.
+  // A single SELECT of both would scan all rows.
   return database_.number(
       "SELECT coalesce((SELECT max(id) FROM rows) - (SELECT min(id) FROM rows) + 1, 0)");
 }
@@ -354,7 +354,7 @@ int64_t RecordFile::usedBytes() {
 }
 
 bool RecordFile::isDamaged() {
-  // On a connection of its own: this one may have pages from before the damage.
+  // On a new connection: this connection may have cached pages from before the damage.
   Database fresh = Database::open(path_, Database::Access::ReadOnly);
   Statement check = fresh.prepare("PRAGMA quick_check(1)");
   if (check && check.step()) return check.text(0) != "ok";

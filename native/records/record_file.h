@@ -1,4 +1,4 @@
-// The file of the store, opened for writing: batches, retention. For one thread.
+// The store's file, opened for writing: batches, retention. For a single thread.
 #pragma once
 
 #include <array>
@@ -24,27 +24,27 @@ struct Retention {
   int64_t maxAgeMs = int64_t{30} * 24 * 60 * 60 * 1000;
 };
 
-// What became of the file when it was opened.
+// The result of opening the file.
 struct Opening {
   enum class State : uint8_t { Ready, Network, Newer, Failed };
   State state = State::Failed;
-  int version = 0;  // of a newer one
+  int version = 0;  // of a newer file
   Failure failure = Failure::None;
   std::string problem;
 };
 
-// Which of the rows that are taken are written.
+// Which rows are written.
 enum class Keep : uint8_t { All, OnlyNotify };
 
-// Rows that were taken from the queue together, and written in one transaction.
+// Rows that were taken from the queue together, and written in a transaction.
 struct Batch {
   using Counts = std::array<uint64_t, protocol::kCollections>;
-  size_t rows = 0;   // that were taken
-  size_t bytes = 0;  // of the bodies that were written
+  size_t rows = 0;   // taken
+  size_t bytes = 0;  // of the written bodies
   Counts byCollection{};
-  Counts leftOut{};                 // those that were not to be written
-  std::vector<uint64_t> numbers;    // of rows that somebody waits for
-  std::vector<uint64_t> leftWaits;  // the same, of those that were left out
+  Counts leftOut{};                 // taken but not written
+  std::vector<uint64_t> numbers;    // numbers of committed rows
+  std::vector<uint64_t> leftWaits;  // the same, of rows that were not written
   Failure failure = Failure::None;
   std::string problem;
 };
@@ -53,7 +53,7 @@ class RecordFile {
  public:
   using FindFileSystem = std::function<FileSystem(const std::string& file)>;
 
-  // `busy`: how long another process may keep the file locked before that is a failure.
+  // `busy`: how long to wait for a different process that keeps the file locked.
   RecordFile(std::string path, Retention retention, FindFileSystem system,
              std::chrono::milliseconds busy)
       : path_(std::move(path)), retention_(retention), system_(std::move(system)), busy_(busy) {}
@@ -64,34 +64,33 @@ class RecordFile {
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] Journal journal() const { return journal_; }
   [[nodiscard]] RollbackReason rollbackReason() const { return rollbackReason_; }
-  // Whether another file, or no file, stands at the path now.
+  // Whether a different file, or no file, is now at the path.
   [[nodiscard]] bool wasReplaced() const { return !(readFileId(path_) == id_); }
 
-  // Takes up to `most` rows from the queue, or a few of large ones, and writes them in one
-  // transaction, durably if it must. After a failure nothing is written; the rows are taken, and
+  // Takes up to `most` rows from the queue, fewer if they are large, and writes them in a
+  // transaction, durably if required. After a failure no row is written; the rows stay taken, and
   // the caller rewinds or releases.
   [[nodiscard]] Batch write(RowQueue& queue, size_t most, Keep keep = Keep::All);
 
-  // Deletes the oldest rows: at most one slice. Returns: whether it deleted any.
+  // Deletes the oldest rows, at most a slice. Returns: whether it deleted any.
   bool pruneBySize();
-  // `now` may be a time that the clock has gone back to: later rows stay.
+  // `now` may be earlier than before if the clock was set back: later rows stay.
   bool pruneByAge(int64_t now);
-  // Gives about so many bytes back to the disk: unused pages, then those of the oldest rows, but
-  // leaves `keeps` of them. Returns: whether the file is smaller now.
+  // Frees about `bytes` on the disk: unused pages, then those of the oldest rows, but keeps `keeps`
+  // bytes. Returns: whether the file is smaller now.
   bool shrink(int64_t bytes, int64_t keeps);
-  // What need not be done in a hurry: memory, the log, unused pages. Returns: whether there is
-  // more.
+  // Work without hurry: memory, the log, unused pages. Returns: whether there is more.
   bool tidy();
 
-  // Of all rows, by their ids: too many where rows between others are gone. And what they take on
-  // the disk.
+  // Number of rows, calculated from their ids: too high if rows between others were deleted.
+  // usedBytes(): their size on the disk.
   [[nodiscard]] int64_t rows();
   [[nodiscard]] int64_t usedBytes();
-  // Whether SQLite finds the file damaged. Reads all of it.
+  // Whether SQLite finds damage. Reads the whole file.
   [[nodiscard]] bool isDamaged();
 
  private:
-  // Finds a name without making a string of it.
+  // Finds a name without making a string.
   struct NameHash {
     using is_transparent = void;
     size_t operator()(std::string_view name) const { return std::hash<std::string_view>()(name); }

@@ -12,19 +12,19 @@ namespace tap::records {
 namespace {
 
 constexpr size_t kMaxBlanks = 100;
-// Of those that are known by their form.
+// Of secrets that are found by their form.
 constexpr size_t kShortestSecret = 14;
-// JSON in a string in JSON, and so on. What is deeper is treated as text.
+// JSON in a string in JSON, and so on. Deeper levels are treated as text.
 constexpr int kMaxNested = 4;
 
-// The names of members have escapes hardly ever; a name with one is judged without it.
+// Names of members rarely have escapes; a name is judged without its escapes.
 [[nodiscard]] NameClass classifyMember(const json::Member& member) {
   if (!member.escaped) return classifyName(member.key);
   const std::string_view quoted(member.key.data() - 1, member.key.size() + 2);
   return classifyName(json::decodeString({json::Kind::String, quoted}));
 }
 
-// A schema describes a secret and has none.
+// A schema describes a secret and does not contain it.
 [[nodiscard]] bool isSchema(json::Value object) {
   constexpr std::array<std::string_view, 7> kWords{"type",  "description", "$ref", "properties",
                                                    "anyOf", "oneOf",       "enum"};
@@ -35,7 +35,7 @@ constexpr int kMaxNested = 4;
   return false;
 }
 
-// How many tokens there are, or may be.
+// Whether the value can be a number of tokens.
 [[nodiscard]] bool isCount(json::Value value) {
   constexpr size_t kMaxDigits = 9;
   if (value.kind != json::Kind::String) return false;

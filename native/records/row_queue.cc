@@ -47,15 +47,15 @@ struct RowQueue::Block {
   }
 };
 
-// An entry of a block. After it, where it has them: the span, the Slices of shared payloads, and
-// the texts: session, source, trace, body, the name of the span, then of each payload the field
-// and, unless its bytes are shared, the text.
+// An entry of a block. It is followed by the span, if any, the Slices of shared payloads, and the
+// texts: session, source, trace, body, the name of the span, then of each payload the field and,
+// unless its bytes are shared, the text.
 struct RowQueue::Head {
   int64_t at = 0;
   uint64_t number = 0;
   size_t wholeBody = 0;
   std::array<size_t, 2> wholeBytes{};
-  uint32_t size = 0;  // of all of it
+  uint32_t size = 0;  // total
   uint32_t body = 0;
   std::array<uint32_t, 2> texts{};
   uint16_t session = 0;
@@ -80,11 +80,11 @@ struct RowQueue::Head {
 };
 static_assert(std::is_trivially_destructible_v<SpanInfo>);
 
-// What of a row goes into an entry.
+// The parts of a row that an entry holds.
 struct RowQueue::Parts {
   std::array<std::string_view, 5> texts;  // session, source, trace, body, the name of the span
   std::array<std::string_view, 2> fields;
-  std::array<std::string_view, 2> payloads;  // that are copied
+  std::array<std::string_view, 2> payloads;  // copied payloads
   std::array<bool, 2> shared{};
   bool hasSpan = false;
 
@@ -212,7 +212,7 @@ RowQueue::Head* RowQueue::entryAt(Place& place) {
     }
     Block* next = place.block->next.load(std::memory_order_acquire);
     if (next == nullptr) return nullptr;
-    // The last entry of a block is there before the next block is.
+    // A block's last entry is complete before the next block exists.
     if (place.offset < place.block->used.load(std::memory_order_acquire)) continue;
     place = {next, 0};
   }

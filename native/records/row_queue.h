@@ -1,5 +1,5 @@
-// Rows on their way from the thread of the loop to the store's. One thread pushes and one takes;
-// neither waits for the other.
+// A queue of rows from the thread of the loop to the store's. A single thread pushes and a single
+// thread takes; neither waits.
 #pragma once
 
 #include <atomic>
@@ -18,25 +18,25 @@ using protocol::Collection;
 using protocol::Row;
 using protocol::SpanInfo;
 
-// Of rows that wait, without the large payloads that are shared; and of these alone. A row that
-// finds no room is dropped; a large payload that finds none is cut.
+// The maximum of queued bytes without shared payloads, and the maximum of shared payloads. A row
+// without room is dropped; a large payload without room is cut.
 inline constexpr size_t kMaxQueuedBytes = size_t{8} * 1024 * 1024;
 inline constexpr size_t kMaxSharedBytes = size_t{8} * 1024 * 1024;
-// A row with a number, and one of `notify`, finds room beyond that while the disk stalls: up to so
-// many bytes with all the others, and so many of these rows.
+// Rows with a number, and rows of `notify`, may exceed it while the disk stalls: up to this many
+// bytes in total, and this many such rows.
 inline constexpr size_t kMaxUrgentBytes = 2 * kMaxQueuedBytes;
 inline constexpr size_t kMaxUrgentRows = 10'000;
-// A payload up to this size is copied; of a larger one the bytes are shared.
+// A payload up to this size is copied; the bytes of a larger payload are shared.
 inline constexpr size_t kMaxCopiedPayload = size_t{8} * 1024;
-// A larger body is not kept: a record has room for much less.
+// A larger body is dropped: a record has room for much less.
 inline constexpr size_t kMaxQueuedBody = size_t{32} * 1024;
 
-// A row that was taken. Its texts live until release().
+// A row that was taken. Its texts are valid until release().
 struct QueuedRow {
   struct Payload {
     std::string_view field;
     std::string_view text;
-    size_t wholeBytes = 0;  // of the text before the queue cut it, where it had no room
+    size_t wholeBytes = 0;  // of the text before the queue cut it
   };
   Collection collection = Collection::Diagnostic;
   int64_t at = 0;
@@ -47,7 +47,7 @@ struct QueuedRow {
   size_t bodyBytes = 0;   // of the body as it was pushed
   std::array<Payload, 2> payloads{};
   std::optional<SpanInfo> span;
-  std::optional<uint64_t> number;  // of a row that somebody waits for
+  std::optional<uint64_t> number;  // of a committed row
 };
 
 class RowQueue {
@@ -55,18 +55,18 @@ class RowQueue {
   RowQueue() = default;
   RowQueue(const RowQueue&) = delete;
   RowQueue& operator=(const RowQueue&) = delete;
-  ~RowQueue();  // when neither thread uses it any more
+  ~RowQueue();  // REQUIRES: neither thread uses it
 
-  // For the thread that pushes. False: there is no room, and nothing was kept.
+  // For the thread that pushes. Returns false if there is no room; the row is then dropped.
   [[nodiscard]] bool push(const Row& row, std::optional<uint64_t> number = std::nullopt);
-  // How many were pushed so far.
+  // The number of rows pushed so far.
   [[nodiscard]] uint64_t pushed() const { return pushed_.load(); }
 
-  // For the thread that takes. False: there is none now.
+  // For the thread that takes. Returns false if the queue is empty.
   [[nodiscard]] bool next(QueuedRow& row);
-  // The rows since the last release() come again.
+  // The rows since the last release() are returned again.
   void rewind();
-  // The rows that were taken are no longer needed.
+  // Frees the rows that were taken.
   void release();
   [[nodiscard]] uint64_t taken() const { return taken_; }
 
@@ -88,7 +88,7 @@ class RowQueue {
   static void fill(Head& head, const Row& row, const Parts& parts);
   [[nodiscard]] bool hasRoom(size_t size, bool urgent) const;
   [[nodiscard]] char* room(size_t size);
-  // The entry at that place; null if none was pushed yet. Moves to the next block where it must.
+  // The entry at that place; null if it was not pushed yet. Moves to the next block if necessary.
   [[nodiscard]] static Head* entryAt(Place& place);
 
   // The thread that pushes.

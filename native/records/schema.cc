@@ -8,8 +8,8 @@ namespace tap::records {
 
 namespace {
 
-// What each version adds to the one before it. `rows` has what was recorded; `fields` the names of
-// all fields that the bodies of a collection ever had; the view `records` is for people.
+// The steps from each version to the next. `rows` has the records; `fields` the names of all fields
+// that the bodies of a collection ever had; the view `records` is for people.
 constexpr std::array<const char*, kSchemaVersion> kSteps{
     R"sql(
     CREATE TABLE collections (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
@@ -38,7 +38,7 @@ constexpr std::array<const char*, kSchemaVersion> kSteps{
     )sql",
 };
 
-// Collections that were added since the file was made.
+// Adds the names of new collections.
 [[nodiscard]] bool nameCollections(Database& database) {
   Statement insert =
       database.prepare("INSERT OR IGNORE INTO collections (id, name) VALUES (?1, ?2)");
@@ -60,7 +60,7 @@ constexpr std::array<const char*, kSchemaVersion> kSteps{
   return nameCollections(database) && database.run(stamp.c_str());
 }
 
-// Returns: nothing where the file cannot be read.
+// Returns: false if the file cannot be read.
 [[nodiscard]] bool readVersion(Database& database, int& version) {
   Statement statement = database.prepare("PRAGMA user_version");
   if (!statement || !statement.step()) return false;
@@ -68,7 +68,7 @@ constexpr std::array<const char*, kSchemaVersion> kSteps{
   return true;
 }
 
-// Begins a write-ahead log where that is safe.
+// Switches to a write-ahead log if that is safe.
 [[nodiscard]] RollbackReason beginWal(Database& database, bool allowWal) {
   if (!hasSafeWal()) return RollbackReason::OldSqlite;
   if (!allowWal) return RollbackReason::FileSystem;
@@ -76,19 +76,19 @@ constexpr std::array<const char*, kSchemaVersion> kSteps{
                                                              : RollbackReason::Refused;
 }
 
-// Whether the file is one of this version now.
+// Returns: whether the file now has this version.
 [[nodiscard]] bool prepare(Database& database, bool allowWal, SchemaOutcome& outcome) {
   if (!readVersion(database, outcome.version)) return false;
   if (outcome.version > kSchemaVersion) return false;
-  // Only a file without tables can take this; others have it.
+  // Only a file without tables accepts this; other files have it.
   if (outcome.version == 0 && !database.run("PRAGMA auto_vacuum = INCREMENTAL")) return false;
   outcome.rollbackReason = beginWal(database, allowWal);
   const bool wal = outcome.rollbackReason == RollbackReason::None;
-  // Shortened rather than deleted: a folder is not written for each transaction.
+  // Truncated rather than deleted: a folder is not written for each transaction.
   if (!wal) (void)database.text("PRAGMA journal_mode = TRUNCATE");
   outcome.journal = wal ? Journal::WriteAheadLog : Journal::Rollback;
   if (outcome.version == kSchemaVersion) return true;
-  // Another process may be quicker.
+  // A different process may have been faster.
   return database.run("BEGIN IMMEDIATE") && readVersion(database, outcome.version) &&
          migrate(database, outcome.version) && database.run("COMMIT");
 }

@@ -17,19 +17,19 @@ namespace tap::records {
 
 namespace {
 
-// The last group of a pattern is the secret. (?&w): here a word begins, (?&n): a name does, maybe
-// after a colour of a terminal. (?&c): colours. (?&o): what may stand before a command's option.
+// The last group of a pattern is the secret. (?&w): start of a word; (?&n): start of a name,
+// possibly after a terminal's colour. (?&c): colours. (?&o): text before a command's option.
 constexpr std::string_view kSubpatterns =
     R"((?(DEFINE)(?<c>(?:\x1b\[[\d;:]{0,24}m)*+))"
     R"((?<o>[^\n]{0,200}?(?:(?<=[\\\r])\n[^\n]{0,200}?){0,6}?(?<=\s)))";
 
-// In quotes, which may have backslashes before them; the end may be missing.
+// In quotes, which may be escaped with backslashes; the closing quote may be missing.
 constexpr std::string_view kQuoted =
     R"((\\{0,7}+)(["'`])((?:[^\\\r\n"'`]++|(?!\g{-2})["'`]|\g{-3}\\++\g{-2}|\\++(?!\g{-2}))++))";
 // `pass=3` is a count.
 constexpr std::string_view kWord = R"((?!\d{1,3}(?![^\s&"'`<>]))([^\s&"'`<>]++))";
 constexpr std::string_view kLongWord = R"(([^\s&"'`<>]{4,}+))";
-// The line ends with it, and it is not code: `None`, `self.token`, `read()`, `$TOKEN`.
+// At the end of a line, and not code: `None`, `self.token`, `read()`, `$TOKEN`.
 constexpr std::string_view kLastWord =
     R"((?!(?i:none|null|nil|true|false|undefined|nullptr)(?![^ \t\r\n#]))(?!\d{1,3}(?!\S)))"
     R"((?![a-z_]*\.[a-z_.]*(?![^ \t\r\n#]))([^\s&"'`<>()\[\]{};$,]{3,}+)(?=[ \t]{0,8}(?:[\r\n#]|\z)))";
@@ -42,27 +42,27 @@ constexpr std::string_view kDiscord =
     "NzM NzQ NzU NzY Nzc Nzg Nzk ODA ODE ODI ODM ODQ ODU ODY ODc ODg ODk OTA OTE OTI OTM "
     "OTQ OTU OTY OTc OTg OTk";
 
-// A secret that is known by its form: the pattern begins with one of the literals, which no other
-// form has. Blanks stand between these; in lower case they stand for any case.
+// A secret with a known form: the pattern begins with any of the literals, which no other form has.
+// Blanks separate them; literals in lower case match any case.
 struct Form {
   std::string_view name;
   std::string_view literals;
   std::string_view pattern;
-  bool repeats = false;  // matches where its secret has ended, too: a command has several options
+  bool repeats = false;  // also matches after its secret: a command has several options
 };
 
 constexpr std::array kForms{
     Form{
         "rest of a private key", "",
         R"((?!\z)((?:[\w+/=:,.\s]++|-(?!----))*+(?:-----END [A-Z ]{0,40}?PRIVATE KEY(?: BLOCK)?-----|\z)))"},
-    // A text of its own. The lines of a key have such lengths, and digests no capitals.
+    // A whole text. The lines of a key have such lengths, and digests no capitals.
     Form{"line of a private key", "",
          R"([^\n]{0,90}?(?<![\w+/=-])((?=[^a-z]*+[a-z])(?=[^A-Z]*+[A-Z])(?=\D*+\d))"
          R"((?:[A-Za-z0-9+/]{64}|[A-Za-z0-9+/]{70}|[A-Za-z0-9+/]{76}))\s?\z)"},
     Form{"private key", "-----BEGIN",
          R"((-----BEGIN [A-Z ]{0,40}?PRIVATE KEY(?: BLOCK)?-----[^-]*+(?:-(?!----)[^-]*+)*+)"
          R"((?:-----END [A-Z ]{0,40}?PRIVATE KEY(?: BLOCK)?-----)?))"},
-    // A user's name is shorter than a token, or without digits.
+    // A user's name is shorter than a token, or has no digits.
     Form{"URL", "://", R"(://(?:[^\s/:@]{0,256}+:([^\s/]{1,4096})@|(?=[A-Za-z_]*+\d)(\w{20,}+)@))"},
     Form{"pairing code", "\"code\"", R"("code" {0,4}: {0,4}"(\d{6})\x22)"},
     // Without the header's name it may be a word: "basic knowledge".
@@ -117,11 +117,11 @@ constexpr std::array kForms{
     Form{"hook", "whsec_", R"((?&w)(whsec_\w{20,}+))"},
 };
 
-// A secret beside its name. (?C1): the name is that of a secret; (?C2): or of a parameter.
+// A secret after its name. (?C1): the name is that of a secret; (?C2): or of a parameter.
 constexpr std::string_view kNameLiterals =
     "token secret pass pwd jwt cookie credential otp key sig connection";
 constexpr std::string_view kName = R"((?&n)([\w-]{3,64}+))";
-// At the begin of a line, or of a text in quotes.
+// At the start of a line, or of a text in quotes.
 constexpr std::string_view kLineName =
     R"((?:^|[\r\n"'`])(?:[ \t+<>-]++|\x1b\[[\d;:]{0,24}m)*+([\w-]{3,64}+))";
 constexpr std::string_view kOption = R"((?<![^ \t\r\n"'`])--([\w-]{3,64}+))";
@@ -138,7 +138,7 @@ constexpr std::array kAssignments{
     Assignment{"=", kName, "(?&c)=(?C2)(?&c)", kWord},
     Assignment{"member", kName, R"(\\{0,7}["'`][ \t]{0,8}(?&c):(?C1)(?&c)[ \t]{0,8}(?&c))",
                kQuoted},
-    // Not of messages of parsers: `Unexpected token: "}"`.
+    // Not messages of parsers: `Unexpected token: "}"`.
     Assignment{": in quotes",
                R"((?<!(?i)expected |invalid |illegal |unknown |missing )(?&n)([\w-]{3,64}+))",
                R"((?&c):(?C1)(?&c)[ \t]{0,8}(?&c))", kQuoted},
@@ -163,12 +163,12 @@ constexpr std::array kAssignments{
 constexpr int kLongestColour = 24;
 constexpr size_t kLongestName = 200;
 constexpr size_t kLongestLabel = 64;
-constexpr size_t kShortestText = 5;  // of one with a secret: "pwd=x"
-// An assignment begins at most so far before its name: with these.
+constexpr size_t kShortestText = 5;  // of a text with a secret: "pwd=x"
+// The maximum of bytes of an assignment before its name.
 constexpr size_t kMaxBefore = 48;
 constexpr std::string_view kBulletsAndColours = " \t+<>-\x1b[;:0123456789m";
 
-// Words of a name under which a secret stands.
+// Words in the name of a secret.
 constexpr std::array<std::string_view, 18> kSecretWords{
     "token",      "secret", "password", "passwd",    "passphrase", "passcode",
     "pwd",        "pass",   "auth",     "bearer",    "jwt",        "cookie",
@@ -179,7 +179,7 @@ constexpr std::array<std::string_view, 9> kKeyKinds{
 constexpr std::array<std::string_view, 5> kSecretEnds{"password", "passwd", "secret", "token",
                                                       "apikey"};
 
-// Words that make of a key or a signature a parameter: `api_key=…`.
+// Words that make a key or a signature a parameter: `api_key=…`.
 constexpr std::array<std::string_view, 5> kParameterKinds{"access", "auth", "api", "id", "refresh"};
 
 [[nodiscard]] constexpr bool isCapital(char c) {
@@ -199,12 +199,13 @@ constexpr std::array<std::string_view, 5> kParameterKinds{"access", "auth", "api
   return word.ends_with('s') && isSecretWord(word.substr(0, word.size() - 1));
 }
 
-// Walks the words of a name, in lower case: those of apiKey, api_key and API-KEY are the same.
+// Iterates over the words of a name, in lower case: apiKey, api_key and API-KEY have the same
+// words.
 class Words {
  public:
   explicit Words(std::string_view name) : name_(name.substr(0, kLongestName)) {}
 
-  // Empty: there are no more. Each lives until the next but one.
+  // Empty at the end. A word is valid until the second call after it.
   [[nodiscard]] std::string_view next() {
     while (at_ < name_.size() && !isAlphanumeric(name_[at_])) ++at_;
     std::array<char, kLongestName>& letters = letters_[turn_ ^= 1];
@@ -249,7 +250,7 @@ class Words {
   return looks;
 }
 
-// The same names come again and again: the last ones are remembered.
+// The same names occur often: a cache of the last ones.
 class NameClassCache {
  public:
   [[nodiscard]] NameClass classifyName(std::string_view name) {
@@ -293,7 +294,7 @@ bool answerCallout(unsigned number, std::string_view name) {
   return TextPattern(all.append("(?|").append(pattern) + ')', answerCallout);
 }
 
-// Compiled when a text has one of its literals for the first time.
+// Compiled when a text first contains any of its literals.
 [[nodiscard]] const TextPattern& formPattern(size_t form) {
   static std::array<std::once_flag, kForms.size()> once;
   static std::array<std::optional<TextPattern>, kForms.size()> compiled;
@@ -316,9 +317,9 @@ constexpr size_t kRestOfKey = 0;
 constexpr size_t kLineOfKey = 1;
 constexpr size_t kPrivateKey = 2;
 
-// Finds where a form or a name of a secret may be.
+// Finds places where a form or a name of a secret may be.
 struct Literals {
-  std::vector<size_t> forms;  // of each literal; kNoForm: it is a part of a name
+  std::vector<size_t> forms;  // of each literal; kNoForm: a part of a name
   Prefilter prefilter;
 
   Literals() : prefilter(collect(), Prefilter::Folding::Ascii) {}
@@ -350,10 +351,10 @@ struct Literals {
   return digits < name.size() && name[digits] == 'm' ? name.substr(digits + 1) : name;
 }
 
-// Finds the secrets of a text, from its begin to its end.
+// Finds the secrets of a text in order.
 class Search {
  public:
-  // `insideKey`: a text before has begun a private key.
+  // `insideKey`: an earlier text has begun a private key.
   Search(std::string_view text, bool insideKey)
       : text_(text),
         form_(insideKey              ? kRestOfKey
@@ -375,7 +376,7 @@ class Search {
     return std::nullopt;
   }
 
-  // After the last one: whether it is a private key without an end.
+  // At the end: whether the last secret is a private key without its end.
   [[nodiscard]] bool endsInKey() const {
     return (form_ == kRestOfKey || form_ == kPrivateKey) && found_ && from_ == text_.size() &&
            found_->find("-----END ") == std::string_view::npos;
@@ -399,7 +400,7 @@ class Search {
         looks.parameter && nameEnd_ < text_.size() && text_[nameEnd_] != '"';
     if (begin < from_ || !(looks.ends || mayBeParameter)) return false;
     if (match(assignmentPattern(), begin)) return true;
-    // Before it stands what begins its line.
+    // Includes the start of the line or assignment before the name.
     const size_t from = std::max(from_, begin - std::min(begin, kMaxBefore));
     const size_t before = text_.substr(from, begin - from).find_last_not_of(kBulletsAndColours);
     if (before == std::string_view::npos && from > 0) return false;
@@ -408,7 +409,7 @@ class Search {
 
   std::string_view text_;
   size_t from_ = 0;     // the end of the last secret
-  size_t nameEnd_ = 0;  // of the last name that was looked at
+  size_t nameEnd_ = 0;  // of the last examined name
   size_t form_;         // of the last secret
   std::optional<std::string_view> found_;
 };
@@ -426,7 +427,7 @@ bool removeSecretTexts(std::string_view text, std::string& out, bool* insideKey)
   Search search(text, isInKey);
   while (const auto secret = search.next()) {
     const auto begin = static_cast<size_t>(secret->data() - text.data());
-    if (begin < written) {  // it is the text
+    if (begin < written) {  // the whole text
       out.resize(before);
     } else {
       out.append(text, written, begin - written);

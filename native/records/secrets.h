@@ -1,5 +1,5 @@
-// What a secret is, in a text and by its name: the one place that says so, for records and for
-// `copilot-tap trace`. It is a net, not a proof: docs/recordings.md says what it catches.
+// The definition of a secret, by its form and by its name, for records and for `copilot-tap trace`.
+// It is a net, not a proof: docs/recordings.md lists the forms.
 #pragma once
 
 #include <string>
@@ -7,26 +7,26 @@
 
 namespace tap::records {
 
-// Stands where a secret was.
+// Replaces a secret.
 inline constexpr std::string_view kRemoved = "<removed>";
 
-// Appends the text without secrets, in time in proportion to the text; a text that takes too many
-// steps is removed. Returns: whether there was a secret. `insideKey` is for texts that follow each
-// other, such as the lines of a list: whether one has begun a private key and not ended it.
+// Appends the text without its secrets, in time in proportion to the text; a text that takes too
+// many steps is removed. Returns: whether there was a secret. `insideKey` is for consecutive texts,
+// such as the lines of a list: whether a private key has begun and not ended.
 bool removeSecretTexts(std::string_view text, std::string& out, bool* insideKey = nullptr);
 
 struct NameClass {
-  bool secret = false;        // one of its words is that of a secret
-  bool ends = false;          // the last one is, or the last two together
-  bool lastIsSecret = false;  // the last one alone is
-  bool lastIsTokens = false;  // which may be a number of them
-  bool parameter = false;     // `key` and the like: of a secret in `key=…`, elsewhere not
+  bool secret = false;        // contains a word of a secret
+  bool ends = false;          // ends with a word, or a pair of words, of a secret
+  bool lastIsSecret = false;  // its last word alone is that of a secret
+  bool lastIsTokens = false;  // which may be a number of tokens
+  bool parameter = false;     // `key` and the like: a secret only in `key=…`
 };
 
 // Of names such as apiKey and DB_PASSWORD.
 [[nodiscard]] NameClass classifyName(std::string_view name);
 
-// Whether something of that name is a secret.
+// Whether a value of that name is a secret.
 [[nodiscard]] bool namesSecret(std::string_view name);
 
 }  // namespace tap::records

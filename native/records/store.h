@@ -1,5 +1,6 @@
-// The record store: one file of SQLite, a thread that writes it, and one that reads it when
-// somebody asks. Used by one thread, that of the loop; nothing here waits for the disk.
+// The record store: a file of SQLite, a thread that writes it, and a thread that reads it for
+// questions. For use on the thread of the loop; no call waits for the disk, except flush() and the
+// destructor.
 #pragma once
 
 #include <array>
@@ -23,9 +24,9 @@ namespace tap::records {
 struct StoreOptions {
   WriterOptions writer;
   std::chrono::milliseconds readerIdle{60'000};
-  // From any thread: deliver() is to be called soon, on the thread of the loop.
+  // Called from any thread: deliver() must be called soon, on the thread of the loop.
   std::function<void()> wake;
-  // Within deliver().
+  // Called within deliver().
   std::function<void(const Diagnostic&)> onDiagnostic;
 };
 
@@ -38,32 +39,32 @@ struct StoreState {
 class Store final : public protocol::RecordSink {
  public:
   explicit Store(StoreOptions options);
-  ~Store() override;  // writes what was appended, and waits for that
+  ~Store() override;  // writes the queued rows, and waits for that
 
-  // Whether all rows are kept, or only those of `notify`. At first all.
+  // Whether only rows of `notify` are stored. At first all are.
   void keepOnlyNotify(bool only) { onlyNotify_ = only; }
 
   void append(const Row& row) override;
   void commit(const Row& row, uint64_t number) override;
   void onCommitted(Listener listener) override { listener_ = std::move(listener); }
 
-  // The same for somebody else than the listener.
+  // The same with a callback instead of the listener.
   using Committed = std::function<void(bool durable)>;
   void commit(const Row& row, Committed done);
 
-  // See answer.h. The answer comes within deliver(), always.
+  // See answer.h. The answer always comes within deliver().
   using Answered = std::function<void(const Answer&)>;
   void query(std::string json, Answered done);
   void sql(std::string statement, Answered done);
 
   [[nodiscard]] FileState state() const;
-  // Waits until what was appended is written or dropped, at most that long.
+  // Waits until queued rows are written or dropped, at most `most`.
   bool flush(std::chrono::milliseconds most) { return writer_.settle(most); }
-  // Writes what was appended and ends; `closed` comes within deliver(), also where the store is
-  // closed already. Rows after that are dropped.
+  // Writes the queued rows and ends; calls `closed` within deliver(), even if the store is closed
+  // already. Later rows are dropped.
   void close(std::function<void()> closed);
 
-  // Calls back whom something has happened to. Returns: whether somebody still waits.
+  // Runs the callbacks of finished operations. Returns: whether any is pending.
   bool deliver();
   [[nodiscard]] bool isAwaited() const {
     return !commits_.empty() || !answers_.empty() || !closed_.empty();

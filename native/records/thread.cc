@@ -56,7 +56,7 @@ bool Thread::start(std::function<void()> body) {
                                  STACK_SIZE_PARAM_IS_A_RESERVATION, nullptr);
   if (running->handle == nullptr) return false;
 #else
-  // Signals are for the other threads of the process. A new thread inherits what its maker blocks.
+  // Signals are for the other threads of the process. A new thread inherits the signal mask.
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
@@ -86,14 +86,14 @@ void Thread::join() {
 
 void Thread::lowerPriority() {
 #if defined(__linux__)
-  // At 10 the p99 of calls is twice as high, with SCHED_IDLE a commit beside busy processes takes
-  // seconds. Never less than the process has.
+  // With nice 10 the p99 of calls is twice as high; with SCHED_IDLE a commit next to busy processes
+  // takes seconds. Never less than the process's own nice value.
   const int nice = std::max(17, getpriority(PRIO_PROCESS, 0));
-  // Without it, what wakes on this core may wait for the rest of a turn of 3 ms. From Linux 6.12
-  // on.
+  // Without it, a thread that wakes on this core may wait for the rest of a slice of 3 ms. From
+  // Linux 6.12 on.
   constexpr uint64_t kTurnNs = 100'000;
   constexpr uint64_t kKeepPolicy = 0x08;
-  // As <linux/sched/types.h> has it; glibc has no function for it.
+  // As in <linux/sched/types.h>; glibc has no function for it.
   struct {
     uint32_t size, policy;
     uint64_t flags;
@@ -108,7 +108,7 @@ void Thread::lowerPriority() {
                .runtime = kTurnNs,
                .deadline = 0,
                .period = 0};
-  // A sandbox may allow one and not the other. Of Linux, both are of the thread.
+  // A sandbox may allow only one of them. On Linux, both apply to the thread.
   if (syscall(SYS_sched_setattr, 0, &attributes, 0) != 0) setpriority(PRIO_PROCESS, 0, nice);
 #elif defined(__APPLE__)
   pthread_set_qos_class_self_np(QOS_CLASS_UTILITY, 0);

@@ -1,4 +1,4 @@
-// A thread for work that nobody waits for.
+// A thread for background work.
 #pragma once
 
 #include <functional>
@@ -14,12 +14,12 @@ class Thread {
   ~Thread();  // REQUIRES: it was joined, or never started
 
   // Runs `body` on a new thread, with a small stack and without signals. Returns: whether the
-  // system gave one.
+  // thread was created.
   [[nodiscard]] bool start(std::function<void()> body);
   [[nodiscard]] bool started() const { return running_ != nullptr; }
   void join();
 
-  // The calling thread gives way to others from now on, as far as the system knows that.
+  // Lowers the priority of the calling thread, if the system supports that.
   static void lowerPriority();
 
  private:

@@ -1,4 +1,4 @@
-// Wakes a thread that sleeps until there is something for it to do.
+// Wakes a sleeping thread when it has work.
 #pragma once
 
 #include <chrono>
@@ -9,7 +9,7 @@ namespace tap::records {
 
 class WakeSignal {
  public:
-  // From any thread. A ring that nobody waits for is kept for the next wait.
+  // From any thread. Without a waiting thread, the signal stays for the next wait.
   void notify() {
     {
       const std::lock_guard lock(mutex_);
@@ -17,13 +17,13 @@ class WakeSignal {
     }
     wakes_.notify_one();
   }
-  // Until it rings.
+  // Waits for the signal.
   void wait() {
-    // A wait without an end would need a newer libstdc++ than the addon may need.
+    // A wait without a limit would need a newer libstdc++ than the addon may require.
     while (!wait(std::chrono::hours(24))) {
     }
   }
-  // Until it rings, or for that long. Returns: whether it rang.
+  // Waits for the signal, at most `most`. Returns: whether it came.
   bool wait(std::chrono::milliseconds most) {
     std::unique_lock lock(mutex_);
     const bool rang = wakes_.wait_for(lock, most, [this] { return notified_; });

@@ -14,15 +14,15 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr size_t kBatchRows = 5000;
-// Without rows for so long, the thread tidies up and sleeps.
+// After this time without rows, the thread tidies up and sleeps.
 constexpr seconds kIdle{2};
-// Between two looks at whether the file is still the same.
+// Between two checks that the file is still the same.
 constexpr seconds kFileCheckInterval{1};
-// Rows that are too old leave slowly: a clock that is wrong for an hour costs a slice or two.
+// Old rows are deleted slowly: a clock that is wrong for an hour costs a slice or two.
 constexpr hours kAgePrune{1};
 constexpr int64_t kBackwardsMs = 60'000;
 constexpr size_t kKeptDiagnostics = 16;
-// Each takes the disk a few milliseconds, and somebody may wait for a row.
+// Each takes the disk a few milliseconds, and commits may be waiting.
 constexpr int kShrinkSteps = 4;
 constexpr const char* kNearlyFull = "nearly-full";
 
@@ -78,7 +78,7 @@ void Writer::run() {
     ready_ = true;
   }
   settled_.notify_all();
-  // Only now: until the file is open, status says that nothing is recorded.
+  // Only now: until the file is open, the status shows that records are off.
   Thread::lowerPriority();
   for (;;) {
     sleep();
@@ -141,7 +141,7 @@ void Writer::writeBatch() {
   if (durable) prune();
 }
 
-// The rows of a batch are done with.
+// Releases the rows of a batch.
 void Writer::finish(const Batch& batch, bool durable) {
   queue_.release();
   uint64_t lost = 0;
@@ -170,7 +170,8 @@ void Writer::drop() {
   finish(batch, false);
 }
 
-// The oldest rows go where the disk is tight. Where that is not enough, the others wait outside.
+// Deletes the oldest rows if the disk is tight. If that is not enough, only urgent rows are
+// written.
 void Writer::leaveRoom() {
   const bool wasShort = diskBudget_.isShort();
   for (int step = 0;; ++step) {
@@ -190,7 +191,7 @@ void Writer::leaveRoom() {
              "left out and counted, and the oldest are deleted.");
 }
 
-// Everything is written again.
+// Writing works again.
 void Writer::recovered() {
   if (!lastCode_.empty()) {
     lastCode_.clear();
@@ -258,7 +259,7 @@ bool Writer::moveAside() {
   const std::string name = setAside(file_.path(), options_.clock());
   if (name.empty()) return false;
   report("corrupt", inQuotes(file_.path()) + " was damaged. It is now " + inQuotes(name) +
-                        ", and a new one was begun.");
+                        ", and a new file was created.");
   const Opening opening = file_.open();
   if (opening.state != Opening::State::Ready) return false;
   writeDiagnostics();
@@ -281,7 +282,7 @@ void Writer::fail(Failure failure, const std::string& problem) {
       file_.close();
       return report("read-only", file + " cannot be written." + until);
     case Failure::Locked:
-      return report("locked", "Another process keeps " + file + " locked." + until);
+      return report("locked", "A different process keeps " + file + " locked." + until);
     case Failure::Corrupt:
       file_.close();
       return report("damaged", file + " is damaged and cannot be moved." + until);

@@ -1,5 +1,5 @@
-// The thread that writes: takes rows from the queue, keeps the file small and whole, and says what
-// goes wrong.
+// The thread that writes: takes rows from the queue, keeps the file small and valid, and reports
+// failures.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@
 
 namespace tap::records {
 
-// Something that people should hear of. `code` is one word for programs.
+// A problem that people should see. `code` is a word for programs.
 struct Diagnostic {
   int64_t at = 0;
   std::string code;
@@ -36,7 +36,7 @@ struct FileState {
   RollbackReason rollbackReason = RollbackReason::None;
   uint64_t written = 0;  // rows since the start
   std::array<uint64_t, protocol::kCollections> dropped{};
-  std::vector<Diagnostic> diagnostics;  // the last ones, oldest first
+  std::vector<Diagnostic> diagnostics;  // the latest, oldest first
 };
 
 struct WriterOptions {
@@ -45,13 +45,13 @@ struct WriterOptions {
   std::function<int64_t()> clock;  // Unix time in ms; from any thread
   RecordFile::FindFileSystem fileSystem = findFileSystem;
   std::function<std::optional<DiskSpace>(const std::string& file)> diskSpace = readDiskSpace;
-  // How long the first row of a batch waits for others.
+  // How long the first row of a batch waits for further rows.
   std::chrono::milliseconds gather{20};
-  // How long another process may keep the file locked before that is a failure.
+  // How long to wait for a different process that keeps the file locked.
   std::chrono::milliseconds busy{5000};
-  // After a failure rows are dropped for so long before the next attempt.
+  // After a failure, rows are dropped for this long before the next attempt.
   std::chrono::milliseconds pause{5000};
-  // Between two looks at a disk without room while nothing is recorded.
+  // Between two checks of a full disk while rows are not recorded.
   std::chrono::milliseconds diskCheckInterval{1000};
 };
 
@@ -67,19 +67,19 @@ class Writer {
   Writer(WriterOptions options, RowQueue& queue, Events events);
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
-  ~Writer();  // writes what is in the queue, and waits for that
+  ~Writer();  // writes the queued rows, and waits for that
 
-  // For the thread that pushes: after each row.
+  // For the thread that pushes: call it after each row.
   void pushed(bool urgent) {
     if (urgent) urgent_.store(true);
     if (urgent || queue_.pushed() >= wakeAt_.load()) wake();
   }
-  // Writes what is in the queue and ends; `closed` follows.
+  // Writes the queued rows and ends; `closed` follows.
   void close();
 
   // For any thread.
   [[nodiscard]] FileState state() const;
-  // A reader has found the file damaged.
+  // A reader has found damage in the file.
   void suspect() {
     suspected_.store(true);
     wakeSignal_.notify();
@@ -87,8 +87,8 @@ class Writer {
   void countDropped(Collection collection) {
     dropped_[static_cast<size_t>(collection)].fetch_add(1, std::memory_order_relaxed);
   }
-  // Waits until what was pushed before is written or dropped, at most that long. Returns: whether
-  // it is.
+  // Waits until rows pushed before are written or dropped, at most `most`. Returns: whether they
+  // are.
   bool settle(std::chrono::milliseconds most);
   [[nodiscard]] bool started() const { return thread_.started(); }
 
@@ -100,7 +100,7 @@ class Writer {
     wakeSignal_.notify();
   }
   void run();
-  // Until there are rows, or something else to do.
+  // Waits for rows or other work.
   void sleep();
   void gather();
   void writeBatch();
@@ -132,9 +132,9 @@ class Writer {
   std::atomic<bool> suspected_{false};
 
   // The writer's thread.
-  RowQueue own_;  // the diagnostics that become rows
+  RowQueue own_;  // diagnostics that become rows
   bool tidied_ = false;
-  bool refused_ = false;  // for as long as this process lives
+  bool refused_ = false;  // for the lifetime of this process
   std::string lastCode_;
   DiskBudget diskBudget_;
   Steady::time_point notBefore_;
@@ -142,12 +142,12 @@ class Writer {
   Steady::time_point nextAgePrune_;
   Steady::time_point clockSteady_;
   int64_t clockUnix_ = 0;
-  uint64_t lost_ = 0;  // rows that were dropped since the last that was written
+  uint64_t lost_ = 0;  // rows dropped since the last written row
 
   mutable std::mutex mutex_;
   std::condition_variable settled_;
-  bool ready_ = false;     // the file was opened, or could not be
-  uint64_t released_ = 0;  // of the rows that were pushed
+  bool ready_ = false;     // opening the file has succeeded or failed
+  uint64_t released_ = 0;  // of the pushed rows
   FileState state_;
   std::array<std::atomic<uint64_t>, protocol::kCollections> dropped_{};
 };

@@ -32,7 +32,7 @@ std::string digestHex(std::string_view text) {
   return hex({reinterpret_cast<const char*>(digest.data()), digest.size()});
 }
 
-// That it is what a record may be.
+// Expects a valid body of a record.
 void expectSound(const std::string& body) {
   EXPECT_LE(body.size(), kMaxBody);
   json::Scanner scanner;

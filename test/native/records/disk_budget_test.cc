@@ -1,4 +1,4 @@
-// What becomes of the store on a disk that is nearly full.
+// The store on a disk that is nearly full.
 #include "records/disk_budget.h"
 
 #include <gtest/gtest.h>
@@ -48,7 +48,7 @@ void fillStore(const StoreRig& rig) {
 }
 
 TEST(DiskBudget, KeepsAShareOfTheDiskFree) {
-  EXPECT_EQ(DiskBudget::reserveBytes(24 * kMB), 6 * kMB) << "a quarter of a small one";
+  EXPECT_EQ(DiskBudget::reserveBytes(24 * kMB), 6 * kMB) << "a quarter of a small disk";
   EXPECT_EQ(DiskBudget::reserveBytes(64 * kMB), 16 * kMB);
   EXPECT_EQ(DiskBudget::reserveBytes(1000 * kMB), 16 * kMB);
   EXPECT_EQ(DiskBudget::reserveBytes(10'000 * kMB), 100 * kMB) << "1 %";
@@ -187,7 +187,7 @@ TEST(NearlyFullDisk, ASmallOneKeepsAQuarterFreeWhateverIsRecorded) {
       least = std::min(least, readDiskSpace(folder.file())->freeBytes);
     }
     EXPECT_GT(least, 1'000'000);
-    EXPECT_EQ(rig.store->state().written, 20'000u) << "the store alone leaves nothing out";
+    EXPECT_EQ(rig.store->state().written, 20'000u) << "the store itself drops no rows";
     // Others take the rest, and give it back.
     std::ofstream(folder.file("ballast"), std::ios::binary)
         << std::string(static_cast<size_t>(least) - 300'000, 'x');

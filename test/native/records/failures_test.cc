@@ -1,4 +1,4 @@
-// The table of failures in docs/records.md: for each what becomes of the store, with real files.
+// The table of failures in docs/records.md: the effect of each on the store, with real files.
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
@@ -29,7 +29,7 @@ std::string readFile(const std::string& file) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// The file that was set aside; empty if there is none.
+// The renamed damaged file; empty if there is none.
 std::string findAside(const TemporaryFolder& folder) {
   for (const auto& entry : fs::directory_iterator(folder.path())) {
     if (entry.path().filename().string().starts_with("records.sqlite.corrupt-"))
@@ -203,7 +203,7 @@ TEST(Failures, WithoutAFolderNothingIsKept) {
 
 #if defined(__linux__)
 
-// A disk of its own; nothing where this process may not make one.
+// A small disk for a test; unavailable if this process may not mount it.
 class Disk {
  public:
   explicit Disk(const char* options) {
@@ -246,7 +246,7 @@ TEST(Failures, AFullDiskLosesRowsUntilThereIsRoom) {
   StoreRig rig(disk.file());
   fill(rig);
   EXPECT_GT(rig.store->state().dropped[static_cast<size_t>(Collection::Gate)], 0u);
-  EXPECT_TRUE(rig.query("{}").good) << "what was written can be read";
+  EXPECT_TRUE(rig.query("{}").good) << "written rows can be read";
   fs::remove(ballast);
   std::this_thread::sleep_for(milliseconds(60));
   EXPECT_TRUE(rig.commit(Collection::Notify, "{}"));

@@ -147,8 +147,8 @@ struct ModelRow {
   int64_t at;
   Collection collection;
   std::string session;
-  std::string tool;           // empty: it has none
-  std::optional<int64_t> ms;  // a number, or none
+  std::string tool;           // empty: the record has no tool
+  std::optional<int64_t> ms;  // a number, or absent
 };
 
 struct ModelQuery {
@@ -160,7 +160,7 @@ struct ModelQuery {
 const std::vector<Collection> kModelCollections{Collection::ToolCall, Collection::Gate};
 const std::vector<std::string> kModelTexts{"build", "build-all", "test", "%", "Build", "b'c"};
 
-// One condition on a text.
+// A condition on a text.
 std::pair<std::string, std::function<bool(const std::string&)>> textCondition(QueryRandom& random) {
   const std::string& text = random.of(kModelTexts);
   const std::string quoted = "\"" + text + "\"";

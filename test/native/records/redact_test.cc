@@ -399,7 +399,7 @@ TEST(Redactor, RemovesAKeyThatIsSpreadOverAList) {
       redactJson(R"({"lines":[{"text":"x -----BEGIN PRIVATE KEY-----\nMI"},{"text":"c2g="},)"
                  R"({"text":"-----END PRIVATE KEY----- done"}],"n":"Oslo"})"),
       R"({"lines":[{"text":"x <removed>"},{"text":"<removed>"},{"text":"<removed> done"}],"n":"Oslo"})");
-  // Its end is missing: what is no part of a key ends it.
+  // Its end is missing: the first text that is not a part of a key ends it.
   EXPECT_EQ(redactJson(R"(["-----BEGIN PRIVATE KEY-----","MIIE","{done}","MIIE"])"),
             R"(["<removed>","<removed>","{done}","MIIE"])");
 }

@@ -1,4 +1,4 @@
-// What is deleted, and when.
+// Which rows are deleted, and when.
 #include <gtest/gtest.h>
 
 #include "store_rig.h"

@@ -47,7 +47,7 @@ class TemporaryFolder {
   std::string path_;
 };
 
-// A store, and the loop that it calls back on. One thread uses it.
+// A store, and the loop that it calls back on. For a single thread.
 class StoreRig {
   // Before the store: its thread may still wake the loop while the store is being destroyed.
   std::mutex mutex_;
@@ -116,7 +116,7 @@ class StoreRig {
     for (json::Value one; elements.next(one);) list.emplace_back(one.raw);
     return list;
   }
-  // Of these, the JSON text of one field.
+  // The JSON text of a field in each of these records.
   [[nodiscard]] std::vector<std::string> fields(const std::string& json, const char* name) {
     std::vector<std::string> list;
     for (const std::string& record : records(json)) {
@@ -151,7 +151,7 @@ class StoreRig {
   }
 
   std::atomic<int64_t> now{kStart};
-  // What the disk has free; less than nothing: as much as it really has.
+  // Free bytes of the disk; negative: the real value.
   std::atomic<int64_t> disk{kDiskBytes};
   // A disk that does not answer.
   std::atomic<bool> stalled{false};
