@@ -55,7 +55,7 @@ void shaBlock(ShaState& state, std::string_view block) {
   state = {state[0] + a, state[1] + b, state[2] + c, state[3] + d, state[4] + e};
 }
 
-// What is left of the message, padded with a 1 bit, zeros and the length in bits (section 4).
+// The rest of the message, padded with a 1 bit, zeros and the length in bits (section 4).
 [[nodiscard]] std::string shaTail(std::string_view rest, uint64_t totalBytes) {
   std::string tail(rest);
   tail += '\x80';
@@ -80,7 +80,7 @@ constexpr char32_t kTextStyle = 0xFE0E;
 constexpr char32_t kEmojiStyle = 0xFE0F;
 constexpr char32_t kKeycap = 0x20E3;
 
-// Which of the hidden characters are not escaped.
+// Which hidden characters are not escaped.
 enum class Keep : uint8_t { Nothing, Lines, Controls };
 
 [[nodiscard]] bool isKept(char32_t point, Keep keep) {
@@ -106,15 +106,15 @@ enum class Keep : uint8_t { Nothing, Lines, Controls };
   return "\\u{" + digits + "}";
 }
 
-// Shows one character after another. Joiners and the selectors of an emoji's style stay where they
-// belong, that is within an emoji, a keycap, or a word of a script that is written with them: each
-// takes a character that is seen on either side, so that no text can be made of them alone.
+// Escapes hidden characters in order. Joiners and style selectors stay within an emoji, a keycap,
+// or a word of a script that uses them: each requires a visible character on either side, so that
+// no text can consist of them alone.
 class VisibleWriter {
  public:
   explicit VisibleWriter(Keep keep) : keep_(keep) {}
 
-  // Appends the first character of `text`, shown, and steps over it. False if what it has appended
-  // belongs to the character that follows.
+  // Appends the first character of `text`, escaped if necessary, and skips it. Returns false if the
+  // appended text belongs to the following character.
   bool next(std::string& out, std::string_view& text) {
     const utf8::Decoded first = utf8::decode(text);
     const std::string_view raw = text.substr(0, first.size == 0 ? 1 : first.size);
@@ -216,7 +216,7 @@ bool isBase64(std::string_view text) {
   if (text.empty() || text.size() % 4 != 0) return false;
   const size_t padding = text.ends_with("==") ? 2 : text.ends_with('=') ? 1 : 0;
   text.remove_suffix(padding);
-  bool good = true;  // no early end: the whole is looked at anyway where it is good
+  bool good = true;  // no early exit: valid text is scanned to its end anyway
   for (const char c : text) good &= kInAlphabet[static_cast<uint8_t>(c)];
   return good;
 }
@@ -259,7 +259,7 @@ std::string visible(std::string_view text, bool keepLines, size_t maxBytes) {
 }
 
 std::string visibleToModel(std::string_view text, size_t maxBytes) {
-  const bool plain = utf8::asciiPrefix(text) == text.size();  // nothing is hidden then
+  const bool plain = utf8::asciiPrefix(text) == text.size();  // then no character is hidden
   if (plain && text.size() <= maxBytes) return std::string(text);
   return escapeHidden(text, Keep::Controls, maxBytes);
 }
@@ -275,7 +275,7 @@ std::string fileName(std::string_view name) {
       out += "%" + hex(std::string_view(&c, 1));
     }
   }
-  // A leading dot is encoded: no name is ".", ".." or hidden.
+  // A leading dot is encoded: the result is never ".", ".." or a hidden file.
   if (out.empty()) return "%";
   return out.front() == '.' ? "%2e" + out.substr(1) : out;
 }

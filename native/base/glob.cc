@@ -11,7 +11,7 @@ namespace tap {
 
 namespace {
 
-constexpr char32_t kNotUtf8 = 0x110000;  // equal to no character
+constexpr char32_t kNotUtf8 = 0x110000;  // not equal to any character
 
 bool isSeparator(char32_t point) {
   return point == '/' || point == '\\';
@@ -23,7 +23,7 @@ char32_t takePoint(std::string_view& text) {
   return decoded.size == 0 ? kNotUtf8 : decoded.point;
 }
 
-// Behind the last separator; separators at the very end do not count.
+// After the last separator; trailing separators do not count.
 std::string_view baseName(std::string_view path) {
   const size_t last = path.find_last_not_of("/\\");
   if (last == std::string_view::npos) return {};
@@ -32,7 +32,7 @@ std::string_view baseName(std::string_view path) {
   return separator == std::string_view::npos ? path : path.substr(separator + 1);
 }
 
-// The last `bytes` bytes, without the rest of a character at the front.
+// The last `bytes` bytes, without a partial character at the front.
 std::string_view lastBytes(std::string_view text, size_t bytes) {
   if (text.size() <= bytes) return text;
   text.remove_prefix(text.size() - bytes);
@@ -44,7 +44,7 @@ std::string_view lastBytes(std::string_view text, size_t bytes) {
 
 }  // namespace
 
-// Reads a glob once, from left to right. Precondition: it is valid UTF-8.
+// Compiles a glob in a single pass. Precondition: it is valid UTF-8.
 class GlobCompiler {
  public:
   explicit GlobCompiler(std::string_view glob) : text_(glob) {}
@@ -61,9 +61,10 @@ class GlobCompiler {
 
  private:
   struct Brace {
-    size_t offset;               // of the {
-    uint16_t fork;               // the Fork before the current alternative
-    std::vector<uint16_t> ends;  // the Jumps from the alternatives before to behind the brace
+    size_t offset;  // of the {
+    uint16_t fork;  // the Fork before the current alternative
+    // The Jumps from the ends of earlier alternatives to the end of the brace.
+    std::vector<uint16_t> ends;
   };
 
   [[nodiscard]] std::string_view rest() const { return text_.substr(at_); }
@@ -84,7 +85,7 @@ class GlobCompiler {
     return decoded.point;
   }
 
-  // "./" and, as in a path, more separators than one.
+  // Skips "./" and, as in a path, repeated separators.
   void skipHere() {
     while (rest().starts_with("./") || rest().starts_with(".\\")) {
       at_ = std::min(text_.find_first_not_of("/\\", at_ + 1), text_.size());
@@ -151,7 +152,8 @@ class GlobCompiler {
     glob_.classes_.push_back(std::move(found));
   }
 
-  // The Fork before an alternative leads to the next one; before the last it leads nowhere new.
+  // The Fork before an alternative leads to the next alternative; before the last alternative it
+  // has no effect.
   void nextAlternative() {
     Brace& brace = braces_.back();
     brace.ends.push_back(add(Glob::Kind::Jump));
@@ -173,13 +175,13 @@ class GlobCompiler {
   std::optional<PatternError> error_;
 };
 
-// The places in the glob that the path so far leads to, each once. That they are a set is what
-// makes the time linear: there is nothing to go back to.
+// The set of places in the glob that the path so far leads to. Because it is a set, the time is
+// linear: matching never backtracks.
 class Glob::Places {
  public:
   explicit Places(size_t steps) : rounds_(steps, 0) { list_.reserve(steps); }
 
-  // Adds the place and those that follow without consuming anything.
+  // Adds the place, and the places after it that consume no character.
   void add(const std::vector<Step>& steps, uint16_t place, bool segmentStart) {
     pending_.push_back(place);
     while (!pending_.empty()) {

@@ -1,15 +1,15 @@
 // Globs over paths, as in a hook rule's `match.file` (docs/decisions.md D-17).
 //
-//   *        any characters, none included, but no separator
-//   **       any characters, separators included; **/ also stands for no folder at all
-//   ?        one character that is no separator
-//   [abc]    one of these, [a-z] a range, [!abc] or [^abc] any other; never a separator. A "]" that
-//            comes first stands for itself, which makes [*] and the like the way to quote.
-//   {a,b}    one of these, which are globs again and may be empty
+//   *        any number of characters, including 0, but no separator
+//   **       any characters, separators included; **/ also matches no folder at all
+//   ?        a character that is no separator
+//   [abc]    any of these characters, [a-z] a range, [!abc] or [^abc] any other; never a separator.
+//            A "]" at the start is literal, so [*] and the like are the way to quote.
+//   {a,b}    any of these globs, which may be empty
 //
-// Both / and \ are separators, in the path and in the glob. A glob without one matches the path's
-// base name, any other the whole path; a ./ at its beginning is left out then. Letters match in
-// their own case only, and a leading dot is a character like any other.
+// Both / and \ are separators, in the path and in the glob. A glob without a separator matches the
+// path's base name, otherwise the whole path; a ./ at its beginning is then left out. Letters are
+// case-sensitive, and a leading dot is an ordinary character.
 #pragma once
 
 #include <cstddef>
@@ -22,34 +22,34 @@
 
 namespace tap {
 
-// One compiled glob. It is immutable: several threads may match with it at a time.
+// A compiled glob. It is immutable: several threads may match with it concurrently.
 class Glob {
  public:
   static constexpr size_t kMaxGlobBytes = 1024;
   static constexpr size_t kMaxPathBytes = size_t{8} * 1024;
 
-  // Refuses what is too long, is not UTF-8, or has a bracket or brace that is not closed.
+  // Refuses a glob that is too long, is not UTF-8, or has an unclosed bracket or brace.
   static Result<Glob, PatternError> compile(std::string_view glob);
 
-  // In time proportional to the path's size times the glob's, whatever they are. Of a path beyond
-  // 8 KB, which no system opens as it stands, the end is looked at. A byte that is not UTF-8 is a
-  // character that only wildcards match.
+  // Takes time proportional to the path's size times the glob's. Of a path beyond 8 KB, which no
+  // system opens as it is, only the end is matched. Only wildcards match a byte that is not UTF-8.
   [[nodiscard]] bool matches(std::string_view path) const;
 
  private:
   friend class GlobCompiler;
 
-  // What one place in the glob does. A step goes on at the next one, except where `target` says.
+  // The effect of a place in the glob. A step continues at the next place, or at `target` if the
+  // kind has a target.
   enum class Kind : uint8_t {
     Character,    // consumes `point`
     Separator,    // consumes a separator
-    One,          // consumes one character but no separator
+    One,          // consumes a character but no separator
     InClass,      // consumes a character of classes_[target]
     Star,         // consumes any number of characters but no separator
-    Anything,     // consumes anything
-    Fork,         // goes on here and at `target`
-    Jump,         // goes on at `target`
-    SkipFolders,  // goes on here and, where a path segment begins, at `target`
+    Anything,     // consumes any characters
+    Fork,         // continues at the next place and at `target`
+    Jump,         // continues at `target`
+    SkipFolders,  // continues at the next place and, at the start of a path segment, at `target`
     End,          // has matched, if the path ends too
   };
   struct Step {

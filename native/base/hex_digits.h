@@ -1,4 +1,4 @@
-// Hexadecimal digits, eight at a time: identifiers are read and written with each call.
+// Hexadecimal digits, eight at a time: identifiers are parsed and written in each call.
 #pragma once
 
 #include <bit>
@@ -7,12 +7,12 @@
 
 namespace tap::hexdigits {
 
-// Of each of eight bytes.
+// The byte in each of the eight bytes.
 constexpr uint64_t each(uint64_t byte) {
   return byte * 0x0101010101010101;
 }
 
-// Compilers know this for the instruction that it is.
+// Compilers turn this into a single instruction.
 constexpr uint64_t reversed(uint64_t bytes) {
   bytes = (bytes & 0x00FF00FF00FF00FF) << 8 | (bytes >> 8 & 0x00FF00FF00FF00FF);
   bytes = (bytes & 0x0000FFFF0000FFFF) << 16 | (bytes >> 16 & 0x0000FFFF0000FFFF);
@@ -44,7 +44,7 @@ inline uint64_t toDigits(uint32_t value) {
   digits = (digits | digits << 16) & 0x0000FFFF0000FFFF;
   digits = (digits | digits << 8) & 0x00FF00FF00FF00FF;
   digits = (digits | digits << 4) & each(0x0F);
-  const uint64_t letters = (digits + each(0x76)) >> 7 & each(1);  // where it is more than 9
+  const uint64_t letters = (digits + each(0x76)) >> 7 & each(1);  // for digits above 9
   return digits + each('0') + letters * ('a' - '9' - 1);
 }
 

@@ -9,7 +9,7 @@ namespace {
 
 using text::between;
 
-// Behind the bracket that closes the value at `p`. Null where the text ends before it.
+// The end of the array or object at `p`; null if the text ends before.
 [[nodiscard]] const char* skipNested(const char* p, const char* end) {
   size_t depth = 0;
   do {
@@ -54,7 +54,7 @@ void dropBlanks(std::string_view& rest) {
   dropFront(rest, text::skipBlanks(rest.data(), rest.data() + rest.size()));
 }
 
-// Steps to the next member or element. False at the closing bracket, and it stays there.
+// Steps to the next member or element. At the closing bracket it returns false and stays.
 [[nodiscard]] bool toNext(std::string_view& rest) {
   dropBlanks(rest);
   if (rest.starts_with(',')) {
@@ -64,7 +64,7 @@ void dropBlanks(std::string_view& rest) {
   return rest.size() > 1;
 }
 
-// False where no whole value is next, which is so in broken text only.
+// Returns false if no complete value follows, which happens in invalid text only.
 [[nodiscard]] bool takeValue(std::string_view& rest, Value& value) {
   if (rest.empty()) return false;
   const char* const start = rest.data();
@@ -91,7 +91,7 @@ void dropBlanks(std::string_view& rest) {
   return true;
 }
 
-// What stands behind the opening bracket. Nothing where the value is of another kind.
+// The text after the opening bracket; empty if the value is of a different kind.
 [[nodiscard]] std::string_view inside(Value value, Kind wanted, char bracket) {
   const bool right = value.kind == wanted && value.raw.starts_with(bracket);
   return right ? value.raw.substr(1) : std::string_view();

@@ -20,7 +20,7 @@ namespace {
 
 #if defined(__cpp_lib_to_chars)
 
-// The power of ten written behind 'e'; absurd ones are cut to a value that is still absurd.
+// The exponent after 'e'; a huge exponent is clamped to a value that is still huge.
 [[nodiscard]] int64_t writtenExponent(std::string_view number) {
   const size_t mark = number.find_first_of("eE");
   if (mark == std::string_view::npos) return 0;
@@ -34,8 +34,8 @@ namespace {
   return negative ? -value : value;
 }
 
-// Whether a number that no double holds is too large rather than too small: where its first digit
-// other than 0 stands, counted from the decimal point.
+// Whether a number outside the range of double is too large, not too small: by the position of its
+// first digit other than 0, relative to the decimal point.
 [[nodiscard]] bool isTooLarge(std::string_view number) {
   const std::string_view mantissa = number.substr(0, number.find_first_of("eE"));
   const size_t first = mantissa.find_first_of("123456789");
@@ -56,7 +56,7 @@ namespace {
 #else
 
 // For standard libraries without std::from_chars(double): strtod, in a locale whose decimal point
-// is a point whatever the process has set.
+// is a point, whatever locale the process has set.
 [[nodiscard]] double parse(std::string_view number) {
   static const locale_t plain = newlocale(LC_ALL_MASK, "C", nullptr);
   return strtod_l(std::string(number).c_str(), nullptr, plain);

@@ -7,7 +7,7 @@
 namespace tap::json {
 namespace {
 
-// What may stand at the next place of the text that is not blank.
+// The tokens that are allowed at the next place that is not blank.
 enum class Next : uint8_t {
   Value,         // at the root, or after a colon
   FirstElement,  // after '[': a value or ']'
@@ -20,8 +20,8 @@ enum class Next : uint8_t {
   Failed,
 };
 
-// One pass over one text (RFC 8259). Open objects and arrays are kept in an array, not on the call
-// stack, so that no text can overflow the stack.
+// A single pass over a text (RFC 8259). Open objects and arrays are kept in an array, not on the
+// call stack, so that no text can overflow the stack.
 class Pass {
  public:
   Pass(std::string_view text, size_t maxDepth, std::vector<Member>& members)
@@ -83,11 +83,11 @@ class Pass {
   bool tooDeep_ = false;
   Value root_;
   const char* rootStart_ = nullptr;
-  std::string_view memberKey_;  // of the root's member being read
+  std::string_view memberKey_;  // of the root's current member
   bool keyEscaped_ = false;
-  bool escapes_ = false;               // in the string that was read last
+  bool escapes_ = false;               // in the last string
   const char* memberStart_ = nullptr;  // of its value
-  const char* lowExpected_ = nullptr;  // where the escape of a pair's other half stands
+  const char* lowExpected_ = nullptr;  // the place where the second half of a pair must follow
   bool loneSurrogate_ = false;
   std::vector<Member>& members_;
 };
@@ -221,7 +221,7 @@ bool Pass::readString() {
   return true;
 }
 
-// The rest of a string in which something is not plain.
+// The rest of a string after its first byte that is not plain.
 bool Pass::readEscapedString() {
 #if defined(__SSE2__)
   while (end_ - p_ >= text::kWideBlock) {
@@ -258,7 +258,7 @@ bool Pass::readEscapedString() {
   return text::isDigit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
-// What may stand behind a backslash.
+// The characters that are allowed after a backslash.
 constexpr std::array<bool, 256> kEscapes = [] {
   std::array<bool, 256> escapes{};
   for (const char letter : {'"', '\\', '/', 'b', 'f', 'n', 'r', 't', 'u'}) {
@@ -282,7 +282,7 @@ bool Pass::readUnicode() {
     if (p_ == end_ || !isHexDigit(*p_)) return refuse("\\u takes four hexadecimal digits");
   }
   const char* const digits = p_ - 4;
-  // A high surrogate begins a pair; a low one, from DC00, ends it.
+  // A high surrogate begins a pair; a low surrogate, from DC00, ends it.
   if ((digits[0] | 0x20) != 'd' || digits[1] < '8') return true;
   if ((digits[1] | 0x20) >= 'c') {
     loneSurrogate_ = loneSurrogate_ || lowExpected_ != digits - 2;
@@ -328,7 +328,7 @@ bool Pass::readLiteral(std::string_view literal) {
   return true;
 }
 
-// A text can have a member every five bytes. Room for that many is not worth keeping.
+// A text can have a member every five bytes. Memory for that many is freed.
 constexpr size_t kKeptMembers = 4096;
 
 }  // namespace

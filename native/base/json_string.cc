@@ -22,7 +22,7 @@ constexpr char32_t kReplacement = 0xFFFD;
 
 [[nodiscard]] uint32_t hexDigit(char c) {
   if (text::isDigit(c)) return static_cast<uint32_t>(c - '0');
-  return static_cast<uint32_t>((c | 0x20) - 'a' + 10) & 0xF;  // any byte gives some digit
+  return static_cast<uint32_t>((c | 0x20) - 'a' + 10) & 0xF;  // other bytes give an arbitrary digit
 }
 
 [[nodiscard]] char32_t hexUnit(const char* p) {
@@ -46,7 +46,7 @@ constexpr char32_t kReplacement = 0xFFFD;
   }
 }
 
-// The same as takeEscape, of one that begins with \u.
+// takeEscape for an escape that begins with \u.
 [[nodiscard]] char32_t takeUnicode(const char*& p, const char* end) {
   if (end - p < 6) {
     p = end;
@@ -62,9 +62,9 @@ constexpr char32_t kReplacement = 0xFFFD;
   return 0x10000 + ((unit - 0xD800) << 10) + (low - 0xDC00);
 }
 
-// Resolves the escape at `p` and steps behind it. Two escapes that form a surrogate pair are taken
-// as one character; a surrogate on its own comes back as it is. One that is cut off, in broken
-// text, is all of the rest.
+// Decodes the escape at `p` and moves `p` behind it. Two escapes of a surrogate pair give a single
+// character; a lone surrogate is returned as it is. In invalid text, an incomplete escape extends
+// to the end.
 [[nodiscard]] inline char32_t takeEscape(const char*& p, const char* end) {
   if (end - p < 2 || p[1] == 'u') return takeUnicode(p, end);
   p += 2;
@@ -72,7 +72,7 @@ constexpr char32_t kReplacement = 0xFFFD;
 }
 
 [[nodiscard]] const char* findEscape(const char* p, const char* end) {
-  if (p == end) return end;  // of a text without memory, memchr must not be asked
+  if (p == end) return end;  // memchr must not get a null pointer
   const auto* found = static_cast<const char*>(std::memchr(p, '\\', static_cast<size_t>(end - p)));
   return found == nullptr ? end : found;
 }
@@ -118,8 +118,7 @@ constexpr char32_t kReplacement = 0xFFFD;
 }
 
 #if defined(__SSE2__)
-// Stores the first `count` of 16 bytes, and leaves what stands behind them: it may be still to be
-// read.
+// Stores the first `count` of 16 bytes, and leaves the bytes behind them, which may be unread.
 void storeFirst(char* out, __m128i bytes, int count) {
   static constexpr std::array<uint8_t, 32> kOnesThenZeros{0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF,
                                                           0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF,
@@ -209,7 +208,7 @@ std::string replaceLoneSurrogates(std::string_view text) {
 std::u16string decodeString16(const AsciiText& begun) {
   const char* p = begun.rest.data();
   const char* const end = p + begun.rest.size();
-  // No byte of UTF-8 stands for more than one unit.
+  // Each byte of UTF-8 gives at most a single unit.
   std::u16string units(begun.front.size() + begun.rest.size(), u'\0');
   char16_t* out = std::copy(begun.front.begin(), begun.front.end(), units.data());
   for (;;) {

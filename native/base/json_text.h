@@ -1,4 +1,4 @@
-// How to step over pieces of JSON text; shared by the json*.cc files and of no use elsewhere.
+// Functions to skip pieces of JSON text, for the json*.cc files only.
 #pragma once
 
 #include <bit>
@@ -26,8 +26,7 @@ namespace tap::json::text {
   return p;
 }
 
-// Inside a string these three sorts of bytes need a look; everything else is copied or stepped
-// over.
+// Inside a string three sorts of bytes are special; all others are copied or skipped.
 [[nodiscard]] inline bool isPlain(char c) {
   return c != '"' && c != '\\' && static_cast<uint8_t>(c) >= 0x20;
 }
@@ -36,7 +35,7 @@ namespace tap::json::text {
 
 inline constexpr int kBlock = 16;
 
-// 0xFF for each byte that is not plain.
+// 0xFF for each special byte.
 [[nodiscard]] inline __m128i special(__m128i bytes) {
   const __m128i control = _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(0x1F)), bytes);
   const __m128i quote = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('"'));
@@ -44,7 +43,7 @@ inline constexpr int kBlock = 16;
   return _mm_or_si128(control, _mm_or_si128(quote, escape));
 }
 
-// How many plain bytes lead the block at `p`.
+// The number of plain bytes at the start of the block at `p`.
 [[nodiscard]] inline int plainInBlock(const char* p) {
   const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
   return std::countr_zero(static_cast<uint16_t>(_mm_movemask_epi8(special(bytes))));
@@ -52,8 +51,8 @@ inline constexpr int kBlock = 16;
 
 inline constexpr int kWideBlock = 64;
 
-// A bit for each of the 64 bytes at `p` of which `find` makes a byte with the top bit set; the
-// first byte's is the lowest. In a text with many escapes one look finds several.
+// A bit for each of the 64 bytes at `p` for which `find` sets the top bit; the first byte has the
+// lowest bit. In a text with many escapes this finds several at once.
 template <class Find>
 [[nodiscard]] inline uint64_t bitsOfWideBlock(const char* p, Find find) {
   const auto bitsAt = [&](int offset) {
@@ -73,7 +72,7 @@ template <class Find>
 inline constexpr int kBlock = 8;
 
 // The top bit of each byte of `word` that is less than `bound` (at most 0x80); bytes above such a
-// byte may be reported as well, so only zero and non-zero mean something.
+// byte may be set as well, so only zero and non-zero are meaningful.
 [[nodiscard]] inline uint64_t anyBelow(uint64_t word, uint64_t bound) {
   constexpr uint64_t kOnes = 0x0101010101010101;
   return (word - kOnes * bound) & ~word & (kOnes * 0x80);
@@ -93,8 +92,8 @@ inline constexpr int kBlock = 8;
 
 #endif
 
-// The first byte from `p` on that is not plain, or `end`. A string of megabytes spends its time
-// here, hence block by block.
+// The first byte from `p` on that is not plain, or `end`. It reads by blocks, because long strings
+// spend their time here.
 [[nodiscard]] inline const char* skipPlain(const char* p, const char* end) {
   if (end - p < kBlock) {
     while (p != end && isPlain(*p)) ++p;
@@ -106,12 +105,12 @@ inline constexpr int kBlock = 8;
     p += count;
     if (count != kBlock) return p;
   }
-  // The last block overlaps the one before, of which all is plain.
+  // The last block overlaps the block before, whose bytes are all plain.
   return last + plainInBlock(last);
 }
 
-// From an opening quote to behind the closing one. Null where the text ends before it, or has a
-// control character in the string.
+// From an opening quote to the place after the closing quote. Null if the text ends before, or has
+// a control character in the string.
 [[nodiscard]] inline const char* skipString(const char* p, const char* end) {
   ++p;
   while ((p = skipPlain(p, end)) != end && *p == '\\') {
@@ -121,7 +120,7 @@ inline constexpr int kBlock = 8;
   return p != end && *p == '"' ? p + 1 : nullptr;
 }
 
-// What sort of value begins with this byte, if one does.
+// The kind of value that begins with this byte, if any.
 [[nodiscard]] inline Kind valueKind(char first) {
   switch (first) {
     case '{':

@@ -1,4 +1,4 @@
-// Writes compact JSON to a string. The caller keeps the order right; commas are the writer's.
+// Writes compact JSON to a string. The caller ensures the order; the writer adds commas.
 #pragma once
 
 #include <concepts>
@@ -44,10 +44,10 @@ class Writer {
   Writer& null();
   Writer& raw(std::string_view json);  // validated JSON text, copied as it is
 
-  // The name and the value in one step.
+  // The name and the value in a single call.
   Writer& field(Name name, std::string_view text) { return member(name).string(text); }
   Writer& field(Name name, const char* text) { return member(name).string(text); }
-  // A template, so that neither a bool is written as 1 nor a literal 0 taken for a null pointer.
+  // A template, so that a bool is not written as 1, and a literal 0 is not a null pointer.
   template <std::integral Number>
   Writer& field(Name name, Number value) {
     if constexpr (std::same_as<Number, bool>) {
@@ -63,13 +63,13 @@ class Writer {
   void separate();
 
   std::string& out_;
-  bool comma_ = false;  // whether a value stands before the next one on this level
+  bool comma_ = false;  // whether a comma must precede the next value on this level
 };
 
 // Appends `text` as a JSON string, quotes included.
 void appendQuoted(std::string& out, std::string_view text);
 
-// What a text is between the quotes of a JSON string: itself, as a rule, which it borrows then.
+// A text between the quotes of a JSON string. It borrows the text if it has no escapes.
 class Escaped {
  public:
   explicit Escaped(std::string_view text);

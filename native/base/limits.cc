@@ -10,7 +10,7 @@ namespace tap {
 
 namespace {
 
-// A number out of range counts as the largest one.
+// A number out of range counts as the largest number.
 std::optional<int64_t> wholeNumber(std::string_view text) {
   int64_t number = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);

@@ -1,5 +1,5 @@
-// Every limit of the gateway: one row each, here and nowhere else. docs/limits.md is checked
-// against this table by a test.
+// Every limit of the gateway: a row each, only here. A test compares docs/limits.md with this
+// table.
 #pragma once
 
 #include <array>
@@ -104,7 +104,7 @@ struct LimitRow {
   Limit id;
   std::string_view name;  // as in docs/limits.md
   int64_t value;          // the default
-  int64_t least;          // smallest override that makes sense
+  int64_t least;          // the smallest valid override
   std::string_view unit;  // "bytes", "ms", "count"
   std::string_view env;   // the variable that overrides it
   std::string_view why;
@@ -112,10 +112,9 @@ struct LimitRow {
 
 inline constexpr int64_t kMegabyte = int64_t{1024} * 1024;
 
-// The largest override that makes sense. Of bytes: what JavaScript can still hold in one string, in
-// base64, too. Of times: JavaScript's timers wait for 2^31 - 1 ms at most, a margin included; one
-// that is to wait longer is due at once. Of counts: a rate times any uptime stays far from
-// overflow.
+// The largest valid override. Bytes: the longest string of JavaScript, as base64, too. Times:
+// JavaScript's timers wait at most 2^31 - 1 ms, including a margin; a longer timer fires
+// immediately. Counts: a rate times any uptime does not overflow.
 [[nodiscard]] constexpr int64_t maxOverride(const LimitRow& row) {
   if (row.unit == "bytes") return 256 * kMegabyte;
   return row.unit == "ms" ? 2'000'000'000 : 1'000'000;
@@ -123,7 +122,7 @@ inline constexpr int64_t kMegabyte = int64_t{1024} * 1024;
 
 inline constexpr std::array<LimitRow, static_cast<size_t>(Limit::Count_)> kLimitTable{{
     {Limit::ResultBytes, "result-bytes", 5 * kMegabyte, 1024, "bytes", "TAP_MAX_RESULT_BYTES",
-     "one tool.result message; larger output does not help a model"},
+     "a tool.result message; larger output does not help a model"},
     {Limit::FileBytes, "file-bytes", 50 * kMegabyte, 1, "bytes", "TAP_MAX_FILE_BYTES",
      "a file that a tool.result points at"},
     {Limit::MessageBytes, "message-bytes", 2 * kMegabyte, 1024, "bytes", "TAP_MAX_MESSAGE_BYTES",
@@ -134,35 +133,35 @@ inline constexpr std::array<LimitRow, static_cast<size_t>(Limit::Count_)> kLimit
     {Limit::ToolsPerProvider, "tools-per-provider", 100, 1, "count", "TAP_MAX_TOOLS",
      "each tool costs room in every prompt"},
     {Limit::Connections, "connections", 50, 1, "count", "TAP_MAX_CONNECTIONS",
-     "open WebSocket connections; an unauthenticated one is closed for a newer one"},
+     "open WebSocket connections; a new connection replaces an unauthenticated one"},
     {Limit::ConnectionsPerToken, "connections-per-token", 4, 1, "count",
-     "TAP_MAX_CONNECTIONS_PER_TOKEN", "open connections with one paired token"},
+     "TAP_MAX_CONNECTIONS_PER_TOKEN", "open connections with a paired token"},
     {Limit::Sessions, "sessions", 64, 1, "count", "TAP_MAX_SESSIONS",
-     "CLI sessions that share one gateway"},
+     "CLI sessions that share a gateway"},
     {Limit::CallsPerSession, "calls-per-session", 1024, 1, "count", "TAP_MAX_CALLS",
-     "tool calls in flight for one session"},
+     "tool calls in flight for a session"},
     {Limit::QueuedCalls, "queued-calls", 10, 0, "count", "TAP_MAX_QUEUED_CALLS",
      "calls in line for a provider that limits how many run at once"},
     {Limit::CommandsPerSession, "commands-per-session", 4, 1, "count", "TAP_MAX_COMMANDS",
-     "slash commands of one session that run at once"},
+     "slash commands of a session that run at once"},
     {Limit::HostRequestsPerLink, "host-requests-per-link", 64, 1, "count", "TAP_MAX_HOST_REQUESTS",
-     "requests of one control client that wait for their answer"},
+     "requests of a control client that wait for their answer"},
     {Limit::SessionRequestsPerSession, "session-requests-per-session", 8, 1, "count",
-     "TAP_MAX_SESSION_REQUESTS", "requests of features that one session has not answered"},
+     "TAP_MAX_SESSION_REQUESTS", "requests of features that a session has not answered"},
     {Limit::StreamsPerProvider, "streams-per-provider", 20, 1, "count", "TAP_MAX_STREAMS",
-     "event streams of one provider"},
+     "event streams of a provider"},
     {Limit::StreamEntries, "stream-entries", 200, 1, "count", "TAP_STREAM_ENTRIES",
-     "events kept in one stream; the oldest go first"},
+     "events kept in a stream; the oldest are deleted first"},
     {Limit::StreamBytes, "stream-bytes", 4 * kMegabyte, 1024, "bytes", "TAP_STREAM_BYTES",
-     "memory of one stream; the oldest events go first"},
+     "memory of a stream; the oldest events are deleted first"},
     {Limit::QueryEntries, "query-entries", 100, 1, "count", "TAP_QUERY_ENTRIES",
-     "events that one stream.query gets of one stream"},
+     "events that a stream.query gets from each stream"},
     {Limit::FilterRules, "filter-rules", 50, 1, "count", "TAP_MAX_FILTER_RULES",
-     "rules of one stream's filter"},
+     "rules of a stream's filter"},
     {Limit::RulesPerProvider, "rules-per-provider", 50, 1, "count", "TAP_MAX_RULES",
-     "onPreToolUse rules of one provider; each is looked at before each tool call"},
+     "onPreToolUse rules of a provider; all are checked before each tool call"},
     {Limit::PatternsPerParty, "patterns-per-party", 200, 1, "count", "TAP_MAX_PATTERNS",
-     "different patterns in the filters and rules of one party (docs/limits.md, Parties)"},
+     "different patterns in the filters and rules of a party (docs/limits.md, Parties)"},
     {Limit::PatternBytesPerParty, "pattern-bytes-per-party", 4 * kMegabyte, 1024, "bytes",
      "TAP_MAX_PATTERN_BYTES", "memory of these, once they are compiled"},
     {Limit::Patterns, "patterns", 2000, 1, "count", "TAP_MAX_PATTERNS_IN_ALL",
@@ -170,24 +169,24 @@ inline constexpr std::array<LimitRow, static_cast<size_t>(Limit::Count_)> kLimit
     {Limit::PatternBytes, "pattern-bytes", 32 * kMegabyte, 1024, "bytes",
      "TAP_MAX_PATTERN_BYTES_IN_ALL", "memory of these, once they are compiled"},
     {Limit::CompilesPerSecond, "compiles-per-second", 100, 1, "count", "TAP_COMPILES_PER_SECOND",
-     "patterns that are compiled for one party, after a burst; 5 times that for all parties"},
+     "patterns that are compiled for a party, after a burst; 5 times that for all parties"},
     {Limit::KeptBytesPerParty, "kept-bytes-per-party", 32 * kMegabyte, 65536, "bytes",
      "TAP_MAX_KEPT_BYTES_PER_PARTY",
-     "events, waiting injects and declarations of one party; its oldest events go first"},
+     "events, waiting injects and declarations of a party; its oldest events are deleted first"},
     {Limit::KeptBytes, "kept-bytes", 128 * kMegabyte, 65536, "bytes", "TAP_MAX_KEPT_BYTES",
-     "the same of all parties; a party that needs room gives up its own oldest events"},
+     "the same of all parties; a party that needs room loses its own oldest events"},
     {Limit::DepartedPerParty, "departed-per-party", 16, 1, "count", "TAP_MAX_DEPARTED",
-     "names of one party that a session remembers for reconnect-ms; the oldest are forgotten"},
+     "names of a party that a session remembers for reconnect-ms; the oldest are forgotten"},
     {Limit::CommandTextBytes, "command-text-bytes", 65536, 16, "bytes",
      "TAP_MAX_COMMAND_TEXT_BYTES",
-     "what one slash command shows in the timeline; the rest is cut off"},
+     "output of a slash command in the timeline; the rest is cut off"},
     {Limit::SessionAnswerBytes, "session-answer-bytes", 262'144, 1024, "bytes",
      "TAP_MAX_SESSION_ANSWER_BYTES", "the answer of a session to a request of a feature"},
     {Limit::HookTextBytes, "hook-text-bytes", 65536, 16, "bytes", "TAP_MAX_HOOK_TEXT_BYTES",
-     "one context, reason or content of a rule, a transform or a provider"},
+     "a context, reason or content of a rule, a transform or a provider"},
     {Limit::ExternalTextBytes, "external-text-bytes", 131'072, 1024, "bytes",
      "TAP_MAX_EXTERNAL_TEXT_BYTES",
-     "tools, section texts and metadata of one paired program in one session together"},
+     "tools, section texts and metadata of a paired program in a session together"},
     {Limit::NameBytes, "name-bytes", 128, 1, "bytes", "TAP_MAX_NAME_BYTES",
      "a provider's or stream's name"},
     {Limit::DescriptionBytes, "description-bytes", 4096, 16, "bytes", "TAP_MAX_DESCRIPTION_BYTES",
@@ -195,43 +194,42 @@ inline constexpr std::array<LimitRow, static_cast<size_t>(Limit::Count_)> kLimit
     {Limit::MetadataBytes, "metadata-bytes", 16'384, 16, "bytes", "TAP_MAX_METADATA_BYTES",
      "hello.metadata; the model reads that of all instances at once"},
     {Limit::OutboundBytes, "outbound-bytes", 16 * kMegabyte, 65536, "bytes",
-     "TAP_MAX_OUTBOUND_BYTES",
-     "what waits for a provider that does not read; more closes its connection"},
+     "TAP_MAX_OUTBOUND_BYTES", "unread output for a provider; more closes its connection"},
     {Limit::OutboundBytesInAll, "outbound-bytes-in-all", 128 * kMegabyte, 65536, "bytes",
      "TAP_MAX_OUTBOUND_BYTES_IN_ALL",
-     "the same of all providers; more closes the one for which most waits"},
+     "the same of all providers; more closes the connection with the most"},
     {Limit::LinkFrameBytes, "link-frame-bytes", 80 * kMegabyte, 65536, "bytes",
      "TAP_MAX_LINK_FRAME_BYTES",
-     "one frame between gateway and session; the largest file fits in base64 (67 MB)"},
+     "a frame between gateway and session; the largest file fits in base64 (67 MB)"},
     {Limit::UnreadLinkBytes, "unread-link-bytes", 192 * kMegabyte, 65536, "bytes",
      "TAP_MAX_UNREAD_LINK_BYTES",
-     "what waits for all sessions and control clients; more closes the link for which most waits"},
+     "unread output for all sessions and control clients; more closes the link with the most"},
     {Limit::MessageBurst, "message-burst", 200, 1, "count", "TAP_MESSAGE_BURST",
      "messages a provider may send at once, answers to calls not counted"},
     {Limit::MessagesPerSecond, "messages-per-second", 100, 1, "count", "TAP_MESSAGES_PER_SECOND",
      "the rate beyond the burst; faster senders are read more slowly"},
     {Limit::PushesPerSecond, "pushes-per-second", 10, 1, "count", "TAP_PUSHES_PER_SECOND",
-     "pushes of one party to one session"},
+     "pushes of a party to a session"},
     {Limit::LinesPerSecond, "lines-per-second", 10, 1, "count", "TAP_LINES_PER_SECOND",
-     "lines that one party writes into one session's timeline; one more says how many were left "
+     "lines that a party writes into a session's timeline; a last line counts those that are left "
      "out"},
     {Limit::ProgressMs, "progress-ms", 1'000, 0, "ms", "TAP_PROGRESS_MS",
-     "between two lines of one call's tool.progress; the newest text is shown"},
+     "between two lines of a call's tool.progress; the newest text is shown"},
     {Limit::HeldInjects, "held-injects", 10, 0, "count", "TAP_HELD_INJECTS",
      "injects that wait for the session to be idle"},
     {Limit::InjectCycles, "inject-cycles", 3, 1, "count", "TAP_INJECT_CYCLES",
      "injects answered in a row before a party must wait for the user"},
     {Limit::SessionInjectCycles, "session-inject-cycles", 12, 1, "count",
      "TAP_SESSION_INJECT_CYCLES",
-     "turns that injects of all providers start in one session before they wait for the user"},
+     "turns that injects of all providers start in a session before they wait for the user"},
     {Limit::HellosPerMinute, "hellos-per-minute", 10, 1, "count", "TAP_HELLOS_PER_MINUTE",
-     "rebinds of one connection"},
+     "rebinds of a connection"},
     {Limit::PairingsPerMinute, "pairings-per-minute", 5, 1, "count", "TAP_PAIRINGS_PER_MINUTE",
      "pairing codes for all connections together"},
     {Limit::ThrottleMs, "throttle-ms", 30'000, 100, "ms", "TAP_THROTTLE_MS",
      "how long a flood is slowed before its connection is closed"},
     {Limit::StrangerMs, "stranger-ms", 20, 0, "ms", "TAP_STRANGER_MS",
-     "how long a connection has to authenticate before a newer one may replace it"},
+     "how long a connection has to authenticate before a new one may replace it"},
     {Limit::HandshakeMs, "handshake-ms", 5'000, 10, "ms", "TAP_HANDSHAKE_MS",
      "to complete the WebSocket handshake"},
     {Limit::AuthMs, "auth-ms", 10'000, 10, "ms", "TAP_AUTH_MS",
@@ -254,7 +252,7 @@ inline constexpr std::array<LimitRow, static_cast<size_t>(Limit::Count_)> kLimit
     {Limit::CommitMs, "commit-ms", 2'000, 10, "ms", "TAP_COMMIT_MS",
      "for a text of a feature to be recorded; then it is not put before the model"},
     {Limit::GuardMs, "guard-ms", 10'000, 0, "ms", "TAP_GUARD_MS",
-     "how long a session without its gateway denies what its rules covered"},
+     "how long a session without its gateway denies tools that its rules covered"},
     {Limit::CancelledSlotMs, "cancelled-slot-ms", 5'000, 10, "ms", "TAP_CANCELLED_SLOT_MS",
      "how long a call that was cancelled keeps its place while its provider does not answer"},
     {Limit::ShutdownMs, "shutdown-ms", 10'000, 10, "ms", "TAP_SHUTDOWN_MS",
@@ -262,11 +260,11 @@ inline constexpr std::array<LimitRow, static_cast<size_t>(Limit::Count_)> kLimit
     {Limit::LingerMs, "linger-ms", 10'000, 10, "ms", "TAP_LINGER_MS",
      "how long a session outlives its extension process, for a reload to come back"},
     {Limit::ReconnectMs, "reconnect-ms", 30'000, 10, "ms", "TAP_RECONNECT_TTL_MS",
-     "within it a provider that comes back is the same one, and nothing is announced"},
+     "a provider that reconnects within it continues, without announcement"},
     {Limit::RemovalHoldMs, "removal-hold-ms", 6'000, 0, "ms", "TAP_REMOVAL_HOLD_MS",
      "after a restart of the gateway or the feature host: tools stay while providers come back"},
     {Limit::GraceMs, "grace-ms", 30'000, 10, "ms", "TAP_GRACE_MS",
-     "how long the gateway waits for a session when it has none"},
+     "how long a gateway without sessions waits for a session"},
     {Limit::DrainMs, "drain-ms", 4'000, 10, "ms", "TAP_DRAIN_MS",
      "for calls in flight to finish when a newer gateway takes over"},
     {Limit::DebounceMs, "debounce-ms", 200, 0, "ms", "TAP_RELOAD_DEBOUNCE_MS",
@@ -282,7 +280,7 @@ inline constexpr std::array<LimitRow, static_cast<size_t>(Limit::Count_)> kLimit
     {Limit::ReloadFloorMs, "reload-floor-ms", 1'000, 0, "ms", "TAP_RELOAD_FLOOR_MS",
      "least time between two reloads"},
     {Limit::ReloadFloorMaxMs, "reload-floor-max-ms", 60'000, 0, "ms", "TAP_RELOAD_FLOOR_MAX_MS",
-     "what that time doubles up to while a provider flaps"},
+     "the maximum to which that time doubles while a provider flaps"},
     {Limit::PingMs, "ping-ms", 2'000, 10, "ms", "TAP_PING_MS",
      "between two pings on a session's link"},
     {Limit::LinkDeadMs, "link-dead-ms", 6'000, 20, "ms", "TAP_LINK_DEAD_MS",
@@ -293,26 +291,25 @@ inline constexpr std::array<LimitRow, static_cast<size_t>(Limit::Count_)> kLimit
     {Limit::ProviderPingMs, "provider-ping-ms", 5'000, 10, "ms", "TAP_PROVIDER_PING_MS",
      "a provider is pinged that keeps a call waiting for so long"},
     {Limit::ProviderSilentMs, "provider-silent-ms", 10'000, 10, "ms", "TAP_PROVIDER_SILENT_MS",
-     "a session is told of a provider that keeps its call waiting so long and answers no ping"},
+     "a session shows a provider that keeps its call waiting so long and answers no ping"},
 }};
 static_assert(idsAreIndices(kLimitTable));
 
 // The value of a limit, read from its variable.
 struct LimitReading {
-  int64_t value;      // in force: the default where the variable is wrong, empty or not there
-  std::string wrong;  // the problem, as a sentence without its full stop; empty: none
+  int64_t value;      // in force: the default if the variable is wrong, empty or absent
+  std::string wrong;  // the problem, as a sentence without its full stop, or empty
 };
-// The one reader of these variables: a value is decimal digits, from the row's least to
-// maxOverride.
+// Reads these variables: a value is decimal digits, from the row's least to maxOverride.
 [[nodiscard]] LimitReading readLimit(const LimitRow& row, std::optional<std::string_view> text);
 
-// The values in force: the table's, with what the environment overrides.
+// The values in force: the table with the overrides of the environment.
 class Limits {
  public:
   Limits();
 
-  // Looks every row's variable up (readLimit). Of each that is ignored `complaints` gets a
-  // sentence.
+  // Reads the variable of every row (readLimit). `complaints` gets a sentence for each ignored
+  // variable.
   using Lookup = std::function<std::optional<std::string>(std::string_view variable)>;
   static Limits withOverrides(const Lookup& lookup, std::vector<std::string>& complaints);
 

@@ -8,13 +8,13 @@
 namespace tap {
 namespace {
 
-// As in pattern.cc: a limit to work.
+// As in pattern.cc: a time limit.
 using Clock = std::chrono::steady_clock;
 
-// Room for the groups of a match. More groups than that have no values.
+// The maximum of groups with values in a match.
 constexpr uint32_t kGroups = 32;
 
-// PCRE2's memory for a match: one for all patterns of a thread.
+// PCRE2's memory for a match, shared by all patterns of a thread.
 struct Matcher {
   pcre::MatchContext context{pcre2_match_context_create(nullptr)};
   pcre::MatchData data{pcre2_match_data_create(kGroups, nullptr)};
@@ -32,7 +32,8 @@ void LinePattern::Free::operator()(pcre2_real_code_8* code) const {
 }
 
 Result<LinePattern, PatternError> LinePattern::compile(std::string_view pattern) {
-  // With callouts it is larger: what Pattern refuses is refused.
+  // Compiled with callouts, which makes it larger, so that it refuses the patterns that Pattern
+  // refuses.
   const auto checked = pcre::compile(pattern, pcre::Callouts::Yes);
   if (!checked) return checked.error();
   return LinePattern(pattern);
@@ -45,7 +46,7 @@ bool LinePattern::ready() const {
   return code_ != nullptr;
 }
 
-// Returns: what PCRE2 returns. It counts steps at each place where a match may start.
+// Returns: the result of PCRE2, which counts steps from each start of a match.
 int LinePattern::run(std::string_view line) const {
   Matcher& with = matcher();
   if (!with.context || !with.data) return PCRE2_ERROR_NOMEMORY;
@@ -64,8 +65,8 @@ int LinePattern::runTimed(std::string_view line, PatternBudget& budget) {
     return std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - start);
   };
   auto took = measure();
-  // Another program may have had the processor meanwhile. Hardly twice in a row: a busy machine
-  // does not make of a quick pattern a slow one.
+  // A different program may have used the processor meanwhile, but hardly twice in a row: a busy
+  // machine must not make a fast pattern count as slow.
   if (took > kFastTime && !isSlow_) took = std::min(took, measure());
   if (took > kFastTime) {
     isSlow_ = true;
@@ -108,7 +109,7 @@ std::vector<LinePattern::Group> LinePattern::groups(std::string_view line) const
   pcre2_pattern_info(code_.get(), PCRE2_INFO_NAMETABLE, &names);
   std::vector<Group> groups;
   for (uint32_t i = 0; i < count && found > 0; ++i, names += width) {
-    // An entry: the group's number in two bytes, then its name, which ends with a 0.
+    // An entry: the group's number in two bytes, then its name with a final 0.
     const int number = names[0] << 8 | names[1];
     if (number >= found) continue;
     const PCRE2_SIZE* ends =

@@ -12,7 +12,7 @@ namespace {
 
 constexpr char32_t kReplacement = 0xFFFD;
 
-// The first character, which is stepped over; a bad byte is one.
+// Removes and returns the first character; an invalid byte counts as a character.
 char32_t next(std::string_view& text) {
   const utf8::Decoded first = utf8::decode(text);
   text.remove_prefix(first.size == 0 ? 1 : first.size);

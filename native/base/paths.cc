@@ -30,7 +30,7 @@ bool namesServer(std::string_view path, Style style) {
          isSeparator(path[1], style);
 }
 
-// A path that grows by segments, and is without "." and ".." at any time.
+// A path that is built by segments, and never contains "." or "..".
 class Plain {
  public:
   Plain(std::string_view path, Style style) : style_(style) {
@@ -50,18 +50,19 @@ class Plain {
     }
   }
 
-  // Windows: \a lies on the drive of the folder that it is used in.
+  // Windows: \a is on the drive of the present folder.
   void addDrive(const Plain& folder) {
     const bool onDrive = text_.starts_with('/') && !text_.starts_with("//");
     if (onDrive && hasDrive(folder.text_)) text_.insert(0, folder.text_, 0, 2);
   }
 
  private:
-  // Begins the text; how much of the path that was.
+  // Reads the root of the path. Returns: its length.
   size_t root(std::string_view path) {
     if (namesServer(path, style_)) return start("//", 2, 2);
     if (style_ == Style::Windows && hasDrive(path)) {
-      // C:a is relative, to the drive's own folder: the session's is as near as we know.
+      // C:a is relative to the drive's own folder; the session's folder is the best known
+      // approximation.
       if (path.size() == 2 || !isSeparator(path[2], style_)) return 2;
       return start({path[0], ':', '/'}, 3, 0);
     }
@@ -87,7 +88,7 @@ class Plain {
     }
     if (!text_.empty() && !text_.ends_with('/')) text_ += '/';
     text_ += name;
-    // The part that no ".." removes: a server, its share, a ".." with nothing before it.
+    // The part that no ".." removes: a server, its share, a ".." at the start.
     if (fixed_ > 0 || name == "..") floor_ = text_.size();
     fixed_ = std::max(fixed_ - 1, 0);
   }
@@ -95,8 +96,8 @@ class Plain {
   Style style_;
   std::string text_;
   bool absolute_ = false;
-  size_t floor_ = 0;  // the text's size that ".." leaves alone
-  int fixed_ = 0;     // so many of the next segments are a part of the root
+  size_t floor_ = 0;  // the size of the part that ".." does not remove
+  int fixed_ = 0;     // the number of following segments that belong to the root
 };
 
 std::optional<std::string_view> inside(std::string_view folder, std::string_view path) {

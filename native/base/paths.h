@@ -1,5 +1,5 @@
-// One file can be written in many ways: /etc/hosts is /tmp/../etc/hosts, /etc//hosts, ./hosts.
-// Code that judges a path by its text (a hook rule's `match.file`) checks these spellings of it.
+// A file has many spellings: /etc/hosts is /tmp/../etc/hosts, /etc//hosts, ./hosts. Code that
+// matches a path by its text (a hook rule's `match.file`) checks these spellings.
 #pragma once
 
 #include <string>
@@ -8,19 +8,17 @@
 
 namespace tap {
 
-// The spellings of `path`, each once:
+// The spellings of `path`, without duplicates:
+// - as it is;
+// - absolute: a relative path is appended to `folder`; "." and empty segments are removed, and ".."
+//   removes a folder. Above the root is only the root;
+// - relative to `folder`, if the file lies in it: "src/a.c".
 //
-//   - as it is;
-//   - from the root: a relative path is continued from `folder`; without "." and empty segments,
-//   and
-//     ".." has taken its folder away. Above the root there is only the root;
-//   - the same from `folder`, if the file lies in it: "src/a.c".
+// All by the text alone: links are not followed and "~" is not expanded. For texts in the form of
+// Windows (a \, a drive, a server), the last two are added by its rules as well, with / as the
+// separator: "C:/src/a.c". If `folder` is not absolute, a relative path stays relative.
 //
-// All of that by the text alone: no link is followed and no "~" expanded. Where the text has what
-// Windows writes (a \, a drive, a server), the last two are there for its rules as well, with / as
-// the separator: "C:/src/a.c". Where `folder` is not absolute, a relative path stays relative.
-//
-// Takes time and memory in proportion to path and folder, whatever they are.
+// Takes time and memory in proportion to path and folder.
 [[nodiscard]] std::vector<std::string> listSpellings(std::string_view path,
                                                      std::string_view folder);
 

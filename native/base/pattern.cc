@@ -12,22 +12,22 @@ namespace {
 
 using pcre::units;
 
-// The core reads no clock (base/time.h). This file does, for a deadline bounds work and decides
-// nothing but that there was no decision; the caller's time would stand still during a match.
+// The core reads no clock (base/time.h). This file does, for a deadline that limits work: its only
+// outcome is that there was no decision. The caller's time would stand still during a match.
 using Clock = std::chrono::steady_clock;
 
-// A callout costs little, a look at the clock more.
+// A callout is cheap, reading the clock is not.
 constexpr size_t kStepsPerCheck = 32;
-// A step between two callouts may run through the whole subject; it counts for more then.
+// A step between two callouts may scan the whole subject, so it counts more.
 constexpr size_t kBytesPerStep = 256;
 
 // The 32 KB of machine stack that the JIT uses by default are enough for most matches.
 constexpr size_t kJitStackStart = size_t{64} * 1024;
 constexpr size_t kMaxJitStack = size_t{16} * 1024 * 1024;
-constexpr uint32_t kHeapKilobytes = 16 * 1024;  // where there is no JIT
+constexpr uint32_t kHeapKilobytes = 16 * 1024;  // for systems without JIT
 
-// Between two looks the match takes microseconds. Where more has passed, something else ran: a busy
-// machine must not make of a rule's quick pattern one that has run out of time.
+// Between two checks a match takes microseconds. If more has passed, a different process ran: on a
+// busy machine a rule's fast pattern must not time out.
 constexpr std::chrono::nanoseconds kMaxBetweenChecks = std::chrono::microseconds(100);
 
 struct Watch {
@@ -44,8 +44,8 @@ struct Watch {
   }
 };
 
-// Called before each item of the pattern that is tried. match_limit is not enough: its count
-// restarts at each place where a match may start.
+// Called before each item of the pattern. match_limit is not enough: its count restarts at each
+// start of a match.
 int onStep(pcre2_callout_block* block, void* data) {
   Watch& watch = *static_cast<Watch*>(data);
   const size_t position = block->current_position;
@@ -62,7 +62,7 @@ Match toMatch(int code, bool whole) {
   return whole ? Match::No : Match::Unseen;
 }
 
-// What each match of a thread needs, and leaves as it was.
+// The memory of a thread for matches, reused by each match.
 struct Workspace {
   pcre::MatchContext context{pcre2_match_context_create(nullptr)};
   pcre::MatchData data{pcre2_match_data_create(1, nullptr)};
@@ -109,7 +109,7 @@ Result<Pattern, PatternError> Pattern::compile(std::string_view pattern) {
   if (!compiled) return compiled.error();
   Code code(compiled.value().release());
   const size_t size = pcre::patternInfo(code.get(), PCRE2_INFO_SIZE);
-  // Where a system allows no JIT the interpreter does the same, more slowly.
+  // If the system allows no JIT, the interpreter does the same, more slowly.
   if (size <= kMaxJitBytes) pcre2_jit_compile(code.get(), PCRE2_JIT_COMPLETE);
   const size_t machineCode = pcre::patternInfo(code.get(), PCRE2_INFO_JITSIZE);
   return Pattern(std::move(code), size + machineCode);

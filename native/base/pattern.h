@@ -1,7 +1,7 @@
-// Regular expressions that providers write, run so that none of them can hold up the gateway
+// Regular expressions of providers, run so that none of them can block the gateway
 // (docs/decisions.md D-19).
 //
-// The syntax and the meaning are those of JavaScript with the flag `u`, as far as PCRE2 has them.
+// Syntax and semantics are those of JavaScript with the flag `u`, as far as PCRE2 has them.
 // test/js/lib/pattern.differential.test.mjs compares the two and lists every known difference.
 #pragma once
 
@@ -21,49 +21,48 @@ namespace tap {
 
 // Why a pattern or a glob (base/glob.h) is refused.
 struct PatternError {
-  size_t offset = 0;    // in bytes; where reading the pattern stopped, at most its size
+  size_t offset = 0;    // in bytes: the place of the mistake, at most the pattern's size
   std::string message;  // for people
 };
 
-// TimedOut: the answer is not known. Usually there was too little time, sometimes too little
-// memory. Unseen: not in the part that was looked at, and there is more. The caller decides what
-// these two mean: a rule that denies must then deny.
+// TimedOut: the answer is unknown, usually for lack of time, sometimes of memory. Unseen: no match
+// in the searched part, and the subject is longer. The caller interprets these: a rule that denies
+// must then deny.
 enum class Match : uint8_t { Yes, No, TimedOut, Unseen };
 
-// The time that several matches may take together, so that many patterns, or many subjects, cannot
-// exceed a limit of all. What each takes is taken from it.
+// The time that several matches may take together: each match reduces it. It limits the total for
+// many patterns or subjects.
 struct PatternBudget {
   std::chrono::nanoseconds left{0};
 };
 
-// One compiled pattern. It is immutable: several threads may match with it at a time. A moved-from
+// A compiled pattern. It is immutable: several threads may match with it concurrently. A moved-from
 // Pattern can only be destroyed or assigned to.
 class Pattern {
  public:
   static constexpr size_t kMaxPatternBytes = 1024;
   static constexpr size_t kMaxSubjectBytes = size_t{64} * 1024;
   static constexpr std::chrono::microseconds kMatchTime{1000};
-  // Of the code that PCRE2 makes of a pattern. A larger pattern is refused.
+  // Of PCRE2's code for a pattern. A larger pattern is refused.
   static constexpr size_t kMaxCompiledBytes = size_t{64} * 1024;
-  // Up to this size it becomes machine code, too. That runs faster, but takes about 40 times as
-  // long to make and 25 times as much memory: larger code is interpreted.
+  // Up to this size it is compiled to machine code, too. That runs faster, but compiling takes
+  // about 40 times as long, and 25 times as much memory: larger code is interpreted.
   static constexpr size_t kMaxJitBytes = 2048;
 
-  // Refuses what is too long, is not UTF-8, has a mistake, or is too large once compiled. Takes
-  // less than a millisecond and leaves less than 200 KB.
+  // Refuses a pattern that is too long, is not UTF-8, has a mistake, or is too large when compiled.
+  // Takes less than a millisecond and less than 200 KB.
   static Result<Pattern, PatternError> compile(std::string_view pattern);
 
-  // Whether the pattern matches anywhere in the subject, of which only the first 64 KB are looked
-  // at, without a character cut in two. Memory stays below about 16 MB and is free again at the
-  // end. Without time the answer is TimedOut; the time counts in which the match goes on, not that
-  // in which the system lets another process run. Precondition: the subject is UTF-8 (otherwise,
-  // too).
+  // Whether the pattern matches anywhere in the subject, of which only the first 64 KB are
+  // searched, without a partial character. Memory stays below about 16 MB, and is freed at the end.
+  // After the time limit the answer is TimedOut; the time of other processes does not count.
+  // REQUIRES: the subject is UTF-8.
   [[nodiscard]] Match matches(std::string_view subject,
                               std::chrono::microseconds most = kMatchTime) const;
   // The same, within kMatchTime and the budget.
   [[nodiscard]] Match matches(std::string_view subject, PatternBudget& budget) const;
 
-  // What it takes in memory, machine code included.
+  // Its memory, including machine code.
   [[nodiscard]] size_t bytes() const { return bytes_; }
 
  private:
@@ -81,7 +80,7 @@ class Pattern {
   size_t bytes_;
 };
 
-// Where a reader of messages gets its patterns from.
+// The source of patterns for a reader of messages.
 class PatternSource {
  public:
   PatternSource() = default;
@@ -89,15 +88,16 @@ class PatternSource {
   PatternSource& operator=(const PatternSource&) = delete;
   virtual ~PatternSource() = default;
 
-  // The pattern, or why it was refused, for people: "not a regular expression, at character 3: …".
+  // The pattern, or the reason of a refusal, for people: "not a regular expression, at character 3:
+  // …".
   [[nodiscard]] virtual Result<std::shared_ptr<const Pattern>, std::string> obtain(
       std::string_view text) = 0;
 
-  // One that compiles each text that it is asked for, and bounds nothing.
+  // Compiles each text, without limits.
   [[nodiscard]] static PatternSource& unbounded();
 };
 
-// As PatternSource says it.
+// In the words of PatternSource.
 [[nodiscard]] std::string notAPattern(const PatternError& error);
 
 }  // namespace tap

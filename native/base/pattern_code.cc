@@ -12,7 +12,7 @@ constexpr uint32_t kOptions = PCRE2_UTF | PCRE2_ALT_BSUX | PCRE2_ALLOW_EMPTY_CLA
                               PCRE2_MATCH_UNSET_BACKREF | PCRE2_DOLLAR_ENDONLY |
                               PCRE2_NEVER_BACKSLASH_C;
 
-// PCRE2 knows how large the code will be before it writes it. Its other allocations are small.
+// PCRE2 allocates the whole code at once. Its other allocations are small.
 void* allocate(size_t size, void*) {
   return size > 2 * Pattern::kMaxCompiledBytes ? nullptr : std::malloc(size);
 }

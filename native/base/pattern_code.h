@@ -1,4 +1,4 @@
-// What Pattern and LinePattern share: PCRE2's objects, owned, and how a pattern is compiled.
+// Shared by Pattern and LinePattern: owners of PCRE2's objects, and the compilation of a pattern.
 #pragma once
 
 #include <cstddef>
@@ -31,14 +31,14 @@ using Code = std::unique_ptr<pcre2_code, FreeWith<pcre2_code_free>>;
 // Callouts: the matcher can be interrupted, and is slower.
 enum class Callouts : uint8_t { No, Yes };
 
-// Not yet machine code. Refuses as Pattern::compile does.
+// Compiles without machine code. Refuses as Pattern::compile does.
 [[nodiscard]] Result<Code, PatternError> compile(std::string_view pattern, Callouts callouts);
 
 [[nodiscard]] inline PCRE2_SPTR units(std::string_view text) {
   return reinterpret_cast<PCRE2_SPTR>(text.data());
 }
 
-// A size that PCRE2 knows of a pattern; 0 if it does not.
+// A size that PCRE2 reports of a pattern, or 0.
 [[nodiscard]] size_t patternInfo(const pcre2_code* code, uint32_t what);
 
 }  // namespace tap::pcre

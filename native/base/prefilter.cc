@@ -14,7 +14,7 @@ namespace {
   return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
 }
 
-// Calls `visit` with the pair, and where case does not count with its other forms.
+// Calls `visit` with the pair, and for a caseless literal with its other forms.
 template <class Visit>
 void eachCase(const char* pair, bool caseless, const Visit& visit) {
   for (const char first : {pair[0], caseless ? upperCase(pair[0]) : pair[0]}) {
@@ -24,7 +24,7 @@ void eachCase(const char* pair, bool caseless, const Visit& visit) {
   }
 }
 
-// The first of the two characters that are an ASCII letter in another case: U+017F and U+212A.
+// The first of the two characters whose other case is an ASCII letter: U+017F and U+212A.
 [[nodiscard]] size_t findFolded(std::string_view text, size_t from) {
   return std::min(text.find("\u017F", from), text.find("\u212A", from));
 }
@@ -59,7 +59,7 @@ void Prefilter::enter(uint16_t literal) {
   }
 }
 
-// Returns: its index; npos if there is none.
+// Returns: its index, or npos.
 size_t Prefilter::literalAt(std::string_view text, size_t at) const {
   const auto row = static_cast<uint16_t>(pairIndex(text.data() + at));
   auto head = std::lower_bound(heads_.begin(), heads_.end(), Head{row, 0});
@@ -71,7 +71,7 @@ size_t Prefilter::literalAt(std::string_view text, size_t at) const {
   return npos;
 }
 
-// At which places of a window the pair at `at` may be. The pairs beside it must fit, too.
+// The possible places of the pair at `at` in a window. The neighbouring pairs must fit, too.
 uint8_t Prefilter::placesAt(std::string_view text, size_t from, size_t at) const {
   uint32_t places = places_[pairIndex(text.data() + at)];
   if (at + 3 <= text.size()) {
@@ -87,7 +87,7 @@ Prefilter::Hit Prefilter::findLiteral(std::string_view text, size_t from) const 
   const size_t step = window_ - 1;
   for (size_t at = from; at + 2 <= text.size(); at += step) {
     if (places_[pairIndex(text.data() + at)] == 0) continue;
-    // The last place first: it is that of the literal that begins first.
+    // The last place first: it belongs to the literal that begins first.
     for (uint32_t places = placesAt(text, from, at); places != 0;) {
       const auto place = static_cast<size_t>(std::bit_width(places)) - 1;
       places &= ~(1U << place);

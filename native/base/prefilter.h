@@ -1,9 +1,9 @@
-// Finds where one of many literals occurs in a block.
+// Finds the first of many literals in a block.
 //
-// Of each literal it knows the pairs of bytes in its first few bytes, the window. A window has a
-// pair at each of its places but the last, so that it is enough to look at every so many bytes
-// whether a pair is one of them. Steps of a fixed size depend on no look before them, unlike those
-// of Wu and Manber (A fast algorithm for multi-pattern searching, 1994), which this is made of.
+// It knows the pairs of bytes in the first few bytes of each literal, its window. A window has a
+// pair at each of its places except the last, so it is enough to check a pair every few bytes. The
+// steps have a fixed size, unlike those of Wu and Manber (A fast algorithm for multi-pattern
+// searching, 1994), on which this is based, so a step does not depend on the check before.
 #pragma once
 
 #include <array>
@@ -17,24 +17,24 @@ namespace tap {
 
 class Prefilter {
  public:
-  // Whether ASCII letters of both cases count as the same. A caseless literal is in lower case.
+  // Whether ASCII letters of both cases are equal. A caseless literal is in lower case.
   struct Literal {
     std::string text;
     bool caseless = false;
   };
-  // REQUIRES: at least one literal, at most kMaxLiterals; each has three bytes or more.
-  // Unicode: in a caseless literal U+212A counts as k, too, and U+017F as s.
+  // REQUIRES: 1 to kMaxLiterals literals; each has three bytes or more. Unicode: in a caseless
+  // literal U+212A equals k, too, and U+017F equals s.
   enum class Folding : uint8_t { Unicode, Ascii };
   explicit Prefilter(std::vector<Literal> literals, Folding folding = Folding::Unicode);
   static constexpr size_t kMaxLiterals = 2000;
 
-  // Where the first literal at or after `from` begins; npos if there is none. Places that only look
-  // like a caseless literal with U+212A or U+017F in it are found, too.
+  // The start of the first literal at or after `from`, or npos. Also returns candidates of caseless
+  // literals that contain U+212A or U+017F.
   [[nodiscard]] size_t find(std::string_view text, size_t from) const {
     return findHit(text, from).at;
   }
-  // The same, and which literal it is: npos where it only looks like one. Of literals that begin
-  // with each other it is any.
+  // The same, with the literal's index: npos for a candidate only. Of literals with a common
+  // prefix, any.
   struct Hit {
     size_t at;
     size_t literal;
@@ -42,13 +42,13 @@ class Prefilter {
   [[nodiscard]] Hit findHit(std::string_view text, size_t from) const;
   static constexpr size_t npos = std::string_view::npos;
 
-  // Memory that it holds, besides itself.
+  // Its memory outside of the object.
   [[nodiscard]] size_t bytes() const;
 
  private:
   static constexpr size_t kBits = 12;
   static constexpr size_t kRows = size_t{1} << kBits;
-  static constexpr size_t kMaxWindow = 9;  // its pairs have a bit each
+  static constexpr size_t kMaxWindow = 9;  // a bit for each of its pairs
 
   [[nodiscard]] static size_t pairIndex(const char* pair);
   void enter(uint16_t literal);
@@ -59,7 +59,7 @@ class Prefilter {
   std::vector<Literal> literals_;
   size_t window_ = kMaxWindow;
   bool folds_ = false;  // to Unicode, and a caseless literal has a k or an s
-  // By a pair of bytes: at which places of a window it is, a bit for each.
+  // By a pair of bytes: its places in windows, a bit for each.
   std::array<uint8_t, kRows> places_{};
   struct Head {
     uint16_t row;

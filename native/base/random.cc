@@ -18,7 +18,7 @@ std::optional<Uuid> Uuid::parse(std::string_view text) {
   Uuid id;
   id.high = uint64_t{parseDigits(load(p))} << 32 | parseDigits(fours(9, 14));
   id.low = uint64_t{parseDigits(fours(19, 24))} << 32 | parseDigits(load(p + 28));
-  // Whatever was no digit, or no hyphen, is another text now.
+  // A text with a byte that is not a digit or hyphen differs from this text.
   const Text own = id.chars();
   if (text != std::string_view(own.data(), own.size())) return std::nullopt;
   return id;
@@ -28,7 +28,7 @@ Uuid::Text Uuid::chars() const {
   using namespace hexdigits;
   Text text;
   char* const p = text.data();
-  // Each writes eight bytes; the next one overwrites those beyond its share.
+  // Each call writes eight bytes; the next call overwrites those beyond its share.
   const uint64_t second = toDigits(static_cast<uint32_t>(high));
   const uint64_t third = toDigits(static_cast<uint32_t>(low >> 32));
   store(p, toDigits(static_cast<uint32_t>(high >> 32)));
@@ -42,7 +42,7 @@ Uuid::Text Uuid::chars() const {
 }
 
 RandomIds::RandomIds(const std::array<uint64_t, 4>& seed) : state_(seed) {
-  // All zero is the one state this generator never leaves.
+  // From the state of all zeros this generator would return zeros only.
   state_[0] |= 1;
 }
 

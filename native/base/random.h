@@ -16,7 +16,7 @@ struct Uuid {
   uint64_t high = 0;
   uint64_t low = 0;
 
-  // Nothing if it is not exactly such text; upper case is another text.
+  // Empty for any other text; upper case is not accepted.
   [[nodiscard]] static std::optional<Uuid> parse(std::string_view text);
   static constexpr size_t kTextSize = 36;
   using Text = std::array<char, kTextSize>;
@@ -29,12 +29,12 @@ struct Uuid {
   auto operator<=>(const Uuid&) const = default;
 };
 
-// Good enough for those that are random.
+// Sufficient for random ids.
 struct UuidHash {
   [[nodiscard]] size_t operator()(const Uuid& id) const { return id.low; }
 };
 
-// xoshiro256** (Blackman and Vigna), seeded by the caller: a fixed seed makes a test repeatable.
+// xoshiro256** (Blackman and Vigna), seeded by the caller: with a fixed seed a test is repeatable.
 class RandomIds {
  public:
   explicit RandomIds(const std::array<uint64_t, 4>& seed);

@@ -15,7 +15,7 @@ class [[nodiscard]] Result {
   [[nodiscard]] bool ok() const { return state_.index() == 0; }
   explicit operator bool() const { return ok(); }
 
-  // Precondition of each: ok() says which one is there.
+  // REQUIRES: ok() for value(), !ok() for error().
   [[nodiscard]] Value& value() { return *std::get_if<0>(&state_); }
   [[nodiscard]] const Value& value() const { return *std::get_if<0>(&state_); }
   [[nodiscard]] Error& error() { return *std::get_if<1>(&state_); }

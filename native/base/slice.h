@@ -1,4 +1,4 @@
-// Slice: read-only bytes together with whatever keeps them alive.
+// Slice: read-only bytes together with their owner.
 #pragma once
 
 #include <algorithm>
@@ -12,18 +12,18 @@
 namespace tap {
 
 // Copying a Slice copies a pointer, never the bytes. A Slice whose owner is null *borrows*: its
-// bytes live only as long as the call that passed it lasts; keep() turns it into one that may stay.
+// bytes are valid only during the call that passed it; keep() makes a Slice that may be stored.
 class Slice {
  public:
   Slice() = default;
-  // Takes the text over and shares it from now on.
+  // Moves the text into shared memory.
   explicit Slice(std::string text) {
     const auto owner = std::make_shared<std::string>(std::move(text));
     view_ = *owner;
     owner_ = owner;
   }
   [[nodiscard]] static Slice borrow(std::string_view view) { return {nullptr, view}; }
-  // The same bytes in memory of its own.
+  // A copy of the bytes in its own memory.
   [[nodiscard]] static Slice copy(std::string_view view) {
     const auto owner = std::make_shared_for_overwrite<char[]>(view.size());
     std::copy(view.begin(), view.end(), owner.get());
@@ -35,7 +35,7 @@ class Slice {
   [[nodiscard]] bool empty() const { return view_.empty(); }
   [[nodiscard]] bool borrowed() const { return owner_ == nullptr && !view_.empty(); }
 
-  // These texts, one behind the other, in memory of its own.
+  // The concatenation of these texts, in its own memory.
   [[nodiscard]] static Slice joined(std::initializer_list<std::string_view> texts) {
     size_t size = 0;
     for (const std::string_view text : texts) size += text.size();
@@ -45,14 +45,14 @@ class Slice {
     return {owner, {owner.get(), size}};
   }
 
-  // A part of these bytes with the same owner. `part` must lie inside view().
+  // A part of these bytes with the same owner. REQUIRES: `part` lies inside view().
   [[nodiscard]] Slice part(std::string_view part) const { return {owner_, part}; }
 
-  // The same bytes, safe to store: itself where it has an owner, a copy where it borrows.
+  // The same bytes, safe to store: itself if it has an owner, otherwise a copy.
   [[nodiscard]] Slice keep() const { return borrowed() ? copy(view_) : *this; }
 
-  // The same bytes, to be changed, where nobody else can see them. Nothing where they are borrowed,
-  // or another Slice has the same owner.
+  // The same bytes, writable, if this Slice is their only owner. Empty if they are borrowed, or a
+  // further Slice has the same owner.
   [[nodiscard]] std::span<char> exclusive() {
     if (owner_.use_count() != 1) return {};
     return {const_cast<char*>(view_.data()), view_.size()};  // no owner's bytes are constant

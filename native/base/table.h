@@ -1,4 +1,4 @@
-// Tables with one row for each value of an enumeration.
+// Tables with a row for each value of an enumeration.
 #pragma once
 
 #include <array>
@@ -6,8 +6,8 @@
 
 namespace tap {
 
-// Whether the `id` of each row is the row's index. Assert this next to the table: then a missing
-// row, or a row at another's place, does not compile.
+// Whether the `id` of each row is the row's index. Assert this next to the table: then a missing or
+// misplaced row does not compile.
 template <class Row, size_t kRows>
 [[nodiscard]] consteval bool idsAreIndices(const std::array<Row, kRows>& table) {
   for (size_t i = 0; i < kRows; ++i) {

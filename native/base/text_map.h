@@ -1,5 +1,5 @@
-// A hash map by text, which is looked up by a view: no string is made for that; and comparisons
-// that ignore case.
+// A hash map by text, with lookup by a view, without making a string; and comparisons that ignore
+// case.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ struct TextHash {
   }
 };
 
-// Letters of ASCII count as the small ones. Tool names have no others.
+// ASCII only: tool names have no other letters.
 [[nodiscard]] constexpr char lowerCase(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }

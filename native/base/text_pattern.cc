@@ -9,11 +9,11 @@ namespace tap {
 namespace {
 
 constexpr uint32_t kMaxSteps = 1'000'000;
-constexpr uint32_t kMaxDepth = 10'000;  // where there is no JIT, as the next
+constexpr uint32_t kMaxDepth = 10'000;  // for systems without JIT, as the next
 constexpr uint32_t kMaxKilobytes = 4096;
 constexpr uint32_t kMaxGroups = 64;
 
-// PCRE2's memory for a match: one for all such patterns of a thread.
+// PCRE2's memory for a match, shared by all such patterns of a thread.
 struct MatchMemory {
   pcre::MatchContext context{pcre2_match_context_create(nullptr)};
   pcre::MatchData data{pcre2_match_data_create(kMaxGroups, nullptr)};
@@ -45,7 +45,7 @@ TextPattern::TextPattern(const std::string& pattern, Callout callout) : callout_
   code_.reset(pcre2_compile(pcre::units(pattern), pattern.size(),
                             PCRE2_ANCHORED | PCRE2_NEVER_UTF | PCRE2_DOLLAR_ENDONLY, &error,
                             &offset, nullptr));
-  // Where a system allows no JIT the interpreter does the same, more slowly.
+  // If the system allows no JIT, the interpreter does the same, more slowly.
   if (code_) pcre2_jit_compile(code_.get(), PCRE2_JIT_COMPLETE);
 }
 

@@ -1,5 +1,5 @@
-// A pattern of tap's own: over bytes, with callouts, matched at one place of a text. It is trusted;
-// what a provider writes is a Pattern (pattern.h).
+// A pattern of tap's own: over bytes, with callouts, matched at a given place of a text. It is
+// trusted; patterns of providers are a Pattern (pattern.h).
 #pragma once
 
 #include <cstddef>
@@ -12,17 +12,18 @@ struct pcre2_real_code_8;
 
 namespace tap {
 
-// Immutable: several threads may match with it at a time.
+// Immutable: several threads may match with it concurrently.
 class TextPattern {
  public:
-  // The answer to `(?C1)` and the like: whether the match may go on. `captured`: the group before.
+  // The callback for `(?C1)` and the like. Returns: whether the match may continue. `captured`: the
+  // group before.
   using Callout = bool (*)(unsigned number, std::string_view captured);
 
   // REQUIRES: a correct pattern.
   TextPattern(const std::string& pattern, Callout callout);
 
-  // The group with the highest number of the match that begins at `at`; all of the text where the
-  // match takes too many steps or too much memory.
+  // The group with the highest number in the match that begins at `at`; the whole text if the match
+  // takes too many steps or too much memory.
   [[nodiscard]] std::optional<std::string_view> match(std::string_view text, size_t at) const;
 
  private:

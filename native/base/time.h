@@ -1,4 +1,4 @@
-// Time is an argument: nothing in the core reads a clock.
+// Time is an argument: the core reads no clock.
 #pragma once
 
 #include <chrono>
@@ -18,7 +18,7 @@ struct LoopClock {
 };
 using Time = LoopClock::time_point;
 
-// What every input to the core carries: when it happened.
+// The time of an input to the core.
 struct Now {
   Time steady;           // for deadlines
   int64_t unixMillis{};  // for people: stream entries and logs

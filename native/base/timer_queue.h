@@ -1,5 +1,5 @@
-// One queue of deadlines: a binary heap with handles, so that cancelling costs O(log n) and leaves
-// nothing behind.
+// A queue of deadlines: a binary heap with handles, so that cancelling costs O(log n) and frees the
+// entry.
 #pragma once
 
 #include <cstddef>
@@ -13,20 +13,20 @@
 
 namespace tap {
 
-// A handle that never comes back for another timer. 0 is no timer.
+// A handle is never reused for a different timer. 0 is no timer.
 enum class TimerId : uint64_t { None = 0 };
 
-// `Payload` says what is due; it is moved out when it is. Timers due at the same time come out in
-// the order in which they were scheduled.
+// `Payload` describes the timer; it is moved out when the timer is due. Timers due at the same time
+// are returned in the order in which they were scheduled.
 template <class Payload>
 class TimerQueue {
  public:
   TimerId schedule(Time at, Payload payload);
-  // False if the timer has fired or was cancelled before.
+  // Returns false if the timer has fired or was cancelled before.
   bool cancel(TimerId id);
-  // The next payload whose time has come, if any.
+  // The next payload that is due, if any.
   [[nodiscard]] std::optional<Payload> popDue(Time now);
-  // When to look again.
+  // The time of the next timer.
   [[nodiscard]] std::optional<Time> next() const;
   [[nodiscard]] size_t size() const { return heap_.size(); }
 
@@ -41,8 +41,8 @@ class TimerQueue {
     }
   };
 
-  // Where a handle points. It stays in place while its entry moves about the heap. The generation
-  // tells the timers apart that used it one after another.
+  // The target of a handle. It stays in place while its entry moves in the heap. The generation
+  // distinguishes the successive timers of a slot.
   struct Slot {
     uint32_t generation = 1;
     size_t position = 0;  // in the heap
@@ -105,7 +105,7 @@ uint32_t TimerQueue<Payload>::takeSlot() {
   return slot;
 }
 
-// A slot whose generations are used up is left alone from then on, so that no handle comes back.
+// A slot whose generations are used up is not used again, so that no handle is reused.
 template <class Payload>
 Payload TimerQueue<Payload>::release(uint32_t slot) {
   Payload payload = std::move(*slots_[slot].payload);

@@ -49,7 +49,8 @@ bool Validator::feed(std::string_view piece) {
       failed_ = !accept(static_cast<uint8_t>(piece.front()));
       piece.remove_prefix(1);
       if (failed_) break;
-      // Text in one script is mostly not ASCII: look for a run of it only where one begins.
+      // Text in a single script is mostly not ASCII, so ASCII is skipped only at the start of a
+      // run.
       if (pending_ == 0 && !piece.empty() && static_cast<uint8_t>(piece.front()) < 0x80) break;
     }
   }
@@ -62,7 +63,7 @@ bool Validator::accept(uint8_t byte) {
   return expect(pending_ - 1, 0x80, 0xBF);
 }
 
-// RFC 3629, section 4: which second byte each lead byte allows.
+// RFC 3629, section 4: the second bytes that each lead byte allows.
 bool Validator::begin(uint8_t lead) {
   if (lead < 0x80) return true;
   if (lead < 0xC2) return false;
@@ -122,7 +123,7 @@ std::string_view truncate(std::string_view text, size_t bytes) {
   if (text.size() <= bytes) return text;
   size_t cut = bytes;
   while (cut > 0 && bytes - cut < 3 && isContinuation(text[cut])) --cut;
-  // Four continuation bytes in a row are no UTF-8; then any place is as good as another.
+  // Four continuation bytes in a row are invalid; then any place is acceptable.
   return text.substr(0, isContinuation(text[cut]) ? bytes : cut);
 }
 
