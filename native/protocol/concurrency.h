@@ -6,7 +6,7 @@
 
 namespace tap::protocol {
 
-// Reads it out of a hello; no limit where it is not there.
+// Reads it from a hello; without it there is no limit.
 [[nodiscard]] Concurrency readConcurrency(FieldReader& hello, Problem& problem);
 
 }  // namespace tap::protocol

@@ -1,5 +1,5 @@
-// Error codes: one row each. What a provider reads in `error.code`, and what a failed tool call
-// tells the model, comes from here.
+// Error codes, a row each: the source of `error.code` for providers, and of the text of a failed
+// tool call for the model.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 namespace tap::protocol {
 
 enum class ErrorCode : uint8_t {
-  // Answers to a provider's message (docs/protocol.md, "Errors").
+  // Errors for a provider's message (docs/protocol.md, "Errors").
   AuthFailed,
   UnsupportedVersion,
   InvalidSession,
@@ -77,16 +77,16 @@ static_assert(idsAreIndices(kErrorTable));
   return row(code).name;
 }
 
-// The code a provider named in tool.result; Internal for one that the table does not have.
+// The code that a provider gave in tool.result; Internal for a code that is not in the table.
 [[nodiscard]] ErrorCode callErrorFromWire(std::string_view name);
 
-// A refusal of one message: everything an `error` message carries.
+// A refusal of a message: all that an `error` message carries.
 struct Refusal {
   ErrorCode code = ErrorCode::Internal;
   std::string message;  // the problem and the next step, for a person
   std::string replyTo;  // type of the offending message, empty if it could not be read
   std::string requestId = {};
-  std::string sessionId = {};  // that the message named; empty: none
+  std::string sessionId = {};  // of the message, or empty
 };
 
 }  // namespace tap::protocol

@@ -17,7 +17,7 @@ std::string_view describe(json::Kind kind) {
     case json::Kind::Null:
       return "null";
   }
-  return "something else";
+  return "an unknown value";
 }
 
 void FieldReader::reportExpected(std::string_view key, std::string_view expected,
@@ -53,7 +53,8 @@ std::optional<json::Value> FieldReader::required(std::string_view key, json::Kin
 void FieldReader::checkSize(std::string_view key, std::string_view text, size_t maxBytes) {
   if (!text.empty() && text.size() <= maxBytes) return;
   problem_.report(std::string(path_) + "." + std::string(key) + ": expected a string of 1 to " +
-                  std::to_string(maxBytes) + " bytes, got one of " + std::to_string(text.size()));
+                  std::to_string(maxBytes) + " bytes, got a text of " +
+                  std::to_string(text.size()));
 }
 
 std::string FieldReader::text(std::string_view key, json::Value value, size_t maxBytes) {

@@ -1,5 +1,5 @@
-// Reads the fields of one JSON object and remembers the first thing that was wrong, as a sentence
-// that names the JSON path: "hello.tools[3].name: expected …, got a number".
+// Reads the fields of a JSON object and remembers the first mistake, as a sentence with the JSON
+// path: "hello.tools[3].name: expected …, got a number".
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@
 
 namespace tap::protocol {
 
-inline constexpr size_t kMaxIdBytes = 128;  // of ids and other words
+inline constexpr size_t kMaxIdBytes = 128;  // of ids and similar texts
 
-// Shared by all readers of one message; the first problem stays.
+// Shared by all readers of a message; keeps the first problem.
 class Problem {
  public:
   void report(std::string text) {
@@ -35,8 +35,8 @@ class FieldReader {
   // `object` is validated JSON text of kind Object. `path` and `problem` must outlive the reader.
   FieldReader(json::Value object, std::string_view path, Problem& problem)
       : object_(object), path_(path), problem_(problem) {}
-  // The root of what `scanned` has read last: it knows the members, and a long one is not walked
-  // through once more for each field. `scanned` must outlive the reader, too.
+  // The root of the last text that `scanned` has read: it knows the members, so a long text is not
+  // scanned again for each field. `scanned` must outlive the reader, too.
   FieldReader(const json::Scanner& scanned, std::string_view path, Problem& problem)
       : scanned_(&scanned), path_(path), problem_(problem) {}
 
@@ -44,14 +44,14 @@ class FieldReader {
     return scanned_ != nullptr ? scanned_->find(key) : json::find(object_, key);
   }
 
-  // Absent, null and (for optional fields) nothing else count as "not there".
+  // Absent and null fields are "not there"; optional() reports any other kind.
   [[nodiscard]] std::optional<json::Value> optional(std::string_view key, json::Kind kind);
-  // Reports and returns nothing where the field is missing or of another kind.
+  // Reports, and returns empty, if the field is missing or of a different kind.
   [[nodiscard]] std::optional<json::Value> required(std::string_view key, json::Kind kind);
 
   // Text of 1 to maxBytes bytes.
   [[nodiscard]] std::string requiredText(std::string_view key, size_t maxBytes);
-  // The same as a part of the text that the object stands in, where it has no escape.
+  // The same as a part of the text around the object, if it has no escape.
   [[nodiscard]] Slice requiredSlice(std::string_view key, size_t maxBytes, const Slice& within);
   [[nodiscard]] std::optional<std::string> optionalText(std::string_view key, size_t maxBytes);
   // A whole number from least to most.
@@ -64,13 +64,13 @@ class FieldReader {
 
  private:
   [[nodiscard]] std::string text(std::string_view key, json::Value value, size_t maxBytes);
-  // Reports a text that has not 1 to maxBytes bytes.
+  // Reports a text whose size is not 1 to maxBytes bytes.
   void checkSize(std::string_view key, std::string_view text, size_t maxBytes);
   [[nodiscard]] int64_t integer(std::string_view key, json::Value value, int64_t least,
                                 int64_t most);
 
   const json::Scanner* scanned_ = nullptr;
-  json::Value object_;  // where there is no scanner
+  json::Value object_;  // without a scanner
   std::string_view path_;
   Problem& problem_;
 };

@@ -1,5 +1,5 @@
-// The outcomes of a filter rule. Each includes the ones before it: an injected event is surfaced
-// and kept, too.
+// The outcomes of a filter rule. Each includes the outcomes before it: an injected event is
+// surfaced and kept, too.
 #pragma once
 
 #include <cstdint>

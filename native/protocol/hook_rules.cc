@@ -11,7 +11,7 @@ namespace tap::protocol {
 
 namespace {
 
-// Those that the CLI has (docs/decisions.md D-18); others would end up anywhere.
+// The sections of the CLI (docs/decisions.md D-18); the place of other sections would be undefined.
 constexpr std::array<std::string_view, 12> kSections{"preamble",
                                                      "identity",
                                                      "tone",
@@ -33,7 +33,7 @@ std::string sectionNames() {
   return names;
 }
 
-// Absent: empty. Of any length up to the limit, the empty text included.
+// Absent: empty. Of any length up to the limit; it may be empty.
 std::string readText(FieldReader& fields, std::string_view key, const std::string& path,
                      const Limits& limits, Problem& problem) {
   const auto value = fields.optional(key, json::Kind::String);
@@ -65,7 +65,7 @@ std::shared_ptr<const Glob> readGlob(const std::optional<std::string>& text,
   return nullptr;
 }
 
-// The names of a JSON Pointer (RFC 6901), unescaped; nothing where it is none.
+// The names of a JSON Pointer (RFC 6901), unescaped; empty optional if it is not a JSON Pointer.
 std::optional<std::vector<std::string>> readPointer(std::string_view pointer) {
   std::vector<std::string> names;
   if (!pointer.empty() && pointer.front() != '/') return std::nullopt;
@@ -174,13 +174,13 @@ bool isTool(std::string_view wanted, std::string_view tool) {
   return wanted.empty() || wanted == tool || (wanted == "shell" && tool == "bash");
 }
 
-// The argument of that name, where it is a string.
+// The argument of that name, if it is a string.
 std::optional<json::Value> findText(std::string_view args, std::string_view name) {
   const auto value = json::find(json::viewValue(args), name);
   return value && value->kind == json::Kind::String ? value : std::nullopt;
 }
 
-// The element that such a name in a JSON Pointer means.
+// The element with that index, as a JSON Pointer counts.
 std::optional<json::Value> findElement(json::Value array, std::string_view index) {
   json::Elements elements(array);
   json::Value element;
@@ -200,7 +200,7 @@ std::optional<json::Value> findAt(json::Value value, const std::vector<std::stri
   return value;
 }
 
-// A shell reads on behind a backslash at the end of a line.
+// A shell continues a line that ends with a backslash.
 std::string joinContinuedLines(std::string_view text) {
   std::string joined;
   for (size_t at = 0; at < text.size(); ++at) {
@@ -213,7 +213,7 @@ std::string joinContinuedLines(std::string_view text) {
   return joined;
 }
 
-// Calls `visit` with each line, without its end, until that is true; then it is true, too.
+// Calls `visit` with each line, without its end, until it returns true. Returns: whether it did.
 template <class Visit>
 bool visitLines(std::string_view text, const Visit& visit) {
   while (!text.empty()) {
@@ -239,7 +239,7 @@ Match matchArgs(const HookRule& rule, const ToolUse& use, PatternBudget& time) {
     if (one != Match::No) result = one;
     return one == Match::Yes || one == Match::TimedOut;
   };
-  // A string that is named has no quotes around it.
+  // A string at a given path has no quotes around it.
   const bool isNamedText = rule.argsPath && value->kind == json::Kind::String;
   if (!isNamedText && settles(value->raw)) return result;
   for (const ToolUse::Text& one : use.texts()) {

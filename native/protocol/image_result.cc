@@ -16,14 +16,14 @@ constexpr std::string_view kScheme = "data:";
 constexpr std::string_view kType = "image/";
 constexpr std::string_view kEncoding = ";base64,";
 constexpr size_t kMaxImageTypeBytes = 64;
-// Where "WEBP" begins in the base64 of RIFF….WEBP, but for four bits of it.
+// The place of "WEBP" in the base64 of RIFF….WEBP, except four bits of it.
 constexpr size_t kWebpAt = 11;
 
 bool isTypeCharacter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '+' || c == '-';
 }
 
-// "image/png" of "data:image/png;base64,…"; empty where it is no such URL.
+// "image/png" of "data:image/png;base64,…"; empty if it is not such a URL.
 std::string_view declaredType(std::string_view url) {
   if (!url.starts_with(kScheme)) return {};
   const std::string_view start = url.substr(kScheme.size(), kMaxImageTypeBytes + kEncoding.size());
@@ -35,7 +35,7 @@ std::string_view declaredType(std::string_view url) {
                                                                       : std::string_view();
 }
 
-// The text of a JSON string; borrowed from `data` where nothing is escaped.
+// The text of a JSON string; borrowed from `data` if it has no escapes.
 Slice decodeText(json::Value string, const Slice& data) {
   const std::string_view inside = string.raw.substr(1, string.raw.size() - 2);
   if (inside.find('\\') == std::string_view::npos) return data.part(inside);

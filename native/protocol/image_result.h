@@ -11,16 +11,16 @@
 namespace tap::protocol {
 
 struct ImageResult {
-  Slice rest;  // JSON text of the object without the image; empty: there was nothing else
+  Slice rest;  // JSON text of the object without the image; empty if the image was its only member
   Binary image;
 };
 
-// The type that the first bytes of an image say, of those that models take; else empty. A model's
-// API refuses the whole conversation because of data that is no such image.
+// The type of an image by its first bytes, if models accept that type; otherwise empty. With other
+// data, a model's API refuses the whole conversation.
 [[nodiscard]] std::string_view imageType(std::string_view base64);
 
-// Nothing where `data` (validated JSON text, or empty) has no such member. The image's slice has
-// the owner of the data, and the type that its bytes say.
+// Empty if `data` (validated JSON text, or empty) has no such member. The image's slice has the
+// owner of the data, and the type of its bytes.
 [[nodiscard]] std::optional<ImageResult> takeImage(const Slice& data);
 
 }  // namespace tap::protocol

@@ -1,5 +1,5 @@
-// A row of the record store, as the gateway hands it over, and the interface that takes it. The
-// store itself is native/records/.
+// A row of the record store, and the interface that the gateway writes it to. The store itself is
+// in native/records/.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace tap::protocol {
 
-// The values are stored in files: a new collection goes to the end.
+// The values are stored in files: append new collections at the end.
 enum class Collection : uint8_t {
   Session,
   Provider,
@@ -39,8 +39,8 @@ struct CollectionRow {
   Collection id;
   std::string_view name;  // as in queries
   int version;            // of the schema of its bodies: the field `v` of a record
-  // What a body may have, so that a query may name it before any record has it. A body may have
-  // more, such as the fields of evidence in a goal.
+  // The fields that a body may have, so that a query may name them before a record has them. A body
+  // may have further fields, such as the evidence of a goal.
   std::string_view fields;
 };
 
@@ -91,11 +91,11 @@ static_assert(idsAreIndices(kCollectionTable));
   return std::nullopt;
 }
 
-// A field of a row's body whose text comes from others and may be large: arguments, a result. The
-// store removes secrets from it and cuts it; a cut one also has `<field>Bytes` and
+// A field of a row's body whose text comes from other parties and may be large: arguments, a
+// result. The store removes secrets from it and cuts it; a cut field also has `<field>Bytes` and
 // `<field>Digest`, the SHA-256 of the whole text before secrets were removed.
 struct Payload {
-  std::string_view field;  // a name that needs no escaping in JSON; empty: there is no payload
+  std::string_view field;  // a name that needs no escaping in JSON; empty: no payload
   Slice text;              // JSON text; other text is stored as a string
 };
 
@@ -103,8 +103,7 @@ struct Payload {
 enum class SpanKind : uint8_t { Internal = 1, Server, Client, Producer, Consumer };
 enum class SpanStatus : uint8_t { Unset, Ok, Error };
 
-// A span that a row stands for. The store writes it as a row of its own, whose body names the row
-// that it came from.
+// A span of a row. The store writes it as its own row, whose body has the id of the original row.
 struct SpanInfo {
   std::array<uint8_t, 16> traceId{};
   std::array<uint8_t, 8> spanId{};
@@ -116,20 +115,20 @@ struct SpanInfo {
   std::string_view name;
 };
 
-// Texts are valid UTF-8 and live as long as the call that passes the row. `body` and payloads are
-// treated alike as far as secrets go.
+// Texts are valid UTF-8 and live as long as the call that passes the row. Secrets are removed from
+// `body` as from payloads.
 struct Row {
   Collection collection = Collection::Diagnostic;
   int64_t at = 0;            // Unix time in ms
-  std::string_view session;  // the session's id; empty: it concerns none
+  std::string_view session;  // the session's id, or empty
   std::string_view source;   // the feature or provider
-  std::string_view trace;    // 32 hexadecimal digits; empty: that of the span, or none
+  std::string_view trace;    // 32 hexadecimal digits; empty: the trace of the span, if any
   std::string_view body;     // JSON text of an object, of about 1 KB at most
   std::array<Payload, 2> payloads{};
   std::optional<SpanInfo> span;
 };
 
-// Takes rows. All of it on the thread of the loop.
+// Takes rows, on the thread of the loop.
 class RecordSink {
  public:
   RecordSink() = default;
@@ -137,15 +136,14 @@ class RecordSink {
   RecordSink& operator=(const RecordSink&) = delete;
   virtual ~RecordSink() = default;
 
-  // Returns at once. A row that finds no room is counted as dropped. There is more room for
-  // `notify`.
+  // Returns at once. A row without room is counted as dropped. `notify` has more room.
   virtual void append(const Row& row) = 0;
 
-  // The same for a row that must be durable before something else happens. The listener hears of
-  // `number` exactly once, never from inside this call.
+  // The same for a row that must be durable before the caller continues. The listener is called
+  // with `number` exactly once, never from inside this call.
   virtual void commit(const Row& row, uint64_t number) = 0;
 
-  // `durable`: false where the row could not be written. An empty listener hears no more.
+  // `durable`: false if the row could not be written. An empty listener ends the calls.
   using Listener = std::function<void(uint64_t number, bool durable)>;
   virtual void onCommitted(Listener listener) = 0;
 };

@@ -14,7 +14,7 @@ constexpr std::string_view kTarget = "target";
 constexpr std::string_view kList = "list_";
 constexpr size_t kMaxListName = 50;  // leaves room for "_instances"
 
-// A text that is no object counts as one without members.
+// A text that is not an object counts as an object without members.
 json::Value asObject(std::string_view text) {
   return {json::Kind::Object, text};
 }

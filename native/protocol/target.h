@@ -1,5 +1,5 @@
-// The `target` parameter of a provider with instances (docs/decisions.md D-7): added to its tools'
-// schemas, taken out of a call's arguments.
+// The `target` parameter of a provider with instances (docs/decisions.md D-7): it is added to the
+// schemas of its tools, and removed from the arguments of a call.
 #pragma once
 
 #include <string>
@@ -13,19 +13,19 @@ namespace tap::protocol {
 // they come and go without a change of tools.
 [[nodiscard]] std::string withTarget(const ToolDefinition& tool, std::string_view provider);
 
-// Whether the tool has a parameter of that name itself.
+// Whether the tool itself has a parameter of that name.
 [[nodiscard]] bool declaresTarget(const ToolDefinition& tool);
 
 struct TargetedArgs {
-  std::string target;  // empty: the caller named none
+  std::string target;  // may be empty
   std::string args;    // JSON text without it
 };
-// `args` is JSON text of an object; any other text counts as one without members.
+// `args` is JSON text of an object; any other text counts as an object without members.
 [[nodiscard]] TargetedArgs takeTarget(std::string_view args);
 
-// The meta-tool's name: list_<provider>_instances, cut to what a tool name may have.
+// The meta-tool's name: list_<provider>_instances, cut to the length of a tool name.
 [[nodiscard]] std::string metaToolName(std::string_view provider);
-// Whether a tool's name begins as those of meta-tools do, in whatever case.
+// Whether a tool's name begins like a meta-tool's, in any case.
 [[nodiscard]] bool isList(std::string_view tool);
 // Whether a tool's name is list_<provider>, or begins with that and a separator: reserved.
 [[nodiscard]] bool isReservedList(std::string_view provider, std::string_view tool);

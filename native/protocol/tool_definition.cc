@@ -24,7 +24,7 @@ bool isEmptyObject(json::Value object) {
   return !json::Members(object).next(member);
 }
 
-// A root that is no object schema would make a model API refuse every prompt of the session.
+// If the root is not an object schema, a model API refuses every prompt of the session.
 std::string_view readParameters(FieldReader& tool, std::string_view path, Problem& problem) {
   const std::optional<json::Value> value = tool.optional("parameters", json::Kind::Object);
   if (!value || isEmptyObject(*value)) return kNoParameters;
@@ -50,7 +50,7 @@ std::string readName(FieldReader& tool, std::string_view path, Problem& problem)
   return name;
 }
 
-// Of most providers it is an unknown field, which may be anything.
+// From most providers it is an unknown field, which may have any value.
 std::string readGroup(FieldReader& tool) {
   const std::optional<json::Value> value = tool.find("group");
   if (!value || value->kind != json::Kind::String) return {};

@@ -1,4 +1,4 @@
-// Checks one declared tool against what the CLI and the model APIs behind it accept.
+// Checks a declared tool against the rules of the CLI and of the model APIs behind it.
 #pragma once
 
 #include <string>
@@ -12,15 +12,15 @@
 
 namespace tap::protocol {
 
-// [a-zA-Z0-9_-]{1,64}: one name outside of it would make the CLI refuse the whole join.
+// [a-zA-Z0-9_-]{1,64}: with any other name the CLI would refuse the whole join.
 [[nodiscard]] bool isToolName(std::string_view name);
 
-// Reads an array of tools at `path` (as in "hello.tools"). Problems go to `problem`; a name that
-// stands twice in the list is one.
+// Reads an array of tools at `path` (as in "hello.tools"). Problems are reported to `problem`; a
+// duplicate name is a problem.
 [[nodiscard]] std::vector<ToolDefinition> readTools(json::Value array, std::string_view path,
                                                     const Limits& limits, Problem& problem);
 
-// The definition with a description that begins with whose words it is: a paired provider's.
+// The definition with a description that begins with its author: for a paired provider.
 [[nodiscard]] std::string withAuthor(const ToolDefinition& tool, std::string_view provider);
 
 }  // namespace tap::protocol

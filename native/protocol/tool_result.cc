@@ -31,7 +31,7 @@ bool isTypeName(std::string_view name) {
   });
 }
 
-// "text/html" of "Text/HTML; charset=utf-8"; empty where it is no type.
+// "text/html" of "Text/HTML; charset=utf-8"; empty if it is not a type.
 std::string mimeEssence(std::string_view type) {
   std::string essence(type.substr(0, type.find(';')));
   while (essence.ends_with(' ')) essence.pop_back();
@@ -65,7 +65,7 @@ std::optional<FileReference> readFileReference(FieldReader& result, Problem& pro
   return file;
 }
 
-// The receiver may keep a result for long, and with it the buffer that it is a part of.
+// The receiver may keep a result for long, and with it the whole buffer.
 constexpr size_t kSmallMessage = size_t{64} * 1024;  // bytes
 
 Slice sliceData(json::Value data, const Slice& message) {

@@ -6,7 +6,7 @@ namespace tap::protocol {
 
 namespace {
 
-// Where the parts of the text begin: "00-<32 digits>-<16 digits>-<2 digits>".
+// The offsets of the parts of the text: "00-<32 digits>-<16 digits>-<2 digits>".
 constexpr size_t kTraceAt = 3;
 constexpr size_t kSpanAt = 36;
 constexpr size_t kFlagsAt = 53;
@@ -25,7 +25,7 @@ std::optional<TraceContext> TraceContext::parse(std::string_view text) {
   if (high == kDigits.npos || low == kDigits.npos) return std::nullopt;
   context.flags = static_cast<uint8_t>(high << 4 | low);
   if ((context.traceHigh | context.traceLow) == 0 || context.span == 0) return std::nullopt;
-  // Whatever was no digit, no hyphen, or another version, is another text now.
+  // A text with an invalid digit, hyphen or version differs from this text.
   const Text own = context.chars();
   if (text != std::string_view(own.data(), own.size())) return std::nullopt;
   return context;
@@ -48,7 +48,8 @@ TraceField readTrace(const FieldReader& fields) {
   const std::optional<json::Value> value = fields.find("traceparent");
   if (!value || value->kind == json::Kind::Null) return {};
   if (value->kind != json::Kind::String) return {{}, true};
-  // Only a text of the right size can be one; a digit that is written as an escape makes it longer.
+  // Only a text of the right size can be valid; a digit that is written as an escape makes it
+  // longer.
   const auto plain = json::plainText(*value);
   const bool isShort = value->raw.size() <= 6 * TraceContext::kTextSize + 2;
   const std::optional<TraceContext> context = plain ? TraceContext::parse(*plain)

@@ -1,4 +1,4 @@
-// The W3C Trace Context: which trace a message belongs to, and which span it comes from
+// The W3C Trace Context: the trace of a message, and the span that it comes from
 // (https://www.w3.org/TR/trace-context/, version 00). Both protocols carry it as `traceparent`.
 #pragma once
 
@@ -19,7 +19,7 @@ struct TraceContext {
   uint64_t span = 0;
   uint8_t flags = 0;
 
-  // Nothing for any text but one of version 00 whose ids are not zero.
+  // Empty unless the text is valid in version 00, with ids that are not zero.
   [[nodiscard]] static std::optional<TraceContext> parse(std::string_view text);
   static constexpr size_t kTextSize = 55;
   using Text = std::array<char, kTextSize>;
@@ -33,16 +33,16 @@ struct TraceContext {
   bool operator==(const TraceContext&) const = default;
 };
 
-// The field `traceparent` of a message. A message with a malformed one counts as one without:
-// a trace that is broken elsewhere must not cost a call.
+// The field `traceparent` of a message. A malformed field is ignored: a broken trace must not fail
+// a call.
 struct TraceField {
-  TraceContext context;  // not set: none was given, or it is malformed
+  TraceContext context;  // not set if it is absent or malformed
   bool malformed = false;
 
   bool operator==(const TraceField&) const = default;
 };
 [[nodiscard]] TraceField readTrace(const FieldReader& fields);
-// The field, if there is one to write.
+// Writes the field, if set.
 void writeTrace(json::Writer& writer, const TraceField& trace);
 
 }  // namespace tap::protocol

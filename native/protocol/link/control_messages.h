@@ -1,7 +1,7 @@
 // The messages between a control client (the copilot-tap command, js/link/control.mjs) and the
 // gateway. docs/session-link.md describes them.
 //
-// To add one: a struct, a place in the variant, lines in session_message_decoder.cc and
+// To add a message: a struct, a place in the variant, lines in session_message_decoder.cc and
 // session_encoder.cc, an overload in gateway/core/control_inputs.cc. Answers have their place in
 // SessionEvent.
 #pragma once
@@ -15,10 +15,10 @@
 
 namespace tap::protocol {
 
-// --- Control client → gateway. Those with a secret may come on any link. ---
+// --- Control client → gateway. Messages with a secret may be sent on any link. ---
 
-// The first frame of a link that is a provider's from then on: each further frame is one message of
-// docs/protocol.md. Answered as a provider's auth, or by Refused.
+// The first frame of a provider's link: each further frame is a message of docs/protocol.md.
+// Answered like a provider's auth, or by Refused.
 struct OpenProvider {
   std::string token;
 };
@@ -27,9 +27,9 @@ struct OpenProvider {
 // CancelCall and Ping only. Answered by Welcome, or by Refused.
 struct OpenControl {
   std::string secret;
-  std::string sessionId;  // calls are made in its name; empty: the session last in use
+  std::string sessionId;  // the session of its calls; empty: the session last in use
 };
-// A newer version asks this gateway to finish and make room.
+// A newer version of tap asks this gateway to finish its calls and exit.
 struct Drain {
   std::string secret;
   std::string version;
@@ -38,14 +38,14 @@ struct Drain {
 struct ListPaired {
   std::string secret;
 };
-// The tokens of the paired providers of this name become void. Answered by Paired, with those.
+// Revokes the tokens of the paired providers of this name. Answered by Paired with these providers.
 struct RevokePaired {
   std::string secret;
   std::string name;
 };
 // Answered by Inspection.
 struct Inspect {};
-// Answered by a TraceFrame for everything that providers send and are sent, until the link ends.
+// Answered by a TraceFrame for each message from and to providers, until the link ends.
 struct Trace {};
 // Answered by CallsLogged.
 struct ListCalls {
@@ -54,15 +54,15 @@ struct ListCalls {
 
 // A request to the process around the gateway. Answered by HostResult.
 struct HostRequest {
-  std::string requestId;  // the client's own, unique on its link
+  std::string requestId;  // the client's, unique on its link
   std::string method;     // of a-z, 0-9, "." and "-"
   Slice params;           // JSON text of an object
 };
 
-// Would the rules and gates of a session deny this use of a tool? Answered by HostResult, whose
-// value has `allowed`, and where it is false `reason` and perhaps `by`.
+// Whether the rules and gates of a session would deny this use of a tool. Answered by HostResult,
+// whose value has `allowed`, and if it is false `reason` and perhaps `by`.
 struct PermissionCheck {
-  std::string requestId;  // as HostRequest's
+  std::string requestId;  // as in HostRequest
   std::string sessionId;
   std::string tool;
   Slice args;  // JSON text of an object
@@ -75,7 +75,7 @@ using ControlMessage = std::variant<OpenProvider, OpenControl, Drain, ListPaired
 
 struct PairedEntry {
   std::string name;
-  std::string origin;  // of a web page; else empty
+  std::string origin;  // of a web page, or empty
   std::string sessionId;
   std::string label;  // of the session
 };
@@ -86,13 +86,13 @@ struct Inspection {
   std::string report;  // JSON text of an object: native/gateway/control/inspection.cc
 };
 enum class TraceKind : uint8_t { Opened, Received, Sent, Closed };
-// One message of a provider's connection, secrets included.
+// A message of a provider's connection, including secrets.
 struct TraceFrame {
   int64_t at = 0;  // Unix time in ms
   int64_t connection = 0;
-  std::string provider;  // its name, once it has one
+  std::string provider;  // its name, if known
   TraceKind kind = TraceKind::Opened;
-  Slice text;  // the message as it is; of Closed the reason
+  Slice text;  // the message as it is; of Closed: the reason
 };
 struct CallsLogged {
   std::string calls;  // JSON text of an array: native/gateway/calls/call_log.cc
@@ -101,7 +101,7 @@ struct CallsLogged {
 struct HostResult {
   std::string requestId;
   bool failed = false;
-  std::string value;  // JSON text: the result, or where failed an object with `code` and `message`
+  std::string value;  // JSON text: the result, or of a failure an object with `code` and `message`
 };
 // The answer to UseProvider.
 struct Used {

@@ -13,8 +13,8 @@
 
 namespace tap::protocol {
 
-// JSON text in up to three pieces, so that a large result is never copied: head, a shared slice
-// that stands as it is, tail.
+// JSON text in up to three pieces, so that a large result is never copied: head, a shared slice,
+// tail.
 struct SplitText {
   std::string head;
   Slice middle;
@@ -23,12 +23,12 @@ struct SplitText {
 
 class SessionDecoder {
  public:
-  // Slices in the result have the text's owner. The error is a sentence for the log. What the
-  // gateway sends has been checked to be UTF-8 already; what a session sends is checked here.
+  // Slices in the result have the text's owner. The error is a sentence for the log. Messages of
+  // the gateway are known to be UTF-8; messages of a session are checked here.
   [[nodiscard]] Result<LinkMessage, std::string> message(const Slice& text);
   [[nodiscard]] Result<SessionEvent, std::string> event(const Slice& text);
-  // The arguments of a call that came without a frame, as message() would give them. The error says
-  // what they are instead, after "its arguments".
+  // The arguments of a call without a frame, as message() would return them. The error describes
+  // the text, to follow "its arguments".
   [[nodiscard]] Result<Slice, std::string> arguments(const Slice& text);
 
  private:
@@ -37,7 +37,7 @@ class SessionDecoder {
 
 [[nodiscard]] SplitText encode(const LinkMessage& message);
 [[nodiscard]] SplitText encode(const SessionEvent& event);
-// The fields of `register` that say what a program of the session runs with.
+// The fields of `register` with the environment for a session's programs.
 void writeEnvironment(json::Writer& writer, std::string_view path, const SessionRuntime& runtime);
 
 }  // namespace tap::protocol

@@ -33,7 +33,7 @@ void writeStrings(json::Writer& writer, std::string_view key,
   writer.endArray();
 }
 
-// One overload writes the fields of each message into an object that is already open.
+// An overload for each message writes its fields into an open object.
 struct FieldWriter {
   json::Writer& writer;
 
@@ -280,7 +280,7 @@ struct FieldWriter {
   }
 };
 
-// Enough for most, in one allocation.
+// Enough for most messages, in a single allocation.
 constexpr size_t kUsualBytes = 256;
 
 template <class Variant>
@@ -294,7 +294,7 @@ std::string encodeWhole(const Variant& variant, size_t raw) {
   return out;
 }
 
-// The largest part of a result stands between head and tail as it is.
+// The largest part of a result is shared between head and tail.
 void splitResult(SplitText& text, const CallResult& result) {
   const bool isBinary = !result.binary.base64.empty();
   if (!isBinary && result.data.empty()) return;

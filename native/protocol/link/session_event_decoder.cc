@@ -130,7 +130,7 @@ TraceFrame readTraceFrame(Fields& fields, const Slice&) {
   return event;
 }
 
-// Base64 has nothing to unescape: what stands between the quotes is it.
+// Base64 has no escapes: the text between the quotes is the value.
 Binary readBinary(json::Value value, const Slice& text, Problem& problem) {
   Fields fields(value, "call.result.binary", problem);
   Binary binary;

@@ -1,4 +1,4 @@
-// Reading and naming what session messages have in common; for the two decoders and the encoder.
+// Fields and names that session messages share, for the two decoders and the encoder.
 #pragma once
 
 #include <array>
@@ -34,7 +34,7 @@ inline constexpr std::array<std::pair<std::string_view, std::string SessionRunti
 inline constexpr std::array<std::string_view, 4> kTraceKinds{"opened", "received", "sent",
                                                              "closed"};
 
-// Both ends are ours and the secret has been checked: bounds here only stop nonsense.
+// Both ends are tap's own, and the secret has been checked: bounds only stop nonsense.
 constexpr int64_t kMaxInteger = (int64_t{1} << 53) - 1;
 
 struct Fields : FieldReader {

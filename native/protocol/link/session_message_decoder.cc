@@ -15,7 +15,7 @@ using namespace session;
 
 namespace {
 
-// Of the CLI's own id of a call, in bytes of JSON: a longer one is not needed to find the call.
+// Of the CLI's id of a call, in bytes of JSON: the call can be found without a longer id.
 constexpr size_t kMaxToolCallId = 256;
 
 // A text that an environment can hold: a path, or a list of them.
@@ -49,7 +49,7 @@ Register readRegister(Fields& fields, const Slice&) {
   Register message;
   message.linkVersion = fields.integer("linkVersion");
   message.secret = fields.string("secret");
-  // Another version may look different from here on; it is refused for its version.
+  // A different version may have other fields from here on; it is refused for its version.
   if (message.linkVersion != kLinkVersion) return message;
   message.version = fields.string("version");
   message.sessionId = fields.requiredText("sessionId", 128);
@@ -198,7 +198,7 @@ EventOccurred readEventOccurred(Fields& fields, const Slice& text) {
   return message;
 }
 
-// The value as it is written; any JSON will do.
+// The JSON text of the value, of any kind.
 Slice readRaw(Fields& fields, std::string_view key, const Slice& text) {
   const std::optional<json::Value> value = fields.find(key);
   if (!value) fields.reportExpected(key, "a value", value);
@@ -236,7 +236,7 @@ SessionResult readSessionResult(Fields& fields, const Slice& text) {
   return message;
 }
 
-// A message of either set, made where it is to lie.
+// A message of either set, constructed in place.
 template <class Set, auto read>
 LinkMessage readAs(Fields& fields, const Slice& text, Problem&) {
   return LinkMessage(std::in_place_type<Set>, read(fields, text));
@@ -285,8 +285,8 @@ constexpr std::array<Reader<LinkMessage>, kMessages> kMessageReaders{{
 Result<LinkMessage, std::string> SessionDecoder::message(const Slice& text) {
   if (!utf8::isValid(text.view())) return std::string("link frame is not UTF-8");
   Result<LinkMessage, std::string> message = decode(scanner_, text, kMessageReaders);
-  // A provider gets a part of the message in one of its own, which may be kMaxDepth levels deep.
-  // Only an event may be deeper: it has the arguments of tools that others have called.
+  // A provider gets a part of the message inside its own message, which may be kMaxDepth levels
+  // deep. Only an event may be deeper: it has the arguments of other providers' tools.
   if (!message || scanner_.depth() <= json::kMaxDepth) return message;
   const auto* session = std::get_if<SessionMessage>(&message.value());
   if (session != nullptr && std::holds_alternative<EventOccurred>(*session)) return message;

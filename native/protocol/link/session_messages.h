@@ -1,7 +1,7 @@
-// The messages between a session and the gateway: the same set over the link and in one process.
+// The messages between a session and the gateway: the same set over the link and in a process.
 // control_messages.h has those of control clients; docs/session-link.md describes both.
 //
-// To add one: a struct, a place in the variant, lines in session_*coder.cc, overloads in
+// To add a message: a struct, a place in the variant, lines in session_*coder.cc, overloads in
 // gateway/core/session_inputs.cc (to the gateway) or a case in js/extension/session-runner.mjs (to
 // the session).
 #pragma once
@@ -19,15 +19,15 @@
 
 namespace tap::protocol {
 
-// Raised when a message changes its name or its meaning. Drain keeps its shape in every version.
+// Raised when a message changes its name or its meaning. Drain is the same in every version.
 inline constexpr int64_t kLinkVersion = 2;
 
-// What a user may type after a slash command, in bytes.
+// The maximum of arguments of a slash command, in bytes.
 inline constexpr size_t kMaxCommandArguments = 4096;
 inline constexpr size_t kMaxCommandName = 64;
 inline constexpr size_t kMaxMethodName = 64;  // of HostRequest
 
-// One provider's tools as a session has them: enough to know whether they are still right.
+// A provider's tools as a session has them: enough to detect a change.
 struct ProviderDigest {
   std::string provider;
   std::string digest;
@@ -36,17 +36,18 @@ struct ProviderDigest {
 // How the session's process can change its tools (architecture: tool synchronisation).
 enum class SyncMode : uint8_t { Live, Reload };
 
-// What the session is doing, as far as scheduling needs it. UserPrompt is busy, by the user's hand.
+// The session's activity, as far as scheduling needs it. UserPrompt: busy with a prompt of the
+// user.
 enum class Activity : uint8_t { Idle, Busy, UserPrompt };
 
-// What the CLI of a session runs with, for programs that tap starts for that session. Empty: not
-// known.
+// The environment of a session's CLI, for programs that tap starts for that session. Empty:
+// unknown.
 struct SessionRuntime {
   std::string execPath;  // the CLI's own binary
-  std::string sdkPath;   // of the SDK that it has brought along
+  std::string sdkPath;   // of the SDK that it contains
   std::string cliVersion;
   std::string copilotHome;
-  std::string distDir;  // where it has unpacked itself
+  std::string distDir;  // the folder that it has unpacked
 };
 inline constexpr size_t kMaxPathVariable = 32'768;
 inline constexpr size_t kMaxRuntimeText = 4096;
@@ -56,37 +57,37 @@ inline constexpr size_t kMaxRuntimeText = 4096;
 // First frame of a link. Answered by Welcome and Tools, or by Refused.
 struct Register {
   int64_t linkVersion = 0;
-  std::string secret;  // from the descriptor file; empty in one process
+  std::string secret;  // from the descriptor file; empty within a process
   std::string version;
   std::string sessionId;
   std::string label;
   std::string cwd;
-  int64_t cliPid = 0;  // two sessions of one CLI share it
+  int64_t cliPid = 0;  // shared by two sessions of the same CLI
   SyncMode mode = SyncMode::Live;
   bool joined = false;                   // false: it waits for its first tools before it joins
   std::vector<ProviderDigest> have;      // tools that the joined session already has
-  std::vector<std::string> groups = {};  // of tools, that were on
-  std::string path = {};                 // PATH of the CLI; empty: not known
+  std::vector<std::string> groups = {};  // the enabled groups of tools
+  std::string path = {};                 // PATH of the CLI, or empty
   SessionRuntime runtime = {};
 };
-// Something about the session changed, or is known now. Absent fields keep their value.
+// A change of the session. Absent fields keep their value.
 struct Update {
   std::optional<std::string> label;
   std::optional<std::string> cwd;
   std::optional<SyncMode> mode;
   std::optional<std::vector<std::string>> builtins;  // names of the CLI's own tools
   std::optional<std::string> agentMode = {};  // the CLI's: "interactive", "plan", "autopilot"
-  std::string agentModeBy = {};               // who has chosen it: "user", "tap", "start"
+  std::string agentModeBy = {};               // the source of the mode: "user", "tap", "start"
 };
 struct ActivityChanged {
   Activity activity = Activity::Idle;
 };
-// The model calls a tool. Settled by exactly one CallResult, unless cancelled.
+// A tool call of the model. Settled by exactly one CallResult, unless cancelled.
 struct Call {
-  std::string callId;  // the session's own, unique on its link
+  std::string callId;  // the session's, unique on its link
   std::string tool;
   Slice args;  // JSON text of an object
-  // The CLI's id of the call, as JSON text of a string; empty: not known.
+  // The CLI's id of the call, as JSON text of a string, or empty.
   Slice toolCallId = {};
   TraceField trace = {};  // the CLI's span of the call
 };
@@ -99,36 +100,35 @@ struct CancelCall {
 struct Synced {
   int64_t revision = 0;
 };
-// They are not. `refused` names tools that the CLI does not take, if it said so.
+// They are not in force. `refused`: tools that the CLI rejects, if it reports them.
 struct SyncFailed {
   int64_t revision = 0;
   std::string message;
   std::vector<std::string> refused;
 };
-// The session is over, not just its process.
+// The session has ended, not only its process.
 struct EndSession {
   std::string reason;
 };
 struct Ping {};
-// The session's user wants to see the codes that wait to be typed, in the timeline.
+// The session's user wants to see the pending pairing codes, in the timeline.
 struct ShowPairings {};
 
-// The user wants a provider in a session: the link's own, or the one that a control client names.
-// A control client gets Used; a session reads the outcome in its timeline.
+// The user wants a provider in a session: the link's own, or the session that a control client
+// specifies. A control client gets Used; a session shows the outcome in its timeline.
 struct UseProvider {
   std::string provider;
   std::string sessionId;
 };
 
-// The user has typed a slash command of tap. Answered by CommandResult.
+// A slash command of tap from the user. Answered by CommandResult.
 struct RunCommand {
-  std::string commandId;  // the session's own, unique on its link
+  std::string commandId;  // the session's, unique on its link
   std::string name;       // without the slash
   std::string arguments;  // the rest of the line
 };
 
-// Something has happened that a provider has subscribed to, in the shape of docs/protocol.md,
-// "session.event".
+// An event that a provider has subscribed to, in the form of docs/protocol.md, "session.event".
 struct EventOccurred {
   std::string event;
   Slice data;  // JSON text of an object
@@ -136,7 +136,7 @@ struct EventOccurred {
 
 // The agent is about to use a tool, and the session has hooks. Answered by HookVerdict.
 struct HookCheck {
-  std::string checkId;  // the session's own, unique on its link
+  std::string checkId;  // the session's, unique on its link
   std::string tool;
   Slice args;  // JSON text
 };
@@ -150,19 +150,19 @@ struct SectionBuild {
   std::string section;
   std::string current;
 };
-// How far the hooks of that revision have come.
+// The state of the hooks of that revision.
 enum class HookOutcome : uint8_t { InForce, Denied, Unavailable };
 struct HooksState {
   int64_t revision = 0;
-  HookOutcome hooks = HookOutcome::InForce;     // InForce also where none are wanted
-  HookOutcome sections = HookOutcome::InForce;  // the edits of the system message
+  HookOutcome hooks = HookOutcome::InForce;     // InForce without hooks, too
+  HookOutcome sections = HookOutcome::InForce;  // the changes of the system message
 };
 
 // The answer to SessionRequest.
 struct SessionResult {
   std::string requestId;
   bool failed = false;
-  Slice value;  // JSON text: the result, or where failed an object with `code` and `message`
+  Slice value;  // JSON text: the result, or of a failure an object with `code` and `message`
 };
 
 using SessionMessage =
@@ -170,8 +170,8 @@ using SessionMessage =
                  EndSession, Ping, ShowPairings, UseProvider, RunCommand, EventOccurred, HookCheck,
                  PromptSubmitted, SectionBuild, HooksState, SessionResult>;
 
-// All that may come over a link. A control client may also send Call, CancelCall, Ping and
-// UseProvider; a session may also send the control messages that carry the secret.
+// All messages that are allowed on a link. A control client may also send Call, CancelCall, Ping
+// and UseProvider; a session may also send the control messages with a secret.
 using LinkMessage = std::variant<SessionMessage, ControlMessage>;
 
 // --- Gateway → session ---
@@ -181,9 +181,9 @@ struct Welcome {
   std::string version;
   int64_t pid = 0;
   int64_t port = 0;
-  bool known = false;  // the session is not new: this gateway has met it, or it had joined before
+  bool known = false;  // this gateway has met the session before, or the session had joined before
 };
-// The link is of no use; the gateway closes it.
+// The gateway refuses the link, and closes it.
 struct Refused {
   std::string code;  // docs/session-link.md, "refused"
   std::string message;
@@ -196,11 +196,11 @@ struct ProviderTools {
 };
 struct Tools {
   int64_t revision = 0;
-  bool reload = false;             // this is the moment to reload; else swap them live
+  bool reload = false;             // reload now; otherwise swap the tools live
   std::vector<ProviderTools> set;  // sorted by provider
-  std::vector<std::string> drop;   // providers whose tools go
+  std::vector<std::string> drop;   // providers whose tools are removed
 };
-// Bytes that a model does not read as text: an image, or a file of another sort.
+// Binary data for the model: an image, or a file of a different type.
 struct Binary {
   std::string mimeType;
   Slice base64;
@@ -208,12 +208,12 @@ struct Binary {
 struct CallResult {
   std::string callId;
   bool failed = false;
-  Slice data;                            // JSON text of the result; empty: nothing
-  ErrorCode code = ErrorCode::Internal;  // where failed
-  std::string text;                      // where failed: for the model
-  Binary binary = {};                    // beside the data; empty: none
+  Slice data;                            // JSON text of the result, or empty
+  ErrorCode code = ErrorCode::Internal;  // of a failure
+  std::string text;                      // of a failure: for the model
+  Binary binary = {};                    // in addition to the data, or empty
 };
-// The provider is still at it: the session's own deadline for that call starts again.
+// The provider is still working: the session's deadline for that call starts again.
 struct CallProgress {
   std::string callId;
 };
@@ -227,9 +227,9 @@ struct Timeline {
 struct Inject {
   std::string provider;
   std::string prompt;
-  std::string display = {};  // what the user sees in its place; empty: the prompt
+  std::string display = {};  // the text that the user sees instead, or empty
 };
-// Which events the session is to report.
+// The events that the session must report.
 struct Subscribe {
   std::vector<std::string> events;
 };
@@ -252,13 +252,13 @@ struct Hooks {
   bool wanted = false;   // a HookCheck before each tool call
   bool prompts = false;  // a PromptSubmitted for each prompt
   int64_t gateMs = 0;    // how long a HookCheck may take
-  // Uses that the session itself denies while it has no gateway.
+  // Tool uses that the session itself denies while it has no gateway.
   std::vector<ProviderGuards> guards;
   std::vector<SectionEdit> sections;  // sorted by name
-  std::string needs = {};  // which providers need hooks, and why: for the user who must consent
+  std::string needs = {};             // which providers need hooks, and why: for the user's consent
   bool operator==(const Hooks&) const = default;
 };
-// Neither a denial nor a context: nothing speaks against it.
+// Without a denial and context, the tool may run.
 struct HookVerdict {
   std::string checkId;
   std::optional<std::string> deny;  // the reason, for the model
@@ -270,14 +270,14 @@ struct PromptContext {
 };
 struct SectionText {
   std::string buildId;
-  std::optional<std::string> content;  // nothing: it stays as it is
+  std::optional<std::string> content;  // empty: the section is unchanged
 };
-// The groups of tools that are on in the session from now on: for Register.
+// The enabled groups of tools of the session from now on, for Register.
 struct Groups {
   std::vector<std::string> names;  // sorted
 };
 struct Pong {};
-// The gateway is going away on purpose: connect again, a new one will be there.
+// The gateway ends for a successor: connect again.
 struct Draining {
   std::string reason;
 };
@@ -288,7 +288,7 @@ struct CommandResult {
   std::string text;  // for the timeline; control characters are already made visible
 };
 
-// What tap's own features want of the session, from the table of js/extension/session-requests.mjs.
+// A request of a feature to the session, as in the table of js/extension/session-requests.mjs.
 // Answered by SessionResult.
 struct SessionRequest {
   std::string requestId;  // the gateway's, unique on the link
@@ -296,8 +296,8 @@ struct SessionRequest {
   std::string params;  // JSON text of an object
 };
 
-// All that the gateway sends over a link. Paired, Inspection, TraceFrame, CallsLogged, Used and
-// HostResult go to control clients.
+// All messages that the gateway sends over a link. Paired, Inspection, TraceFrame, CallsLogged,
+// Used and HostResult are for control clients.
 using SessionEvent =
     std::variant<Welcome, Refused, Tools, CallResult, CallProgress, Timeline, Inject, Subscribe,
                  Hooks, HookVerdict, PromptContext, SectionText, Pong, Draining, Paired, Inspection,

@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kMaxTokenBytes = 512;
 
-// The name becomes part of timeline lines, failures and logs: it must be seen as it is.
+// The name becomes part of timeline lines, failures and logs, so all of it must be visible.
 std::string readDisplayName(Body& body, std::string_view key, std::string_view path) {
   std::string name = body.fields.requiredText(key, body.limits.bytes(Limit::NameBytes));
   if (const std::string problem = nameProblem(name); !name.empty() && !problem.empty()) {
@@ -68,7 +68,7 @@ uint8_t readSubscribe(Body& body) {
   return events;
 }
 
-// Absent: empty. Text of any length up to `most`, the empty one included.
+// Absent: empty. Text of any length up to `most`; it may be empty.
 std::string readText(Body& body, std::string_view key, size_t most) {
   const auto value = body.fields.optional(key, json::Kind::String);
   std::string text = value ? json::decodeString(*value) : std::string();
@@ -83,9 +83,9 @@ ProviderMessage decodeHello(Body& body) {
   hello.name = readDisplayName(body, "name", "hello.name");
   const std::optional<json::Value> version =
       body.fields.required("protocolVersion", json::Kind::Number);
-  // A fraction or a giant is a version, too: not ours.
+  // A fraction or a huge number is a different version, too.
   if (version) hello.protocolVersion = json::decodeInteger(*version).value_or(-1);
-  // Another version may have given the other fields another shape.
+  // A different version may have different fields.
   if (version && hello.protocolVersion != kProtocolVersion) return hello;
   hello.session = body.fields.optionalText("session", kMaxIdBytes);
   if (body.fields.find("instance")) {
@@ -245,7 +245,7 @@ FilterRule readFilterRule(json::Value value, const std::string& path, Body& body
   } else if (outcome != "keep") {
     body.problem.report(path + ".outcome: expected \"drop\", \"keep\", \"surface\" or \"inject\"");
   }
-  if (body.problem.any()) return rule;  // nothing is compiled for a message that is refused
+  if (body.problem.any()) return rule;  // do not compile patterns for a refused message
   auto compiled = body.patterns.obtain(pattern);
   if (compiled) {
     rule.match = std::move(compiled.value());

@@ -1,4 +1,4 @@
-// The bodies of a provider's messages, one decoder each.
+// The bodies of a provider's messages, a decoder each.
 #pragma once
 
 #include "base/json.h"
@@ -9,7 +9,7 @@
 
 namespace tap::protocol {
 
-// What every decoder gets: the fields, where to put a complaint, and the text for slices.
+// The input of a decoder: the fields, the problem to report to, and the text for slices.
 struct Body {
   json::Value object;
   FieldReader& fields;
@@ -19,7 +19,7 @@ struct Body {
   PatternSource& patterns;
 };
 
-// Reads the body of a message of that type; what is wrong with it goes to body.problem.
+// Reads the body of a message of that type; mistakes are reported to body.problem.
 [[nodiscard]] ProviderMessage decodeBody(ProviderMessageType type, Body& body);
 
 }  // namespace tap::protocol

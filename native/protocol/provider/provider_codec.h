@@ -1,5 +1,5 @@
-// JSON text ⇄ the provider protocol. Knows shapes, not state: whether a message is legal now is
-// the gateway's question.
+// JSON text ⇄ the provider protocol. It knows shapes, not states: the gateway decides whether a
+// message is legal now.
 #pragma once
 
 #include <cstdint>
@@ -17,48 +17,49 @@
 
 namespace tap::protocol {
 
-// Reads one message at a time, in two steps, since some refusals need the type only.
+// Reads messages in two steps, since some refusals need the type only.
 class ProviderDecoder {
  public:
   explicit ProviderDecoder(const Limits& limits) : limits_(limits) {}
 
-  // Validates the text and finds its type. The text must stay until the next open(). Lone
-  // surrogates in it are U+FFFD from then on. Refused with
-  // INVALID_JSON, UNKNOWN_TYPE, or PAYLOAD_TOO_LARGE where the type allows less than this.
+  // Validates the text and finds its type. The text must live until the next open(). Lone
+  // surrogates in it become U+FFFD. Refused with INVALID_JSON, UNKNOWN_TYPE, or PAYLOAD_TOO_LARGE
+  // if the type allows less than this.
   [[nodiscard]] Result<ProviderMessageType, Refusal> open(const Slice& received);
 
   // Of the opened message.
   [[nodiscard]] ProviderMessageType type() const { return type_; }
 
-  // The opened message, in full. Ask once. Refused with INVALID_JSON (shape), PAYLOAD_TOO_LARGE
-  // (counts). Slices in it have the text's owner: they borrow where the text does. Its patterns
-  // come from `patterns`.
+  // The whole opened message. Call it once. Refused with INVALID_JSON (shape), PAYLOAD_TOO_LARGE
+  // (counts). Slices in it have the text's owner: they borrow if the text does. Its patterns come
+  // from `patterns`.
   [[nodiscard]] Result<ProviderMessage, Refusal> body(
       PatternSource& patterns = PatternSource::unbounded());
 
-  // The id of what the opened message answers, if it has one that can be read: a call, a gate.check
-  // or a transform.request. Empty otherwise. Stays until the next open().
+  // The id of the request that the opened message answers (a call, a gate.check or a
+  // transform.request), or empty. Valid until the next open().
   [[nodiscard]] std::string_view callId() const { return callId_; }
   // Its `name` and its `sessionId`, likewise.
   [[nodiscard]] std::string name() const { return shortText("name"); }
   [[nodiscard]] std::string sessionId() const { return shortText("sessionId"); }
 
  private:
-  // That member of the opened message, if it is a text of the length of an identifier; else empty.
+  // A member of the opened message, if it is a text of the length of an identifier; otherwise
+  // empty.
   [[nodiscard]] std::string shortText(std::string_view key) const;
-  // The same into `text`, whose memory serves again.
+  // The same into `text`, whose memory is reused.
   void readShortText(std::string_view key, std::string& text) const;
 
   const Limits& limits_;
   json::Scanner scanner_;
   json::Value root_;
   Slice text_;      // until body()
-  Slice repaired_;  // the last one that had lone surrogates
+  Slice repaired_;  // the last text that had lone surrogates
   std::string callId_;
   ProviderMessageType type_ = ProviderMessageType::Auth;
 };
 
-// What `sessions` says of one session.
+// A session in `sessions`.
 struct SessionSummary {
   std::string id;
   std::string label;
@@ -71,17 +72,17 @@ struct HelloAck {
   std::string_view providerId;
   std::string_view sessionId;  // or "all"
   std::string_view reconnectToken;
-  std::string_view persistDir;  // empty: none, since it has no files here
+  std::string_view persistDir;  // empty if it has no files here
 };
 
 struct Ack {
   std::string_view requestId;
   std::string_view sessionId;
   int64_t revision = 0;
-  std::string_view outcome;          // of a push; else empty
-  int64_t rule = -1;                 // of the filter that decided it; -1: none did
-  std::optional<bool> inForce = {};  // of a tools.update that has asked for it
-  std::string_view reason = {};      // why they are not
+  std::string_view outcome;          // of a push, or empty
+  int64_t rule = -1;                 // index of the filter rule that matched, or -1
+  std::optional<bool> inForce = {};  // of a tools.update with inForce
+  std::string_view reason = {};      // why they are not in force
 };
 
 struct GateCheck {
@@ -126,7 +127,7 @@ struct StreamHistory {
 [[nodiscard]] Slice encodeLifecycle(std::string_view sessionId, std::string_view state);
 [[nodiscard]] Slice encodeSessionOffer(std::string_view sessionId);
 [[nodiscard]] Slice encodeShutdownPending(std::string_view sessionId, Millis deadline);
-// providerId and sessionId may be empty: then they are left out.
+// Empty providerId and sessionId are left out.
 [[nodiscard]] Slice encodeError(const Refusal& refusal, std::string_view providerId,
                                 std::string_view sessionId);
 

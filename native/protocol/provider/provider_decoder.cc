@@ -20,7 +20,7 @@ size_t countElements(std::optional<json::Value> array) {
   return count;
 }
 
-// The list of a message that is bounded in number, and by what: known before any of it is read.
+// A list in a message that is limited in number, and its limit: checked before the message is read.
 struct CountedList {
   ProviderMessageType type;
   std::string_view within;  // the member that has the list; empty: the message itself
@@ -43,7 +43,7 @@ std::optional<json::Value> findList(json::Value message, const CountedList& list
   return json::find(*holder, list.key);
 }
 
-// What the message has too many of, in words.
+// The list that is too long, in words.
 std::optional<std::string> overCount(ProviderMessageType type, json::Value message,
                                      const Limits& limits) {
   for (const CountedList& list : kCountedLists) {
@@ -109,7 +109,7 @@ Result<ProviderMessageType, Refusal> ProviderDecoder::open(const Slice& received
   if (text.size() > most) {
     return Refusal{ErrorCode::PayloadTooLarge,
                    std::string(row(type_).type) + " may be " + std::to_string(most) +
-                       " bytes long, this one has " + std::to_string(text.size()),
+                       " bytes long, this message has " + std::to_string(text.size()),
                    std::string(row(type_).type)};
   }
   text_ = text;

@@ -120,7 +120,7 @@ Slice encodeSessionEvent(std::string_view sessionId, std::string_view event,
 
 Slice encodeToolCall(std::string_view id, std::string_view sessionId, std::string_view tool,
                      const TraceContext& trace, std::string_view args) {
-  // Once for each call, so in one allocation.
+  // In a single allocation, since it runs for each call.
   const json::Escaped session(sessionId);
   const json::Escaped name(tool);
   const TraceContext::Text parent = trace.chars();

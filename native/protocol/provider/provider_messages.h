@@ -1,9 +1,9 @@
-// The messages a provider sends: one struct and one row each (docs/protocol.md, "Messages from
-// provider to gateway").
+// The messages of a provider: a struct and a row each (docs/protocol.md, "Messages from provider to
+// gateway").
 //
-// To add one: a struct, a place in ProviderMessage, a type in ProviderMessageType, a row in
+// To add a message: a struct, a place in ProviderMessage, a type in ProviderMessageType, a row in
 // kProviderMessageTable, a decoder in provider_bodies.cc, and an overload in
-// gateway/core/provider_inputs.cc. The build fails where one of these is missing or out of order.
+// gateway/core/provider_inputs.cc. The build fails if any of these is missing or out of order.
 #pragma once
 
 #include <array>
@@ -30,17 +30,16 @@ namespace tap::protocol {
 
 inline constexpr int64_t kProtocolVersion = 2;
 
-// Who a connection speaks for (docs/decisions.md D-1). Later is more. Feature: a part of tap in
-// another process, over the local link.
+// The party of a connection (docs/decisions.md D-1), in ascending order of trust. Feature: a part
+// of tap in a different process, over the local link.
 enum class Trust : uint8_t { None, External, Project, Feature, InProcess };
 
-// One declared tool, checked against what the CLI accepts (docs/decisions.md D-12).
+// A declared tool, checked against the rules of the CLI (docs/decisions.md D-12).
 struct ToolDefinition {
   std::string name;
   std::optional<Millis> timeout;
-  std::string json;  // {"name":…,"description":…,"parameters":…[,"timeout":…]}, ready to be sent on
-  // A session has it only while this group of tools is on; empty: always. Tap's own features may
-  // say so.
+  std::string json;  // {"name":…,"description":…,"parameters":…[,"timeout":…]}, ready to send
+  // The session has the tool only while this group is on; empty: always. For tap's own features.
   std::string group = {};
 };
 
@@ -52,11 +51,11 @@ enum class SubscribedEvent : uint8_t {
   AssistantIntent = 8,
 };
 
-// How many calls of a provider may run at once, and which of them count together: those of the
-// connection, of all connections of its name, or of one of its tools.
+// How many calls of a provider may run at once, and which calls count together: those of the
+// connection, of all connections of its name, or of each tool.
 struct Concurrency {
   enum class Scope : uint8_t { Instance, Provider, Tool };
-  size_t max = 0;  // 0: as many as there are
+  size_t max = 0;  // 0: no limit
   Scope scope = Scope::Instance;
 };
 
@@ -73,11 +72,11 @@ struct Hello {
   std::string name;
   int64_t protocolVersion = 0;
   std::optional<std::string> session;
-  std::string instance;  // empty: it has none
+  std::string instance;  // or empty
   std::string reconnectToken;
   std::string metadata;  // JSON text of an object, or empty
   std::vector<ToolDefinition> tools;
-  bool declaresTools = false;  // the field was present, even if empty
+  bool declaresTools = false;  // whether the field is present, even if empty
   uint8_t subscribe = 0;       // SubscribedEvent bits
   HooksChange hooks;
   bool declaresHooks = false;  // as with tools
@@ -85,12 +84,12 @@ struct Hello {
   std::string startupContext;
   Concurrency concurrency;
 };
-// A result that is in a file of the provider's.
+// A result in a file of the provider.
 struct FileReference {
   std::string path;
   std::string mimeType;
   uint64_t size = 0;
-  Millis ttl{};  // from now on it may be relied on for so long
+  Millis ttl{};  // the result may be reused for this time
 };
 struct ToolResult {
   Slice id;  // of the call
@@ -101,7 +100,7 @@ struct ToolResult {
   bool retryable = false;
   ErrorCode errorCode = ErrorCode::Internal;
   std::string error;
-  TraceField trace;  // of the work that has led to it
+  TraceField trace;  // the span that led to it
 };
 struct ToolProgress {
   std::string id;
@@ -111,19 +110,19 @@ enum class PushLevel : uint8_t { Keep, Surface, Inject };
 struct Push {
   PushLevel level = PushLevel::Keep;
   std::string event;   // may be empty where there is a prompt
-  std::string prompt;  // sent as it is instead of the fenced event, on inject
+  std::string prompt;  // sent instead of the fenced event, on inject
   std::string stream;  // empty: the provider's name
   std::optional<std::string> sessionId;
   bool broadcast = false;
-  Slice metadata;  // JSON text of an object; empty: none
+  Slice metadata;  // JSON text of an object, or empty
   std::string requestId;
-  TraceField trace;  // of the work that has led to it
+  TraceField trace;  // the span that led to it
 };
 struct ToolsUpdate {
   std::vector<ToolDefinition> tools;
   std::vector<std::string> remove;
-  bool delta = false;    // `remove` was there: tools are added or replaced, the others stay
-  bool inForce = false;  // the ack comes once the session has them
+  bool delta = false;    // with `remove`: tools are added or replaced, the others stay
+  bool inForce = false;  // the ack follows once the session has them
   std::optional<std::string> sessionId;
   std::string requestId;
 };
@@ -139,7 +138,7 @@ struct ContextUpdate {
 };
 enum class GateDecision : uint8_t { Allow, Deny, Context };
 struct GateResult {
-  std::string gateId;  // empty: not said
+  std::string gateId;  // may be empty
   std::string callId;
   GateDecision decision = GateDecision::Deny;
   std::string reason;
@@ -209,7 +208,7 @@ enum class ProviderMessageType : uint8_t {
   Goodbye = kMessageIndex<Goodbye>,
 };
 
-// Where a provider's connection stands (docs/protocol.md, "States").
+// The state of a provider's connection (docs/protocol.md, "States").
 enum class ProviderState : uint8_t { AwaitAuth, AwaitPairing, AwaitHello, Bound, Unbound };
 
 constexpr uint8_t in(ProviderState state) {
@@ -220,7 +219,7 @@ struct ProviderMessageRow {
   ProviderMessageType id;
   std::string_view type;
   uint8_t legalStates;  // set of ProviderState
-  Trust minTrust;       // to send it at all (docs/decisions.md D-1)
+  Trust minTrust;       // required to send it at all (docs/decisions.md D-1)
   Limit maxBytes;       // of the whole message
 };
 

@@ -27,7 +27,7 @@ std::string readTextMember(std::string_view object, std::string_view key) {
   return utf8::isValid(text) ? text : std::string();
 }
 
-// If the arguments are wrong, their error says more than the reason does.
+// If the arguments are wrong, their error is more precise than the reason.
 std::string describeProblem(std::string_view text, std::string_view reason) {
   json::Scanner scanner;
   if (const auto args = json::find({json::Kind::Object, text}, "args")) {
