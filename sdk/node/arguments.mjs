@@ -15,7 +15,7 @@ const KINDS = /** @type {const} */ ({
   null: "null",
 });
 
-/** Their only problem is a problem of something inside them. */
+/** Keywords whose only problem is a problem of a value inside them. */
 const OUTER = ["properties", "patternProperties", "additionalProperties", "$ref", "allOf"].concat([
   "items",
   "prefixItems",
@@ -29,12 +29,12 @@ const MAX_WAYS = 3;
 /** @param {readonly string[]} names */
 const either = (names, or = " or ") => [...new Set(names)].join(or);
 
-/** What fits a schema, as far as a few words can say it; else "". @param {any} schema @returns {string} */
+/** The values that fit a schema, in a few words if possible; else "". @param {any} schema @returns {string} */
 function describeKind(schema) {
   if (typeof schema !== "object" || schema === null) return "";
   if ("const" in schema) return JSON.stringify(schema.const);
   if (Array.isArray(schema.enum)) {
-    return `one of ${schema.enum.map((/** @type {unknown} */ one) => JSON.stringify(one)).join(", ")}`;
+    return `one of ${schema.enum.map((/** @type {unknown} */ item) => JSON.stringify(item)).join(", ")}`;
   }
   if (schema.type) {
     const kinds = [schema.type].flat().map((type) => KINDS[/** @type {"null"} */ (type)] ?? type);
@@ -46,7 +46,7 @@ function describeKind(schema) {
 
 const MAX_SHOWN = 40;
 
-/** A short value itself, else what it is. @param {any} value of JSON */
+/** A short value itself, or its kind. @param {any} value of JSON */
 function shown(value) {
   const text = JSON.stringify(value) ?? "nothing";
   if (text.length <= MAX_SHOWN) return text;
@@ -68,7 +68,7 @@ function schemaAt(root, steps) {
 /** @param {readonly string[]} place */
 const named = (place) => JSON.stringify(place.join("."));
 
-/** @param {readonly string[]} place @param {any} schema of what is missing there */
+/** @param {readonly string[]} place @param {any} schema of the missing value */
 function missing(place, schema) {
   const kind = describeKind(schema);
   return `needs ${named(place)}${kind && ` (${kind})`}`;
@@ -79,7 +79,7 @@ const refused = (place, why) =>
   place.length > 0 ? `refuses ${named(place)}: ${why}` : `refuses the arguments: ${why}`;
 
 /** @param {any} root the schema @param {any} args @param {Problem} problem */
-function told(root, args, { keyword, keywordLocation, instanceLocation, error }) {
+function describeProblem(root, args, { keyword, keywordLocation, instanceLocation, error }) {
   const place = parsePointer(instanceLocation);
   const schema = schemaAt(root, parsePointer(keywordLocation).slice(0, -1));
   if (keyword === "required") {
@@ -95,7 +95,7 @@ function told(root, args, { keyword, keywordLocation, instanceLocation, error })
   return `needs ${named(place)} to be ${kind}, not ${shown(valueAt(args, place))}`;
 }
 
-/** @param {Problem} problem of a union @param {Problem[]} problems @returns {Problem[][]} what each of its ways finds wrong */
+/** @param {Problem} problem of a union @param {Problem[]} problems @returns {Problem[][]} the problems of each alternative */
 function listWays({ keywordLocation }, problems) {
   /** @type {Map<string, Problem[]>} */
   const ways = new Map();
@@ -108,11 +108,11 @@ function listWays({ keywordLocation }, problems) {
 }
 
 /**
- * A value of another kind than every way wants is one problem. Else the problems are those of the ways that
- * want this kind, and of the one that its constants choose.
+ * A value of a kind that no alternative accepts is a single problem. Otherwise the problems are those of the
+ * alternatives for this kind, and of the alternative that its constants select.
  * @param {any} root @param {any} args @param {Problem} union @param {Problem[]} problems
  */
-function toldUnion(root, args, union, problems) {
+function describeUnion(root, args, union, problems) {
   const place = parsePointer(union.instanceLocation);
   if (/\([1-9]\d* matches\)/.test(union.error))
     return refused(place, union.error.replace(/\.$/, ""));
@@ -124,7 +124,7 @@ function toldUnion(root, args, union, problems) {
   const isKind = refuses(["type", "enum", "const"], 0);
   const isChoice = refuses(["enum", "const"], 1);
   const fitting = listWays(union, problems).filter((way) => !way.some(isKind));
-  if (fitting.length === 0) return told(root, args, union);
+  if (fitting.length === 0) return describeProblem(root, args, union);
   const chosen = fitting.filter((way) => !way.some(isChoice));
   const ways = chosen.length > 0 ? chosen : fitting.map((way) => way.filter(isChoice));
   const words = ways.slice(0, MAX_WAYS).map((way) => inWords(root, args, way).join(" and "));
@@ -140,12 +140,12 @@ function inWords(schema, args, problems) {
       !unions.some((union) => keywordLocation.startsWith(`${union.keywordLocation}/`)),
   );
   const words = (inner.length > 0 ? inner : problems).map((one) =>
-    UNIONS.includes(one.keyword) ? toldUnion(schema, args, one, problems) : told(schema, args, one),
+    UNIONS.includes(one.keyword) ? describeUnion(schema, args, one, problems) : describeProblem(schema, args, one),
   );
   return [...new Set(words)];
 }
 
-/** The validator gives the place of the value where it means that of `additionalProperties: false`. @param {Problem[]} problems */
+/** The validator reports the place of the value when it means that of `additionalProperties: false`. @param {Problem[]} problems */
 const placeRefused = (problems) =>
   problems.map((one, at) =>
     one.keyword === "false"
@@ -155,7 +155,7 @@ const placeRefused = (problems) =>
 
 /**
  * @param {ReturnType<import("./dialect.mjs").toCheckable>} checkable
- * @returns {(args: any) => string[]} what is wrong with arguments; empty: nothing
+ * @returns {(args: any) => string[]} the problems of arguments; may be empty
  */
 export function checks({ schema, draft }) {
   const validator = new Validator(schema, draft, false);

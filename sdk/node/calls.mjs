@@ -1,4 +1,4 @@
-// Calls in flight: each has one handler that runs, one signal, and at most one result.
+// Calls in flight: each has a handler that runs, a signal, and at most one result.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { failure, isToolError, TapError, toError, ToolError } from "./errors.mjs";
@@ -31,7 +31,7 @@ export class Calls {
 
   /**
    * @param {import("./connection.mjs").Connection} connection @param {(name: string) => Tool | undefined} find
-   * @param {(error: Error, call: string) => void} onError what a tool has thrown, and did not mean for the model
+   * @param {(error: Error, call: string) => void} onError for an exception of a tool that is not for the model
    */
   constructor(connection, find, onError) {
     this.#connection = connection;
@@ -50,7 +50,7 @@ export class Calls {
     const call = { signal, progress, callId: id, session: sessionId, tool, traceparent };
     const outcome = await this.#run(this.#find(tool), args, call);
     while (this.#connection.buffered > MAX_BUFFERED && !signal.aborted) await sleep(DRAIN_MS);
-    // Where the connection is gone nobody waits for an answer. A cancelled call has its place until now.
+    // Without a connection no answer is expected. A cancelled call keeps its slot until now.
     if (this.#running.delete(id)) this.#answer(id, signal.aborted ? CANCELLED : outcome);
   }
 
@@ -64,7 +64,7 @@ export class Calls {
       const result = await tool.handler(await tool.validate(args), call);
       return resultFields(result);
     } catch (thrown) {
-      // An exception after nobody waits is usually the abort itself.
+      // After an abort, an exception is usually the abort itself.
       if (!isToolError(thrown) && !call.signal.aborted) {
         this.#onError(toError(thrown), callText(call.tool, args));
       }
@@ -72,7 +72,7 @@ export class Calls {
     }
   }
 
-  /** Where it is sent too fast, or nobody waits any more, it is left out. @param {string} id @param {string} message */
+  /** Dropped if it is sent too fast, or the call is over. @param {string} id @param {string} message */
   #progress(id, message) {
     if (!this.#running.has(id)) return;
     try {
@@ -108,8 +108,8 @@ function formatFields(fields) {
 }
 
 /**
- * The fields of an answer as JSON: made once, since an object may say something else the second time.
- * @param {unknown} result what a handler has returned @returns {string}
+ * The fields of an answer as JSON: converted once, since an object may return different values the second time.
+ * @param {unknown} result of a handler @returns {string}
  */
 function resultFields(result) {
   if (result instanceof FileResult) return formatFields({ file: result.file });

@@ -1,14 +1,14 @@
-// The connection of a provider: opens a transport, binds to a session, and opens the transport again when
-// it has closed. The provider decides what is sent over it.
+// The connection of a provider: opens a transport, binds to a session, and opens the transport again when it
+// has closed. The provider decides which messages are sent.
 
 import { closedError, TapError, toError } from "./errors.mjs";
 import { parseMessage, NOT_TAP } from "./message.mjs";
 import { backoff } from "./pace.mjs";
 import { Sessions } from "./sessions.mjs";
 
-/** The listener of a session's end has this share of its deadline: the answer must be in time. */
+/** The listener of a session's end gets this share of the deadline, so that the answer is in time. */
 const OF_DEADLINE = 0.9;
-/** Refusals of a hello that a second attempt cannot mend. */
+/** Refusals of a hello that a second attempt cannot fix. */
 const FINAL = ["UNSUPPORTED_VERSION", "TOOL_CONFLICT", "DUPLICATE_INSTANCE", "UNAUTHORIZED"].concat(
   ["INVALID_JSON", "PAYLOAD_TOO_LARGE"],
 );
@@ -19,14 +19,14 @@ const FINAL = ["UNSUPPORTED_VERSION", "TOOL_CONFLICT", "DUPLICATE_INSTANCE", "UN
  * @typedef {object} ConnectionOptions
  * @property {import("./types.js").Transport} transport
  * @property {import("./types.js").SessionChoice} session
- * @property {() => object} hello what is declared
+ * @property {() => object} hello the declarations
  * @property {(ack: Message) => void} onBound
  * @property {(error: TapError) => void} onLost
  * @property {(message: Message) => void} onMessage
  * @property {(sessionId: string, deadline: number) => Promise<void>} onSessionEnd
  * @property {(error: Error) => void} onError
- * @property {(error: Error) => void} onFatal it cannot go on
- * @property {() => void} onOver the transport has ended for good, and nothing has failed
+ * @property {(error: Error) => void} onFatal the connection cannot continue
+ * @property {() => void} onOver the transport has ended for good, without an error
  * @property {(text: string) => void} onStatus
  */
 
@@ -40,7 +40,7 @@ async function within(ms, work) {
   return inTime;
 }
 
-/** Given to answers: they are not counted, and must not be lost. */
+/** Answers: the gateway does not count them, and they must not be lost. */
 const ANSWERS = ["tool.result", "gate.result", "transform.result", "hello", "goodbye"];
 
 export class Connection {
@@ -51,7 +51,7 @@ export class Connection {
   #timer;
   /** @type {"closed" | "admission" | "waiting" | "hello" | "bound" | "leaving"} */
   #state = "closed";
-  /** What we are bound to, or were: a session's id or "all". */
+  /** The present or last binding: a session's id or "all". */
   #binding = "";
   #reconnectToken = "";
   sessions = new Sessions();
@@ -99,11 +99,11 @@ export class Connection {
     if (!this.#wire) return;
     const closed = new Promise((resolve) => (this.#onWireClosed = () => resolve(undefined)));
     if (greeted) this.#transmit({ type: "goodbye", reason });
-    this.#wire?.close(); // some transports have closed at the goodbye
+    this.#wire?.close(); // some transports have closed after the goodbye
     await closed;
   }
 
-  /** @param {Message} message @throws {TapError} where it cannot be sent now */
+  /** @param {Message} message @throws {TapError} if it cannot be sent now */
   send(message) {
     if (this.#state === "leaving") throw closedError(`${message.type}: the provider was closed`);
     if (this.#state !== "bound") {
@@ -116,7 +116,7 @@ export class Connection {
     this.#transmit(message);
   }
 
-  /** A tool.result, where we are bound. @param {string} json */
+  /** A tool.result, if bound. @param {string} json */
   answer(json) {
     this.#wire?.send(json);
   }
@@ -130,7 +130,7 @@ export class Connection {
 
   #open() {
     this.#state = "admission";
-    // A transport may call its handlers before open() returns. What they say is handled after that.
+    // A transport may call its handlers before open() returns. These calls are handled afterwards.
     /** @type {(() => void)[]} */
     const early = [];
     let deliver = (/** @type {() => void} */ work) => {
@@ -151,7 +151,7 @@ export class Connection {
         }),
     });
     this.#wire = wire;
-    for (const work of early) work(); // it may add to them
+    for (const work of early) work(); // handlers may add to them
     deliver = (work) => work();
   }
 
@@ -189,7 +189,7 @@ export class Connection {
     this.#timer = setTimeout(() => this.start(), delay);
   }
 
-  /** @param {string} text told once until another is */
+  /** Reports a changed status. @param {string} text */
   #setStatus(text) {
     if (this.#status === text) return;
     this.#status = text;
@@ -252,14 +252,14 @@ export class Connection {
   }
 
   /**
-   * The user wants us in that session. A program that has chosen its session itself stays where it is.
+   * The user has chosen that session for us. A program that has chosen its session itself keeps it.
    * @param {string} sessionId
    */
   #onOffer(sessionId) {
     if (this.#options.session !== "latest" || sessionId === this.#binding) return;
     if (this.#state !== "bound" && this.#state !== "waiting") return;
     if (this.bound) {
-      const reason = "the user has moved the provider to another session";
+      const reason = "the user has moved the provider to a different session";
       this.#options.onLost(new TapError("DISCONNECTED", reason));
     }
     this.sessions.leaveAll();
@@ -310,7 +310,7 @@ export class Connection {
     const error = TapError.of(/** @type {any} */ (message));
     if (error.code === "AUTH_FAILED") return this.#options.onError(error);
     if (this.#state !== "hello" || message.replyTo !== "hello") {
-      // A session that has ended meanwhile.
+      // The session has ended meanwhile.
       if (message.replyTo === "session.ready" && error.code === "INVALID_SESSION") return;
       return this.#options.onMessage(message);
     }

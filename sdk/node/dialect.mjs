@@ -1,5 +1,5 @@
-// A JSON Schema as the validator reads it: bounds as in 2020-12, patterns for the flag u. A schema that no call
-// could be checked with is refused, when its tool is declared.
+// A JSON Schema as the validator reads it: bounds as in 2020-12, patterns for the flag u. A schema that
+// arguments cannot be checked with is refused when its tool is declared.
 
 /** Their values are data, or names. */
 const DATA = ["enum", "const", "default", "example", "examples", "required", "type"];
@@ -24,10 +24,10 @@ function compiles(pattern, flags) {
 
 const PARTS = /\\[pP]\{[^}]*\}|\\u\{[^}]*\}|\[(?:\\[^]|[^\]\\])*\]|\{\d+(?:,\d*)?\}|\\?[^]/gu;
 const NEEDLESS_ESCAPE = /\\([^\w^$\\.*+?()[\]{}|/-])/gu;
-/** Beside a set such as \w a dash is no range. */
+/** Next to a set such as \w a dash is not a range. */
 const LONE_DASH = /(?<=\\[dDsSwW])-(?!\])|(?<![\\[])-(?=\\[dDsSwW])/gu;
 
-/** For the flag u, with the meaning that it has without: signs may be escaped, braces may stand alone. @param {string} pattern */
+/** For the flag u, with the same meaning as without it: signs may be escaped, braces may be unpaired. @param {string} pattern */
 const toUnicodePattern = (pattern) =>
   pattern.replaceAll(PARTS, (part) => {
     if (/^[\]{}]$/u.test(part)) return `\\${part}`;
@@ -43,7 +43,7 @@ function readPattern(pattern) {
   if (compiles(unicode, "u")) return unicode;
   const text = JSON.stringify(pattern);
   throw new TypeError(
-    `${text} is no regular expression of JavaScript; leave the pattern out, or write it without what other languages have, such as (?i) or \\Z`,
+    `${text} is not a regular expression of JavaScript; leave the pattern out, or write it without syntax of other languages, such as (?i) or \\Z`,
   );
 }
 
@@ -61,7 +61,7 @@ function readBounds(schema) {
   }
 }
 
-/** A copy. @param {any} value @param {(one: any) => any} change @returns {any} */
+/** A copy. @param {any} value @param {(item: any) => any} change @returns {any} */
 const mapValues = (value, change) =>
   isObject(value)
     ? Object.fromEntries(Object.entries(value).map(([name, one]) => [name, change(one)]))
@@ -145,7 +145,7 @@ function checkReferences(root) {
   }
 }
 
-/** @param {any} schema @returns {"7" | "2019-09" | "2020-12"} by whose rules it is checked */
+/** @param {any} schema @returns {"7" | "2019-09" | "2020-12"} the draft that checks it */
 function readDraft({ $schema }) {
   if (/draft-0[3-7]/u.test(String($schema))) return "7";
   return /2019-09/u.test(String($schema)) ? "2019-09" : "2020-12";

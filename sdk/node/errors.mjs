@@ -25,7 +25,7 @@ export const ADVICE = {
 /** Advice for this program, where it differs from the advice for the model. @type {Record<string, string>} */
 const OWN_ADVICE = {
   AUTH_FAILED: "Unset an old TAP_PROVIDER_TOKEN; COPILOT_HOME and the port must be the session's.",
-  DUPLICATE_INSTANCE: "Stop the other program, or give one of them another name or an instance.",
+  DUPLICATE_INSTANCE: "Stop the other program, or give either of them a different name or an instance.",
   TOOL_CONFLICT: "Rename the tool.",
   PAYLOAD_TOO_LARGE: "Send less, or a result as a file (tap.file).",
   RATE_LIMITED: "Await each push before the next, and wait a second.",
@@ -56,9 +56,9 @@ export class TapError extends Error {
   }
 }
 
-/** Nothing reconnects after close(). @param {string} message */
+/** A provider does not reconnect after close(). @param {string} message */
 export const closedError = (message) =>
-  new TapError("DISCONNECTED", message, {}, "Make another provider to connect again.");
+  new TapError("DISCONNECTED", message, {}, "Create a new provider to connect again.");
 
 /** Thrown by a tool: the call fails with this code, and the model reads the message. */
 export class ToolError extends Error {
@@ -71,7 +71,7 @@ export class ToolError extends Error {
   }
 }
 
-/** The longest text of a call's failure: the message has to fit the gateway's limit. */
+/** The longest text of a call's failure: the message must fit the gateway's limit. */
 const MAX_TEXT = 32_768;
 
 /** @param {any} error @returns {string} */
@@ -88,13 +88,13 @@ function describe(thrown) {
   const name = errorName(thrown);
   if (thrown.message === "") return name;
   const speaksForItself = thrown instanceof ToolError || thrown instanceof TapError;
-  // "Error" alone says nothing.
+  // "Error" alone has no information.
   return speaksForItself || name === "Error" ? thrown.message : `${name}: ${thrown.message}`;
 }
 
 /**
- * What was thrown, with its type, as `TypeError: x is undefined`. It may be anything, with getters that
- * throw themselves: this does not.
+ * The text of a thrown value with its type, as `TypeError: x is undefined`. The value may have getters that
+ * throw themselves: this function does not throw.
  * @param {unknown} thrown @returns {string}
  */
 export function errorText(thrown) {
@@ -110,12 +110,12 @@ export function toError(thrown) {
   try {
     if (thrown instanceof Error) return thrown;
   } catch {
-    // A proxy may refuse to say what it is.
+    // A proxy may throw even here.
   }
   return new Error(errorText(thrown));
 }
 
-/** Whether a tool has thrown it on purpose, for the model to read. @param {unknown} thrown @returns {thrown is ToolError} */
+/** Whether a tool has thrown it intentionally, for the model. @param {unknown} thrown @returns {thrown is ToolError} */
 export function isToolError(thrown) {
   try {
     return thrown instanceof ToolError;
@@ -132,6 +132,6 @@ export function failure(thrown) {
     const { code, retryable } = thrown;
     return { error, errorCode: String(code), ...(retryable && { retryable: true }) };
   } catch {
-    return { error, errorCode: "INTERNAL" }; // its code is no text
+    return { error, errorCode: "INTERNAL" }; // its code is not a string
   }
 }

@@ -1,4 +1,4 @@
-// Results that lie in files: each has one of its own, for as long as the gateway may read it.
+// Results in files: each has its own file, for as long as the gateway may read it.
 
 import { randomUUID } from "node:crypto";
 import { rm, writeFile } from "node:fs/promises";
@@ -26,7 +26,7 @@ export class Files {
   async #remove(file) {
     clearTimeout(this.#timers.get(file));
     this.#timers.delete(file);
-    await rm(file, { force: true }).catch(() => {}); // the folder is the provider's own
+    await rm(file, { force: true }).catch(() => {}); // the folder belongs to the provider
   }
 
   async removeAll() {

@@ -1,4 +1,4 @@
-// A say in what the agent does: rules and gates, context, sections (docs/protocol.md, "Hooks").
+// Hooks: rules and gates, context, sections (docs/protocol.md, "Hooks").
 
 import { errorText, toError } from "./errors.mjs";
 import { callText } from "./report.mjs";
@@ -9,7 +9,7 @@ import { reported } from "./reported.mjs";
 /** @typedef {(current: string, about: {section: string, session: string}) => string | Promise<string>} Rewriter */
 
 /**
- * Whatever is not an explicit permission denies.
+ * Denies unless the verdict is an explicit permission.
  * @param {any} verdict @returns {{decision: string, reason?: string}}
  */
 function toDecision(verdict) {
@@ -22,20 +22,20 @@ function toDecision(verdict) {
   return { decision: "deny", reason: "the gate has not allowed it" };
 }
 
-/** Nothing was refused: there is no session, and the next hello tells all. */
+/** Not refusals: there is no session, and the next hello declares everything. */
 const LOST = ["DISCONNECTED", "INVALID_SESSION"];
 
 /**
- * What is declared under one key: for the gateway, and what answers its questions about it.
+ * A declaration under a key: its JSON for the gateway, and the functions that answer the gateway's requests.
  * @typedef {{wire: any, judge?: Judge, rewriter?: Rewriter}} Declared
  */
 
-/** Something that is declared bit by bit, and what of it the gateway has been told. */
+/** Declarations that change in steps, and those that the gateway knows. */
 class Part {
   /** @type {Map<number | string, Declared>} */
   declared = new Map();
   /** @type {Map<number | string, Declared>} */
-  told = new Map();
+  known = new Map();
   #message;
 
   /** @param {(declared: Map<any, Declared>, changed: any[]) => [type: string, fields: object]} message */
@@ -45,26 +45,26 @@ class Part {
 
   /** For hello. */
   declare() {
-    this.told = new Map(this.declared);
+    this.known = new Map(this.declared);
     return [...this.declared.values()].map(({ wire }) => wire);
   }
 
-  /** The message for the gateway; undefined: none. */
+  /** The message for the gateway, or undefined. */
   change() {
-    const former = this.told;
+    const former = this.known;
     const sent = new Map(this.declared);
     const keys = [...new Set([...former.keys(), ...sent.keys()])];
     const wire = (/** @type {Declared | undefined} */ one) => JSON.stringify(one?.wire);
     const changed = keys.filter((key) => wire(former.get(key)) !== wire(sent.get(key)));
     if (changed.length === 0) return undefined;
     const undo = () => {
-      if (this.told === sent) this.told = former;
+      if (this.known === sent) this.known = former;
       for (const key of changed) this.#undo(key, sent.get(key), former.get(key));
     };
     return { part: this, message: this.#message(sent, changed), sent, undo };
   }
 
-  /** Keeps a declaration that has been made since. @param {any} key @param {Declared} [sent] @param {Declared} [former] */
+  /** Restores the former declaration, unless it was replaced since. @param {any} key @param {Declared} [sent] @param {Declared} [former] */
   #undo(key, sent, former) {
     if (this.declared.get(key) !== sent) return;
     if (former) this.declared.set(key, former);
@@ -72,7 +72,7 @@ class Part {
   }
 }
 
-/** @param {Map<number, Declared>} rules the oldest first, also after one was put back */
+/** @param {Map<number, Declared>} rules oldest first, even after a rule was restored */
 const sortRules = (rules) => [...rules].sort(([a], [b]) => a - b).map(([, { wire }]) => wire);
 
 /** Sent in this order, each in its own message, so that a refusal affects only the wrong part. */
@@ -98,7 +98,7 @@ export class Hooks {
   #options;
   /** @type {Promise<void> | undefined} a change that is about to be sent */
   #soon;
-  /** @type {Promise<unknown>} one update at a time */
+  /** @type {Promise<unknown>} only one update at a time */
   #last = Promise.resolve();
 
   /** @param {HooksOptions} options */
@@ -120,7 +120,7 @@ export class Hooks {
     return { ...(some && { hooks: { onPreToolUse, transforms } }), ...(text && { context: text }) };
   }
 
-  /** Tells the gateway of what has changed; changes made together go together. @returns {Promise<void>} */
+  /** Sends the changes to the gateway; simultaneous changes are sent together. @returns {Promise<void>} */
   sync() {
     if (this.#soon) return this.#soon;
     const work = this.#last.then(() => this.#sendChanges());
@@ -131,7 +131,7 @@ export class Hooks {
 
   async #sendChanges() {
     this.#soon = undefined;
-    // Looked at together: what comes while an answer is awaited is for the next update.
+    // Compared together: changes during an update are for the next update.
     const changes = Object.values(this.#parts).flatMap((part) => part.change() ?? []);
     const refusals = [];
     for (const change of changes) {
@@ -150,7 +150,7 @@ export class Hooks {
   async #sendChange({ part, message, sent, undo }) {
     const answer = this.#options.ask(...message);
     if (!answer) return;
-    part.told = sent;
+    part.known = sent;
     try {
       await answer;
     } catch (error) {
@@ -160,8 +160,8 @@ export class Hooks {
   }
 
   /**
-   * Whether what was told stays declared. The user's no does not take rules or context back: they are
-   * asked again in the next session. A paired provider may not have them at all.
+   * Whether a refused declaration is kept. After a refusal by the user, rules and context stay declared: the
+   * next session asks again. A paired provider may not have them at all.
    * @param {Part} part @param {string} code
    */
   #kept(part, code) {
@@ -213,10 +213,10 @@ export class Hooks {
     return this.sync();
   }
 
-  /** The gateway may still ask about a gate that is just being removed. @param {string} gateId */
+  /** The gateway may still ask for a gate that is being removed. @param {string} gateId */
   #judge(gateId) {
-    const { declared, told } = this.#parts.rules;
-    const all = [...declared.values(), ...told.values()];
+    const { declared, known } = this.#parts.rules;
+    const all = [...declared.values(), ...known.values()];
     return all.find(({ wire }) => wire.gateId === gateId)?.judge;
   }
 
@@ -237,8 +237,8 @@ export class Hooks {
   async rewrite({ callId, section, current, sessionId }) {
     let content = current;
     try {
-      const { declared, told } = this.#parts.sections;
-      const { rewriter } = declared.get(section) ?? told.get(section) ?? {};
+      const { declared, known } = this.#parts.sections;
+      const { rewriter } = declared.get(section) ?? known.get(section) ?? {};
       if (rewriter) content = String(await rewriter(current, { section, session: sessionId }));
     } catch (error) {
       this.#options.onError(toError(error), `the function of section ${section}`);

@@ -1,4 +1,4 @@
-// Values of a provider as JSON. JSON.stringify makes {} of a Map, of an Error and of what is still to come.
+// Values of a provider as JSON. JSON.stringify turns a Map, an Error and a promise into {}.
 
 /** @param {object} value */
 const isPlain = (value) => {
@@ -29,6 +29,6 @@ function convert(_, value) {
   return isEmpty || value instanceof Error || "then" in value ? refuseType(value) : value;
 }
 
-/** @param {unknown} value @returns {string | undefined} undefined: a function or a symbol. TypeError: what else is no JSON */
+/** @param {unknown} value @returns {string | undefined} undefined: a function or a symbol. TypeError: any other value without JSON */
 export const toJson = (value) =>
   typeof value === "string" ? JSON.stringify(value) : JSON.stringify(value, convert);

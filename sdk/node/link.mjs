@@ -6,7 +6,7 @@ import { TapError } from "./errors.mjs";
 import { MAX_BUFFERED, Pace } from "./pace.mjs";
 
 const HEADER_BYTES = 4;
-/** The gateway's own limit is `link-frame-bytes`; a longer frame is not one. */
+/** The gateway's own limit is `link-frame-bytes`; a longer frame is not a gateway's. */
 const MAX_FRAME_BYTES = 256 * 1024 * 1024;
 /** From the connection to the first message of the gateway. */
 const ADMISSION_MS = 10_000;
@@ -31,15 +31,15 @@ export function encodeFrame(text) {
   return frame;
 }
 
-/** Bytes in, texts out. It holds at most one unfinished frame. */
+/** Bytes in, texts out. It buffers at most an unfinished frame. */
 export class FrameReader {
   /** @type {Buffer[]} */
   #parts = [];
   #have = 0;
-  /** So many bytes are needed for the next step. */
+  /** The number of bytes that the next step needs. */
   #due = HEADER_BYTES;
 
-  /** @param {Buffer} bytes @returns {string[]} @throws where a frame has an impossible size */
+  /** @param {Buffer} bytes @returns {string[]} @throws if a frame has an impossible size */
   take(bytes) {
     this.#parts.push(bytes);
     this.#have += bytes.length;
@@ -66,7 +66,7 @@ export class FrameReader {
 }
 
 /**
- * One connection to the link: frames as texts.
+ * A connection to the link: frames as texts.
  * @typedef {object} LinkHandlers
  * @property {(text: string) => void} onText
  * @property {(reason: string) => void} onEnd once, however it ends
@@ -92,7 +92,7 @@ export class LinkSocket {
     this.#socket.on("close", () => this.#end(reason));
   }
 
-  /** Bytes that the gateway has not taken yet. */
+  /** Bytes that the gateway has not read yet. */
   get buffered() {
     return this.#socket.writableLength;
   }
@@ -102,7 +102,7 @@ export class LinkSocket {
     if (!this.#ended && !this.#socket.writableEnded) this.#socket.write(encodeFrame(text));
   }
 
-  /** What was sent still goes out. A gateway that hangs does not close its end. */
+  /** Pending output is still written. A gateway that hangs does not close its end. */
   close() {
     if (this.#ended) return;
     this.#socket.end();
@@ -148,13 +148,13 @@ export class LinkTransport {
   }
 }
 
-/** One connection. @implements {Wire} */
+/** A single connection. @implements {Wire} */
 class LinkWire {
   #socket;
   #handlers;
   #pace = new Pace();
   #admitted = false;
-  /** Why the gateway ends it, and what that means for the next attempt. @type {Partial<ConnectionEnd>} */
+  /** The gateway's reason, and the consequence for the next attempt. @type {Partial<ConnectionEnd>} */
   #refusal = {};
   /** @type {NodeJS.Timeout} */
   #timer;

@@ -3,9 +3,9 @@
 import { toError } from "./errors.mjs";
 import { report } from "./report.mjs";
 
-/** What is said by this SDK; every other name is an event of the session, to be subscribed to. */
+/** The events of this SDK; every other name is an event of the session, which needs a subscription. */
 const OWN = ["status", "bound", "unbound", "error"];
-/** `session.busy` is said to features of tap alone. */
+/** Only tap's own features get `session.busy`. */
 const LIFECYCLE = ["session.started", "session.idle", "session.busy", "session.end"];
 
 export class Listeners {
@@ -39,7 +39,7 @@ export class Listeners {
     return [...this.#byEvent.keys()].filter((event) => this.isSessionEvent(event));
   }
 
-  /** @param {string} event @param {any} data @returns {Promise<void>} once all are done; what they throw is an error event */
+  /** @param {string} event @param {any} data @returns {Promise<void>} once all listeners are done; an exception becomes an error event */
   async emit(event, data) {
     const listeners = [...(this.#byEvent.get(event) ?? [])];
     await Promise.all(
@@ -54,7 +54,7 @@ export class Listeners {
     );
   }
 
-  /** Reports an error that no caller waits for. Without a listener it goes to stderr. @param {Error} error @param {string} [call] what has failed by it */
+  /** Reports an error without a caller. Without a listener it is written to stderr. @param {Error} error @param {string} [call] the failed call */
   error(error, call) {
     if ((this.#byEvent.get("error")?.size ?? 0) > 0) void this.emit("error", error);
     else report(this.#name, error, call);

@@ -1,6 +1,6 @@
-// Any program can have the gateway's port: what it sends may be no message at all.
+// Any program can have the gateway's port, and may send any text.
 
-/** Why a connection ends whose other end sends something else. */
+/** The reason of a connection's end if the other end is not a gateway. */
 export const NOT_TAP = "the program on this port is not a tap gateway";
 
 /** @param {string} text @returns {import("./connection.mjs").Message | undefined} */

@@ -1,4 +1,4 @@
-// copilot-tap/provider: a process that lends tools to Copilot sessions. docs/sdk-node.md is its manual.
+// copilot-tap/provider: a process that offers tools to Copilot sessions. docs/sdk-node.md is its manual.
 
 import { Calls, FileResult } from "./calls.mjs";
 import { closedError, TapError } from "./errors.mjs";
@@ -18,7 +18,7 @@ export { TapError, ToolError } from "./errors.mjs";
 /** @typedef {import("./connection.mjs").Message} Message */
 
 const FILE_TTL_S = 300;
-/** Nobody waits for connect(). */
+/** Without a caller of connect(). */
 const IDLE = { resolve() {}, reject(/** @type {Error} */ _error) {} };
 
 /** @typedef {import("./types.js").Provider} Interface */
@@ -38,7 +38,7 @@ class Provider {
   #tools;
   #hooks;
   #streams;
-  /** @type {Promise<import("./files.mjs").Files> | undefined} most providers have none */
+  /** @type {Promise<import("./files.mjs").Files> | undefined} created at the first use */
   #files;
   /** @type {Promise<void> | undefined} */
   #connected;
@@ -89,7 +89,7 @@ class Provider {
     this.#calls = new Calls(this.#connection, (tool) => this.#tools.get(tool), onError);
   }
 
-  // ---- what is declared ----------------------------------------------------------------------------
+  // ---- declarations ------------------------------------------------------------------------------------
 
   /** @type {Interface["tool"]} */
   tool(name, options, handler) {
@@ -157,12 +157,12 @@ class Provider {
     };
   }
 
-  // ---- what is sent --------------------------------------------------------------------------------
+  // ---- messages to the gateway -------------------------------------------------------------------------
 
   /** @param {string} type @param {{sessionId?: string, inForce?: boolean}} fields @returns {Promise<any>} */
   async #ask(type, fields) {
     const sessions = fields.inForce ? this.sessions : undefined;
-    // Bound to "all" without a session there is nobody who would answer.
+    // Bound to "all" without a session, no session would answer.
     if (this.sessions.size > 0) return this.#requests.ask(type, fields, "requestId", sessions);
     this.#connection.send({ ...fields, type });
     return undefined;
@@ -188,7 +188,7 @@ class Provider {
     return new FileResult({ path, mimeType, size: bytes.length, ttl });
   }
 
-  // ---- what comes ----------------------------------------------------------------------------------
+  // ---- messages from the gateway -----------------------------------------------------------------------
 
   /** @param {Message} message */
   #receive(message) {
@@ -217,7 +217,7 @@ class Provider {
     }
   }
 
-  /** @param {Message} answer to what nobody waits for once the connection is gone */
+  /** @param {Message} answer dropped if the connection is gone */
   #reply(answer) {
     if (this.#connection.bound) this.#connection.send(answer);
   }
@@ -230,7 +230,7 @@ class Provider {
     this.#connecting.resolve();
     this.#connecting = IDLE;
     this.#streams.restore();
-    // What was declared while hello was on its way.
+    // Declarations that were made while hello was on its way.
     for (const part of [this.#tools, this.#hooks]) {
       void part.sync().catch((error) => this.#listeners.error(error));
     }
@@ -260,7 +260,7 @@ class Provider {
     else this.#closing.resolve();
   }
 
-  // ---- coming and going ----------------------------------------------------------------------------
+  // ---- connecting and closing --------------------------------------------------------------------------
 
   /** @param {{signal?: AbortSignal}} [options] */
   connect({ signal } = {}) {
@@ -289,7 +289,7 @@ class Provider {
     }
   }
 
-  /** Whether somebody waited for connect(). @param {Error} error */
+  /** Returns whether a caller waited for connect(). @param {Error} error */
   #giveUp(error) {
     const waited = this.#connecting !== IDLE;
     this.#connecting.reject(error);

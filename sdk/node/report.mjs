@@ -1,4 +1,4 @@
-// Errors in a user's function go to stderr, where its author looks.
+// Errors in a user's function are written to stderr, for its author.
 
 import { inspect } from "node:util";
 import { TapError, errorText } from "./errors.mjs";
@@ -8,7 +8,7 @@ const MAX_ARGUMENTS = 200;
 
 /** @param {unknown} error with its stack and its cause */
 function formatStack(error) {
-  // A refusal says all in its message.
+  // A refusal's message is complete.
   if (error instanceof TapError) return error.message;
   try {
     return inspect(error);
@@ -35,7 +35,7 @@ export function callText(tool, args) {
 
 /**
  * @param {string} provider its name @param {unknown} error
- * @param {string} [call] what has failed by it
+ * @param {string} [call] the failed call
  */
 export function report(provider, error, call) {
   const head =
@@ -47,7 +47,7 @@ export function report(provider, error, call) {
 const closings = new WeakSet();
 
 /**
- * For the rejections of this turn. Where the program listens itself this changes nothing.
+ * Handles rejections in this turn of the event loop. A program with its own listener is not affected.
  * @param {string} provider its name
  */
 function watchUncaught(provider) {
@@ -59,15 +59,15 @@ function watchUncaught(provider) {
     process.exit(1);
   };
   process.on(event, onUncaught);
-  // Node.js looks for rejections that nobody handles before this.
+  // Node.js emits unhandled rejections before this.
   setImmediate(() => process.off(event, onUncaught));
 }
 
 /**
- * A rejection that nobody catches ends the process. A refusal by the gateway is then printed in one line,
- * without a stack: nothing in the program's text is wrong.
+ * An unhandled rejection ends the process. For a refusal of the gateway it then prints a single line without
+ * a stack, since the program's text has no mistake.
  * @param {string} provider its name
- * @param {unknown} error with which a promise is being rejected
+ * @param {unknown} error of the rejection
  */
 export function endInOneLine(provider, error) {
   if (error instanceof TapError) watchUncaught(provider);
@@ -75,9 +75,9 @@ export function endInOneLine(provider, error) {
 
 /**
  * A program that closes its provider while it connects need not catch the rejection of connect(): the
- * process goes on, and ends when it has nothing left to do.
+ * process continues, and ends when it has no more work.
  * @param {string} provider its name
- * @param {Error} error with which connect() is being rejected
+ * @param {Error} error of the rejection of connect()
  */
 export function endInPeace(provider, error) {
   closings.add(error);

@@ -1,8 +1,8 @@
-// Refusals that nobody waits for.
+// Refusals that no caller handles.
 
 import { toError } from "./errors.mjs";
 
-/** A promise that knows whether anybody waits for it. */
+/** A promise that knows whether it has a handler. */
 class Watched extends Promise {
   awaited = false;
 
@@ -19,8 +19,8 @@ class Watched extends Promise {
 }
 
 /**
- * The same promise; where it is refused and nobody waits for it, `onError` hears of it. What was lost
- * with a connection is no refusal: the next hello declares it again.
+ * The same promise; a rejection without a handler is reported to `onError`. A message that was lost with the
+ * connection is not a refusal: the next hello declares it again.
  * @template T
  * @param {Promise<T>} work @param {(error: Error) => void} onError
  * @returns {Promise<T>}

@@ -6,9 +6,9 @@ import { TapError } from "./errors.mjs";
 /**
  * @typedef {object} Pending
  * @property {string} type
- * @property {string | undefined} sessionId that it is about; undefined: all
- * @property {Set<string>} [left] sessions whose answer is still to come; absent: the first answer counts
- * @property {any} [answer] of those that have answered, the one that has failed
+ * @property {string | undefined} sessionId of the request; undefined: all
+ * @property {Set<string>} [left] sessions that have not answered yet; absent: the first answer counts
+ * @property {any} [answer] the failed answer, or else an earlier answer
  * @property {(answer?: any) => void} resolve
  * @property {(error: Error) => void} reject
  */
@@ -19,7 +19,7 @@ export class Requests {
   /** @type {Map<string, Pending>} */
   #pending = new Map();
 
-  /** @param {(message: Message) => void} send throws where it cannot */
+  /** @param {(message: Message) => void} send throws if it cannot send */
   constructor(send) {
     this.#send = send;
   }
@@ -27,8 +27,8 @@ export class Requests {
   /**
    * @param {string} type @param {{sessionId?: string, [field: string]: unknown}} fields
    * @param {string} idField
-   * @param {Iterable<string>} [sessions] each of them answers, and all are waited for
-   * @returns {Promise<any>} the answer; undefined where the session that it is about has ended
+   * @param {Iterable<string>} [sessions] wait for the answers of all these
+   * @returns {Promise<any>} the answer; undefined if the request's session has ended
    */
   ask(type, fields, idField = "requestId", sessions) {
     const id = `r-${++this.#count}`;
@@ -58,7 +58,7 @@ export class Requests {
     this.#take(id)?.resolve(pending?.answer ?? message);
   }
 
-  /** Whether anybody waited for it. @param {Message} message of type error */
+  /** Returns whether a request was pending. @param {Message} message of type error */
   refused(message) {
     const pending = this.#take(message.requestId) ?? this.#takeOldest(message.replyTo);
     pending?.reject(TapError.of(/** @type {any} */ (message)));
@@ -72,13 +72,13 @@ export class Requests {
     return pending;
   }
 
-  /** What could not be read has no id in its error. @param {string} type */
+  /** The error of a request that could not be parsed has no id. @param {string} type */
   #takeOldest(type) {
     for (const [id, pending] of this.#pending) if (pending.type === type) return this.#take(id);
     return undefined;
   }
 
-  /** Nobody will answer for a session that has ended. @param {ReadonlySet<string>} sessions those that are left */
+  /** A session that has ended does not answer. @param {ReadonlySet<string>} sessions the open sessions */
   settleEnded(sessions) {
     for (const [id, { sessionId, left, answer, resolve }] of this.#pending) {
       for (const one of left ?? []) if (!sessions.has(one)) left?.delete(one);

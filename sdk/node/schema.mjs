@@ -1,17 +1,17 @@
-// What a tool's `parameters` may be: a JSON Schema, or a schema of a library that knows Standard Schema
-// (zod 4.2 and later, ArkType, Valibot with its JSON Schema part …). The library is the user's.
+// The `parameters` of a tool: a JSON Schema, or a schema of a library with Standard Schema (zod 4.2 and
+// later, ArkType, Valibot with its JSON Schema part …). The library is the user's.
 
 import { toCheckable } from "./dialect.mjs";
 import { ToolError } from "./errors.mjs";
 
-/** @typedef {{schema: object, validate: (args: any) => any}} Parameters validate throws, or gives what the handler gets */
+/** @typedef {{schema: object, validate: (args: any) => any}} Parameters validate throws, or returns the handler's argument */
 
 /** @param {string} tool @param {string[]} problems */
 const badArguments = (tool, problems) =>
   new ToolError("INVALID_ARGUMENTS", `${tool} ${problems.join("; ")}`);
 
 /**
- * The schema as JSON Schema, by the ways that libraries have for it.
+ * The schema as JSON Schema, by the conversions of the libraries.
  * @param {any} schema
  * @returns {object}
  */
@@ -33,8 +33,8 @@ function fromStandard(tool, standard) {
     const result = await standard["~standard"].validate(args);
     if (!result.issues) return result.value;
     const { issueInWords } = await import("./arguments.mjs");
-    const told = (/** @type {any} */ issue) => issueInWords(schema, args, issue);
-    throw badArguments(tool, result.issues.map(told));
+    const toText = (/** @type {any} */ issue) => issueInWords(schema, args, issue);
+    throw badArguments(tool, result.issues.map(toText));
   };
   return { schema, validate };
 }
@@ -73,7 +73,7 @@ function fromJsonSchema(tool, schema) {
   const checkable = readCheckable(tool, schema);
   /** @type {((args: any) => string[]) | undefined} */
   let problemsOf;
-  // Loaded with the first call: a process whose tools nobody calls does without the validator.
+  // Loaded by the first call: a process without calls does not load the validator.
   const load = async () => (problemsOf ??= (await import("./arguments.mjs")).checks(checkable));
   /** @param {string[]} problems @param {any} args */
   const accept = (problems, args) => {

@@ -1,4 +1,4 @@
-// Which sessions there are, which of them we are in, and which one to take.
+// The known sessions, the joined sessions, and the choice of a session.
 
 /** @typedef {import("./types.js").SessionInfo} SessionInfo */
 /** @typedef {import("./types.js").SessionChoice} SessionChoice */
@@ -6,9 +6,9 @@
 export class Sessions {
   /** @type {readonly SessionInfo[]} */
   active = [];
-  /** Ended for us, though they may still be listed. @type {Set<string>} */
+  /** Sessions that have ended for this provider, though they may still be listed. @type {Set<string>} */
   #ended = new Set();
-  /** Those that we are in, or have asked to be. @type {Set<string>} */
+  /** Sessions that are joined or requested. @type {Set<string>} */
   #joined = new Set();
 
   /** @param {SessionInfo[]} active of a sessions message */
@@ -28,7 +28,7 @@ export class Sessions {
     this.#ended.add(id);
   }
 
-  /** The connection is gone, and with it what it was bound to. */
+  /** The connection is gone, and with it the binding. */
   leaveAll() {
     this.#joined.clear();
   }
@@ -38,20 +38,20 @@ export class Sessions {
     return this.active.filter(({ id }) => !this.#ended.has(id));
   }
 
-  /** Those that came after the binding to "all". @returns {string[]} */
+  /** Sessions that began after the binding to "all". @returns {string[]} */
   get unjoined() {
     return this.open.map(({ id }) => id).filter((id) => !this.#joined.has(id));
   }
 
   /**
-   * @param {SessionChoice} choice @param {string} former what we were bound to
+   * @param {SessionChoice} choice @param {string} former the last binding
    * @returns {string | undefined} undefined: wait
    */
   choose(choice, former) {
     if (choice === "all") return "all";
     const { open } = this;
     const find = (/** @type {string | undefined} */ id) => open.find((one) => one.id === id)?.id;
-    // The one that we had, if it is still there; else the one that was used last comes first.
+    // The former session, if it is still open; otherwise the session used last.
     if (choice === "latest") return find(former) ?? open[0]?.id;
     if (typeof choice !== "function") return find(choice);
     const id = choice(open);

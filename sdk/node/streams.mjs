@@ -1,4 +1,4 @@
-// Events that are pushed, filters that decide what becomes of them, and a look back.
+// Events that are pushed, their filters, and their history.
 
 import { toJson } from "./json.mjs";
 
@@ -8,7 +8,7 @@ import { toJson } from "./json.mjs";
 const OPTIONS = new Set(["level", "prompt", "metadata", "session", "traceparent"]);
 const LEVELS = new Set(["keep", "surface", "inject"]);
 
-/** push(event, options), where the stream is missing. @param {unknown} event */
+/** For push(event, options), without the stream. @param {unknown} event */
 function refuseOptions(event) {
   const fields = /** @type {any} */ (event ?? {});
   if (!LEVELS.has(fields.level) || !Object.keys(fields).every((name) => OPTIONS.has(name))) return;
@@ -27,7 +27,7 @@ export class Streams {
 
   /**
    * @param {import("./requests.mjs").Requests} requests
-   * @param {(type: string, fields: object) => Promise<any>} ask throws where we are not bound
+   * @param {(type: string, fields: object) => Promise<any>} ask throws if not bound
    * @param {{ifBound: (type: string, fields: object) => Promise<unknown> | undefined, broadcast: boolean, onError: (error: Error) => void}} options
    */
   constructor(requests, ask, options) {
@@ -75,7 +75,7 @@ export class Streams {
   restore() {
     const { ifBound, onError } = this.#options;
     const refused = (/** @type {any} */ error) => {
-      if (error.code !== "DISCONNECTED") onError(error); // else the next hello restores it
+      if (error.code !== "DISCONNECTED") onError(error); // otherwise the next hello restores it
     };
     for (const [stream, rules] of this.#filters) {
       if (rules.length > 0) ifBound("filter.set", { stream, rules })?.catch(refused);

@@ -14,21 +14,21 @@ export interface Told {
 /** A session without the CLI. */
 export interface PretendSession {
   readonly id: string;
-  /** Those that the model has, by name. */
+  /** The tools of the model, by name. */
   tools: Map<string, OfferedTool>;
   told: Told[];
   /** Waits for a line of the timeline. */
   shows(text: string | RegExp): Promise<string>;
-  /** Waits until what `look` gives is not empty. */
+  /** Waits until `look` returns a value that is not empty. */
   until<T>(look: () => T, what: () => string, patienceMs?: number): Promise<NonNullable<T>>;
   /** The verdict of the providers' rules and gates before a tool is used. */
   check(tool: string, args: object): Promise<{ deny?: string; context?: string }>;
-  /** The context that goes with a prompt of the user. */
+  /** The context that is added to a prompt of the user. */
   prompt(): Promise<string>;
   /** A section of the system message, as providers change it. */
   build(section: string, current: string): Promise<string | undefined>;
   become(activity: "idle" | "busy" | "user-prompt"): void;
-  /** Something that providers may have subscribed to. */
+  /** Reports an event that providers may have subscribed to. */
   report(event: string, data: object): void;
   end(reason?: string): void;
 }
@@ -61,13 +61,13 @@ export declare function startTap(options?: {
   session?: string;
 }): Promise<TestTap>;
 
-/** A call that failed: its message is what the model reads. */
+/** A call that failed: the model reads its message. */
 export declare class CallFailed extends Error {
   constructor(failure: { code: string; text: string });
   readonly code: string;
 }
 
-/** A call of a recording (docs/recordings.md); `code` in place of `data` where it failed. */
+/** A call of a recording (docs/recordings.md); `code` in place of `data` if it failed. */
 export interface RecordedCall {
   provider: string;
   tool: string;
@@ -85,18 +85,18 @@ export interface TraceEvent {
   message?: any;
   text?: string;
 }
-/** Reads what copilot-tap trace has recorded. Throws where the file is no recording. */
+/** Reads a recording of copilot-tap trace. Throws if the file is not a recording. */
 export declare function readTrace(file: string): {
   version: string;
   at: number;
   events: TraceEvent[];
 };
-/** The calls that were answered, in order. */
+/** The calls with an answer, in order. */
 export declare function callsOf(
   events: TraceEvent[],
   options?: { provider?: string },
 ): RecordedCall[];
-/** Makes the calls again. `ok`: it went as recorded; `skipped`: it was not made. */
+/** Repeats the calls. `ok`: the result is as recorded; `skipped`: it was not called. */
 export declare function replay(
   tap: TestTap,
   calls: RecordedCall[],

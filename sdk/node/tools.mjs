@@ -1,4 +1,4 @@
-// The tools that are declared, and those that the gateway knows of.
+// The declared tools, and the tools that the gateway knows.
 
 import { TapError } from "./errors.mjs";
 import { reported } from "./reported.mjs";
@@ -48,14 +48,14 @@ export class Tools {
   /** @type {Map<string, Tool>} */
   #declared = new Map();
   /** The tools that the gateway has. @type {Map<string, Tool>} */
-  #told = new Map();
+  #known = new Map();
   #update;
   #onError;
   /** @type {Promise<any> | undefined} a change that is about to be sent; its ack */
   #soon;
-  /** Whether its ack is to wait until the session has the tools. */
+  /** Whether its ack must wait until the session has the tools. */
   #inForce = false;
-  /** @type {Promise<unknown>} the last one that was sent */
+  /** @type {Promise<unknown>} the last update */
   #last = Promise.resolve();
 
   /**
@@ -95,13 +95,13 @@ export class Tools {
     return reported(work, this.#onError);
   }
 
-  /** For hello: all of them. */
+  /** For hello: all tools. */
   declare() {
-    this.#told = new Map(this.#declared);
+    this.#known = new Map(this.#declared);
     return [...this.#declared.values()].map(({ definition }) => definition);
   }
 
-  /** Tells the gateway of what has changed; changes made together go together. @returns {Promise<any>} */
+  /** Sends the changes to the gateway; simultaneous changes are sent together. @returns {Promise<any>} */
   sync() {
     if (this.#soon) return this.#soon;
     const work = this.#last.then(() => this.#sendChanges());
@@ -114,14 +114,14 @@ export class Tools {
     this.#soon = undefined;
     const inForce = this.#inForce;
     this.#inForce = false;
-    const former = this.#told;
+    const former = this.#known;
     const changed = [...this.#declared].filter(([name, tool]) => former.get(name) !== tool);
     const remove = [...former.keys()].filter((name) => !this.#declared.has(name));
     if (changed.length === 0 && remove.length === 0 && !inForce) return undefined;
     const tools = changed.map(([, { definition }]) => definition);
     const answer = this.#update({ tools, remove, ...(inForce && { inForce }) });
     if (!answer) return undefined;
-    this.#told = new Map(this.#declared);
+    this.#known = new Map(this.#declared);
     try {
       return await answer;
     } catch (error) {
@@ -142,6 +142,6 @@ export class Tools {
       if (before) this.#declared.set(name, before);
       else this.#declared.delete(name);
     }
-    this.#told = former;
+    this.#known = former;
   }
 }

@@ -23,32 +23,32 @@ export interface SessionInfo {
   cwd?: string;
   foreground: boolean;
 }
-/** The session last used, all of them, one by its id, or your own choice (undefined: wait). */
+/** The session last used, all sessions, a session by its id, or a function (undefined: wait). */
 export type SessionChoice =
   "latest" | "all" | (string & {}) | ((sessions: SessionInfo[]) => string | undefined);
 
 export interface ProviderOptions {
   /** Default: "latest". */
   session?: SessionChoice;
-  /** Which of several programs of this name; a call's `target` picks one. */
+  /** Distinguishes several programs of this name; a call's `target` selects an instance. */
   instance?: string;
-  /** Says more about this instance, for the model. */
+  /** Describes this instance to the model. */
   metadata?: object;
-  /** How many calls may run at once; the gateway holds the others back. */
+  /** How many calls may run at once; the gateway queues further calls. */
   concurrency?: number | { max: number; scope?: "instance" | "provider" | "tool" };
-  /** Text that goes with the session's first prompt from now on. */
+  /** Text that is added to the session's first prompt from now on. */
   startupContext?: string;
-  /** Asks the user for the code that the session shows, where there is no token to be read. */
+  /** Asks the user for the code that the session shows, if there is no token file to read. */
   pair?: (prompt: string) => string | Promise<string>;
-  /** Default: TAP_PROVIDER_TOKEN, else the token file. */
+  /** Default: TAP_PROVIDER_TOKEN, or the token file. */
   token?: string;
-  /** Default: COPILOT_HOME, else ~/.copilot. */
+  /** Default: COPILOT_HOME, or ~/.copilot. */
   home?: string;
-  /** Default: TAP_GATEWAY_PORT, else 9400. */
+  /** Default: TAP_GATEWAY_PORT, or 9400. */
   port?: number;
   /** Default: ws://localhost:<port>. */
   url?: string;
-  /** Default: a WebSocket to `url`. With another transport `pair`, `token`, `home`, `port` and `url` mean nothing. */
+  /** Default: a WebSocket to `url`. A different transport ignores `pair`, `token`, `home`, `port` and `url`. */
   transport?: Transport;
 }
 
@@ -58,8 +58,8 @@ export interface ProviderOptions {
  */
 export interface Transport {
   /**
-   * Makes one connection, and is called again after each that has ended. It may call the handlers before
-   * it returns. An exception ends the provider: connect() is rejected with it.
+   * Opens a connection, and is called again after it has ended. It may call the handlers before it returns. An
+   * exception ends the provider: connect() is rejected with it.
    */
   open(handlers: TransportHandlers): Wire;
 }
@@ -71,38 +71,38 @@ export interface TransportHandlers {
 export interface ConnectionEnd {
   /** In a few words, such as "the gateway is not there". */
   reason: string;
-  /** For the event `status`. Default: one with the reason. */
+  /** For the event `status`. Default: a text with the reason. */
   status?: string;
   /**
    * "soon" (default): the provider opens the transport again within 2 seconds. "later": within 10 seconds,
    * since the gateway has refused. "never": it closes; with an `error` it has failed.
    */
   again?: "soon" | "later" | "never";
-  /** For the event `error`; with "never", what connect() and `closed` are rejected with. */
+  /** For the event `error`; with "never", connect() and `closed` are rejected with it. */
   error?: Error;
 }
-/** One connection. */
+/** A single connection. */
 export interface Wire {
-  /** Does nothing once the connection has ended. */
+  /** Has no effect once the connection has ended. */
   send(text: string): void;
   /** Closes the connection after all messages have been sent. The provider has sent `goodbye` if it could. */
   close(): void;
   /** Bytes that wait to be sent. Default: 0. */
   readonly buffered?: number;
-  /** Whether one more message that is not an answer may be sent now. Default: always. */
+  /** Whether a further message that is not an answer may be sent now. Default: always. */
   takesMore?(): boolean;
 }
 
 export interface Call {
-  /** Aborted when nobody waits for the result any more: cancelled, too late, disconnected. */
+  /** Aborted when the result is no longer expected: cancelled, too late, disconnected. */
   signal: AbortSignal;
-  /** Shows in the timeline, and starts the call's timeout again. */
+  /** Shows in the timeline, and restarts the call's timeout. */
   progress(message: string): void;
   callId: string;
   /** Its id. */
   session: string;
   tool: string;
-  /** The W3C trace context of the call; pass it on with what the tool asks of others. */
+  /** The W3C trace context of the call; pass it to the services that the tool calls. */
   traceparent?: string;
 }
 
@@ -115,7 +115,7 @@ export interface ToolOptions<P = JsonSchema | StandardSchema> {
   timeout?: number;
   /**
    * The promise settles once the sessions have the change in force; before connect() at once. Rejected with
-   * TIMEOUT where they have not in time: the tool stays declared.
+   * TIMEOUT if that takes too long: the tool stays declared.
    */
   inForce?: boolean;
   /** For tap's own features: a session has the tool only while this group is on. Ignored for others. */
@@ -127,12 +127,12 @@ export type PushLevel = "keep" | "surface" | "inject";
 export interface PushOptions {
   /** Default: "keep". */
   level?: PushLevel;
-  /** With "inject": put before the model instead of the event. */
+  /** With "inject": the model gets this text instead of the event. */
   prompt?: string;
   metadata?: object;
   /** Default: every session that the provider is bound to. */
   session?: string;
-  /** The W3C trace context of the work that the event comes from. */
+  /** The W3C trace context of the work that caused the event. */
   traceparent?: string;
 }
 export interface Receipt {
@@ -153,19 +153,19 @@ export interface StreamEvent {
 }
 export interface Stream {
   push(event: unknown, options?: PushOptions): Promise<Receipt | undefined>;
-  /** Decides what becomes of each event. It holds after a reconnect, too. */
+  /** Sets the rules for the events of the stream. They hold after a reconnect, too. */
   filter(rules: FilterRule[]): Promise<void>;
-  /** The latest events, the last one first. */
+  /** The latest events, newest first. */
   history(options?: { last?: number; session?: string }): Promise<StreamEvent[]>;
 }
 
-/** A regular expression over one argument. */
+/** A regular expression for a single argument. */
 export interface ArgumentMatch {
   /** A JSON Pointer, such as `/command`. */
   path: string;
   pattern: string;
 }
-/** Which uses of tools a rule is about: all that is named must fit. */
+/** The tool uses that a rule matches: all given fields must match. */
 export interface Match {
   tool?: string;
   /** A regular expression over the arguments: as JSON, and each string and each line in them. */
@@ -179,15 +179,15 @@ export interface GateCheck {
   args: any;
   session: string;
 }
-/** `true` allows; a text denies and says why; anything that is not clear denies. */
+/** `true` allows; a text denies, with a reason; any other value denies. */
 export type Verdict =
   boolean | string | { decision: "allow" | "deny" | "context"; reason?: string };
 export interface Rule {
-  /** Settles once the session goes without it. */
+  /** Settles once the session no longer has it. */
   remove(): Promise<void>;
   /**
-   * Settles once the session has it in force; before connect() at once. Rejected with UNAUTHORIZED where
-   * the user has said no: it stays declared, and the next session asks again. Any other refusal takes it out.
+   * Settles once the session has it in force; before connect() at once. Rejected with UNAUTHORIZED if the user
+   * has refused: it stays declared, and the next session asks again. Any other refusal removes it.
    */
   inForce: Promise<void>;
 }
@@ -203,11 +203,11 @@ export interface Events {
   status: string;
   bound: { session: string; providerId: string };
   unbound: TapError;
-  /** Errors that no caller waits for, such as refused changes. Without a listener they go to stderr, with their stack. */
+  /** Errors without a caller, such as refused changes. Without a listener they are written to stderr with a stack. */
   error: Error;
   "session.started": { session: string };
   "session.idle": { session: string };
-  /** The session waits for what the listener returns, up to `deadline` milliseconds. */
+  /** The session waits for the listener's promise, up to `deadline` milliseconds. */
   "session.end": { session: string; deadline: number };
   "user.message": { session: string; content: string };
   "assistant.message": { session: string; content: string; toolRequests?: any[] };
@@ -225,14 +225,14 @@ export interface Events {
 
 export interface Provider {
   readonly name: string;
-  /** Those that it is bound to, by id. */
+  /** The ids of the bound sessions. */
   readonly sessions: ReadonlySet<string>;
-  /** A folder of this provider's own; undefined until it is bound, and where it is paired. */
+  /** This provider's own folder; undefined until it is bound, and if it is paired. */
   readonly persistDir: string | undefined;
-  /** Resolves after close(); rejected where it cannot go on, such as with a token that is void. */
+  /** Resolves after close(); rejected if it cannot continue, for example because its token is void. */
   readonly closed: Promise<void>;
 
-  /** Declares or replaces a tool. The promise: once the gateway knows it (at once before connect). */
+  /** Declares or replaces a tool. The promise settles once the gateway knows it (at once before connect). */
   tool<P extends JsonSchema | StandardSchema<any, any>>(
     name: string,
     options: ToolOptions<P>,
@@ -241,12 +241,12 @@ export interface Provider {
   removeTool(name: string, options?: { inForce?: boolean }): Promise<void>;
 
   /**
-   * The receipt is undefined where no session is left to give one. Rejected with DISCONNECTED where it is
-   * not bound: handle it, or the process ends as with every rejection that nobody handles.
+   * The receipt is undefined if no session is left to return a receipt. Rejected with DISCONNECTED if it is
+   * not bound: handle it, or the process ends as with every unhandled rejection.
    */
   push(stream: string, event: unknown, options?: PushOptions): Promise<Receipt | undefined>;
   stream(name: string): Stream;
-  /** A result too large for a message: return what this resolves to. Removed after `ttl` seconds (300). */
+  /** A result too large for a message: return the resolved value. Removed after `ttl` seconds (300). */
   file(
     name: string,
     content: string | Uint8Array,
@@ -262,9 +262,9 @@ export interface Provider {
   ): Rule;
   /** The model reads `content` after the tool has run. */
   note(match: Match, content: string): Rule;
-  /** Text that goes with every prompt of the user; "" ends it. Settles as a rule's `inForce` does. */
+  /** Text that is added to every prompt of the user; "" removes it. Settles as a rule's `inForce` does. */
   context(text: string): Promise<void>;
-  /** Changes a section of the system message; null ends the change. A refused change is undone. */
+  /** Changes a section of the system message; null removes the change. A refused change is undone. */
   section(name: string, change: SectionChange): Promise<void>;
 
   on<E extends keyof Events>(event: E, listener: (data: Events[E]) => unknown): Provider;
@@ -272,7 +272,7 @@ export interface Provider {
 
   /**
    * Resolves once it is bound to a session; waits for a gateway and for a session. Rejected with DISCONNECTED
-   * where it is closed before: a program that does not catch that ends in peace.
+   * if it is closed before: a program without a handler then ends without an error.
    */
   connect(options?: { signal?: AbortSignal }): Promise<void>;
   /** Sends `goodbye` and does not reconnect. Aborts running calls; the SDK no longer keeps the process alive. */
@@ -285,7 +285,7 @@ export declare function provider(name: string, options?: ProviderOptions): Provi
 export declare class TapError extends Error {
   constructor(code: string, message: string, about?: { replyTo?: string; sessionId?: string });
   readonly code: string;
-  /** What to do. */
+  /** The next step. */
   readonly advice: string;
   readonly replyTo?: string;
   readonly session?: string;

@@ -1,18 +1,18 @@
-// The usual transport: a WebSocket to the gateway on this machine, admitted by a token, or by a code
+// The usual transport: a WebSocket to the gateway on this machine, authenticated by a token, or by a code
 // that the user types (docs/protocol.md, "Connecting").
 
 import { TapError, toError } from "./errors.mjs";
 import { parseMessage, NOT_TAP } from "./message.mjs";
 import { MAX_BUFFERED, Pace } from "./pace.mjs";
 
-/** From a connection to the list of sessions, without the time in which the user types a code. */
+/** From a connection to the list of sessions, without the time for a code of the user. */
 const ADMISSION_MS = 10_000;
 /** For the gateway's part in closing a connection. */
 const CLOSE_MS = 1000;
 /** From a socket's error to its close. */
 const CLOSED_MS = 50;
 const NOT_THERE = "the gateway is not there";
-/** A wrong token may be one that is just being replaced. So many failures in a row mean that it is not. */
+/** A wrong token may be about to be replaced. After this many failures in a row it is not. */
 const PATIENT_FAILURES = 3;
 
 /** @typedef {import("./types.js").Transport} Transport */
@@ -26,7 +26,7 @@ const PATIENT_FAILURES = 3;
  * @property {((prompt: string) => string | Promise<string>) | undefined} pair
  */
 
-/** @returns {Promise<typeof globalThis.WebSocket>} that of Node.js, which not every version has */
+/** @returns {Promise<typeof globalThis.WebSocket>} that of Node.js, which some versions lack */
 async function webSocketClass() {
   return globalThis.WebSocket ?? /** @type {any} */ (await import("ws")).WebSocket;
 }
@@ -77,7 +77,7 @@ export class WebSocketTransport {
   }
 }
 
-/** One connection. @implements {Wire} */
+/** A single connection. @implements {Wire} */
 class Socket {
   #transport;
   #auth;
@@ -87,7 +87,7 @@ class Socket {
   #pace = new Pace();
   #admitted = false;
   #ended = false;
-  /** What the gateway's refusal says about the next attempt. @type {Partial<ConnectionEnd>} */
+  /** The consequence of the gateway's refusal for the next attempt. @type {Partial<ConnectionEnd>} */
   #refusal = {};
   /** @type {NodeJS.Timeout | undefined} */
   #timer;
@@ -118,7 +118,7 @@ class Socket {
     if (this.#socket?.readyState === 1) this.#socket.send(text);
   }
 
-  /** The gateway answers with a close frame of its own. One that hangs does not. */
+  /** The gateway answers with a close frame, unless it hangs. */
   close() {
     const socket = this.#socket;
     if (!socket) return this.#end({ reason: "it was closed" });
@@ -138,7 +138,8 @@ class Socket {
     const socket = new WebSocket(url);
     this.#socket = socket;
     this.#timer = setTimeout(() => this.close(), ADMISSION_MS);
-    // "close" follows at once, and says why; but the WebSocket of Node.js 20 and 22 leaves it out where nobody listens.
+    // "close" follows at once, with the reason; but the WebSocket of Node.js 20 and 22 omits it without a
+    // listener for "error".
     socket.addEventListener("error", () =>
       setTimeout(() => this.#end({ reason: NOT_THERE }), CLOSED_MS).unref(),
     );
@@ -185,7 +186,7 @@ class Socket {
     }
   }
 
-  /** @param {unknown} error that a second attempt cannot mend */
+  /** @param {unknown} error that a second attempt cannot fix */
   #fail(error) {
     this.#refusal = { again: "never", error: toError(error) };
     this.close();

@@ -1,12 +1,11 @@
-// Where the gateway is, and what lets us in (docs/protocol.md, "Connecting").
+// The gateway's address, and the token for it (docs/protocol.md, "Connecting").
 
 import { readFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 
 /**
- * A port in decimal digits. Any other text is an error: silently using another port would look in the wrong
- * place.
+ * A port in decimal digits. Any other text is an error: a silent default would connect to the wrong place.
  * @param {string} text
  */
 function parsePort(text) {
@@ -30,7 +29,7 @@ export function whereabouts(options, env = process.env) {
   return {
     url,
     tokenFile,
-    /** One that does not change: a new gateway will not take it. */
+    /** Given tokens do not change: a new gateway will refuse this token. */
     given: Boolean(given),
     /** Every gateway has its own token, so it is read again for each connection. @returns {string | undefined} */
     token() {

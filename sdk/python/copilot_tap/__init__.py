@@ -1,4 +1,4 @@
-"""A process that lends tools to GitHub Copilot CLI sessions. docs/sdk-python.md is the manual."""
+"""A process that offers tools to GitHub Copilot CLI sessions. docs/sdk-python.md is the manual."""
 
 from .calls import Call, FileResult
 from .errors import TapError, ToolError

@@ -35,7 +35,7 @@ def _either(names: Iterable[str], word: str = " or ") -> str:
 
 
 def describe_kind(schema: Any) -> str:
-    """What fits a schema, as far as a few words can say it; else ""."""
+    """The values that fit a schema, in a few words if possible; else ""."""
     if not isinstance(schema, dict):
         return ""
     if "const" in schema:
@@ -50,7 +50,7 @@ def describe_kind(schema: Any) -> str:
 
 
 def _shown(value: Any) -> str:
-    """A short value itself, else what it is."""
+    """A short value itself, or its kind."""
     text = _json(value)
     if len(text) <= MAX_SHOWN:
         return text
@@ -68,7 +68,7 @@ def refused(place: list[Any], why: str) -> str:
 
 
 def _at_pointer(root: Any, pointer: str) -> Any:
-    """What a pointer such as #/a~1b/0 means, else None."""
+    """The value of a pointer such as #/a~1b/0, or None."""
     found = root
     for step in pointer.split("/")[1:]:
         name = unquote(step).replace("~1", "/").replace("~0", "~")
@@ -85,11 +85,11 @@ def _follow(root: dict[str, Any], schema: Any) -> Any:
     return _at_pointer(root, reference) if re.match("#(/|$)", reference) else schema
 
 
-def _union_told(root: dict[str, Any], union: Any) -> list[str]:
-    """A value of another kind than every way wants is one problem. Else the problems are those of the
-    ways that want this kind, and of the one that its constants choose."""
+def _describe_union(root: dict[str, Any], union: Any) -> list[str]:
+    """A value of a kind that no alternative accepts is a single problem. Otherwise the problems are
+    those of the alternatives for this kind, and of the alternative that its constants select."""
     place = list(union.absolute_path)
-    if not union.context:  # more than one way fits
+    if not union.context:  # several alternatives fit
         return [refused(place, union.message)]
     ways: dict[Any, list[Any]] = {}
     for problem in union.context:
@@ -104,18 +104,21 @@ def _union_told(root: dict[str, Any], union: Any) -> list[str]:
     kinds = ("type", "enum", "const")
     fitting = [way for way in ways.values() if not any(refuses(one, kinds, 0) for one in way)]
     if not fitting:
-        return _plain_told(root, union)
+        return _describe_plain(root, union)
     chosen = [way for way in fitting if not any(map(is_choice, way))]
     shown = chosen or [list(filter(is_choice, way)) for way in fitting]
-    texts = [" and ".join(t for one in way for t in _told(root, one)) for way in shown[:MAX_WAYS]]
+    texts = [
+        " and ".join(text for one in way for text in _describe_problem(root, one))
+        for way in shown[:MAX_WAYS]
+    ]
     return [_either(texts, ", or ")]
 
 
-def _told(root: dict[str, Any], problem: Any) -> list[str]:
-    return (_union_told if problem.validator in UNIONS else _plain_told)(root, problem)
+def _describe_problem(root: dict[str, Any], problem: Any) -> list[str]:
+    return (_describe_union if problem.validator in UNIONS else _describe_plain)(root, problem)
 
 
-def _plain_told(root: dict[str, Any], problem: Any) -> list[str]:
+def _describe_plain(root: dict[str, Any], problem: Any) -> list[str]:
     place = list(problem.absolute_path)
     schema, value = problem.schema, problem.instance
     properties = schema.get("properties", {}) if isinstance(schema, dict) else {}
@@ -137,9 +140,9 @@ def _plain_told(root: dict[str, Any], problem: Any) -> list[str]:
 
 
 def in_words(schema: dict[str, Any], problems: list[Any]) -> str:
-    """Of the problems that a validator has found, the first few."""
-    told = [text for problem in problems for text in _told(schema, problem)]
-    return "; ".join(list(dict.fromkeys(told))[:MAX_PROBLEMS])
+    """The first few problems that a validator has found."""
+    texts = [text for problem in problems for text in _describe_problem(schema, problem)]
+    return "; ".join(list(dict.fromkeys(texts))[:MAX_PROBLEMS])
 
 
 def _map_schemas(schema: Any, change: Callable[[dict[str, Any]], None]) -> Any:
@@ -167,8 +170,8 @@ def _check_pattern(pattern: Any) -> None:
         re.compile(pattern)
     except re.error as error:
         raise ValueError(
-            f"{_json(pattern)} is no regular expression of Python ({error}); leave the pattern out, "
-            "or write it without what other languages have, such as \\p{L}"
+            f"{_json(pattern)} is not a regular expression of Python ({error}); leave the pattern out, "
+            "or write it without syntax of other languages, such as \\p{L}"
         ) from error
 
 

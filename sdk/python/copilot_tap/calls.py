@@ -1,4 +1,4 @@
-"""Calls in flight: each has one function that runs, and at most one result."""
+"""Calls in flight: each has a function that runs, and at most one result."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ class Call:
     tool: str
     _progress: Callable[[str], None] = field(repr=False)
     traceparent: str | None = None
-    """The W3C trace context of the call; pass it on with what the tool asks of others."""
+    """The W3C trace context of the call; pass it to the services that the tool calls."""
     cancelled: bool = False
-    """For a function that is not async and runs long: nobody waits for it any more."""
+    """For a long function that is not async: its result is no longer expected."""
 
     def progress(self, message: str) -> None:
-        """Shows in the timeline, and starts the call's timeout again. From any thread."""
+        """Shows in the timeline, and restarts the call's timeout. From any thread."""
         self._progress(message)
 
 
@@ -51,12 +51,12 @@ class _Running:
     call: Call
     task: asyncio.Task[Any] | None = None
     stoppable: bool = False
-    """A coroutine of the user's runs. A thread cannot be stopped: it looks at call.cancelled."""
+    """A coroutine of the user runs. A thread cannot be stopped: it checks call.cancelled."""
     progress: set[asyncio.Task[Any]] = field(default_factory=set)
 
 
 class Calls:
-    """`on_error` hears what a tool has raised and did not mean for the model, and in which call."""
+    """`on_error` gets exceptions of a tool that are not for the model, with the call."""
 
     def __init__(
         self,
@@ -82,16 +82,16 @@ class Calls:
         running.task = self._connection.spawn(self._perform(running, message["args"]))
 
     async def _perform(self, running: _Running, args: dict[str, Any]) -> None:
-        """Whatever the function does, the call is answered once."""
+        """Answers the call exactly once, whatever the function raises."""
         call = running.call
-        ending: BaseException | None = None  # of the program, or of this task: after the answer
+        ending: BaseException | None = None  # of the program, or of this task: raised after the answer
         outcome = CANCELLED
         try:
             if not call.cancelled:
                 outcome = _result_fields(await self._run(running, args))
         except GeneratorExit:
             raise  # the loop is gone
-        except BaseException as error:  # whatever it is, the model must hear of it
+        except BaseException as error:  # the model must get an answer for any exception
             outcome = failure(error)
             if not call.cancelled:
                 ending = None if isinstance(error, Exception) else error
@@ -99,17 +99,16 @@ class Calls:
         running.stoppable = False
         try:
             if running.progress:
-                await asyncio.wait(running.progress)  # it comes before the result
+                await asyncio.wait(running.progress)  # they precede the result
         except asyncio.CancelledError as error:
             ending = error
-        # Where the connection is gone nobody waits for an answer. A cancelled call has its place
-        # until now.
+        # Without a connection no answer is expected. A cancelled call keeps its slot until now.
         if self._running.pop(call.id, None):
             answer = self._answer(call.id, CANCELLED if call.cancelled else outcome)
             if not ending:
                 await answer
                 return
-            with contextlib.suppress(asyncio.TimeoutError):  # of a gateway that does not read
+            with contextlib.suppress(asyncio.TimeoutError):  # for a gateway that does not read
                 await asyncio.wait_for(answer, FAREWELL_S)
         if ending:
             raise ending
@@ -142,7 +141,7 @@ class Calls:
             task.add_done_callback(running.progress.discard)
 
     async def _send_progress(self, call_id: str, message: str) -> None:
-        """Where it is sent too fast it is left out."""
+        """Dropped if it is sent too fast."""
         try:
             await self._connection.send({"type": "tool.progress", "id": call_id, "message": message})
         except TapError:

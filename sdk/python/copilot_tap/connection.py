@@ -1,4 +1,4 @@
-"""The connection to the gateway: waits for one, authenticates, binds, and reconnects."""
+"""The connection to the gateway: waits for a gateway, authenticates, binds, and reconnects."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from .where import Whereabouts
 Message = dict[str, Any]
 
 ADMISSION_S = 10.0
-"""From a connection to the list of sessions, a code typed by the user aside."""
+"""From a connection to the list of sessions, without the time for a code of the user."""
 FAREWELL_S = 1.0
 PATIENT_FAILURES = 3
-"""A wrong token may be one that is just being replaced; so often it is not."""
+"""A wrong token may be about to be replaced; after this many failures it is not."""
 FINAL = {"UNSUPPORTED_VERSION", "TOOL_CONFLICT", "DUPLICATE_INSTANCE"}
 FINAL |= {"UNAUTHORIZED", "INVALID_JSON", "PAYLOAD_TOO_LARGE"}
 ANSWERS = {"tool.result", "gate.result", "transform.result"}
@@ -48,7 +48,7 @@ class Owner(Protocol):
 
 
 class NotTap(Exception):
-    """Any program can have the gateway's port: what it sends may be no message at all."""
+    """Any program can have the gateway's port, and may send any text."""
 
     def __init__(self) -> None:
         super().__init__("the program on this port is not a tap gateway")
@@ -65,7 +65,7 @@ def _parse_message(raw: str | bytes) -> Message:
 
 
 def _in_words(error: Exception) -> str:
-    """Why a connection has ended, or was not made."""
+    """Why a connection has ended, or could not be opened."""
     if isinstance(error, ConnectionRefusedError) or "Connect call failed" in str(error):
         return "the gateway is not there"
     received = error.rcvd if isinstance(error, ConnectionClosed) else None
@@ -122,10 +122,11 @@ class Connection:
         if isinstance(error, Exception):
             self._owner.on_error(error)
 
-    # ---- coming and going ------------------------------------------------------------------------
+    # ---- connecting and closing
+    # ------------------------------------------------------------------
 
     async def run(self) -> None:
-        """Until `stop`, or what a further attempt cannot mend, which it raises."""
+        """Runs until `stop`. Raises an error that a further attempt cannot fix."""
         while self._state != "leaving":
             try:
                 await self._connection()
@@ -145,7 +146,7 @@ class Connection:
     async def stop(self, run: asyncio.Task[None], reason: str | None) -> None:
         greeted = self._state in ("bound", "waiting", "hello")
         self._state = "leaving"
-        if greeted:  # the gateway closes after a goodbye; one that hangs does not read it
+        if greeted:  # the gateway closes after a goodbye, unless it hangs
             goodbye = self.spawn(self._transmit({"type": "goodbye", "reason": reason}))
             done, _ = await asyncio.wait({run}, timeout=FAREWELL_S)
             if not done:
@@ -187,7 +188,7 @@ class Connection:
             self._say(f"connection lost ({why})" if was_bound else f"waiting for a gateway ({why})")
 
     def _say(self, text: str) -> None:
-        """Told once until another is."""
+        """Reports a changed status."""
         if self._said != text:
             self._said = text
             self._owner.on_status(text)
@@ -200,7 +201,7 @@ class Connection:
     # ---- sending ---------------------------------------------------------------------------------
 
     async def send(self, message: Message) -> None:
-        """Raises TapError where it cannot be sent now."""
+        """Raises TapError if it cannot be sent now."""
         kind = message["type"]
         if self._state == "leaving":
             raise closed_error(f"{kind}: the provider was closed")
@@ -214,7 +215,7 @@ class Connection:
         try:
             await self._ws.send(to_json({k: v for k, v in message.items() if v is not None}))
         except ConnectionClosed:
-            pass  # the reader sees it, too
+            pass  # the reader gets the error, too
 
     # ---- messages --------------------------------------------------------------------------------
 
@@ -272,13 +273,13 @@ class Connection:
             await self._transmit({"type": "session.ready", "sessionId": session})
 
     async def _on_offer(self, session: str) -> None:
-        """The user wants us there. A program that has chosen its session itself stays."""
+        """The user has chosen that session. A program that has chosen its session itself keeps it."""
         if self._choice != "latest" or session == self._binding:
             return
         if self._state not in ("bound", "waiting"):
             return
         if self.bound:
-            reason = "the user has moved the provider to another session"
+            reason = "the user has moved the provider to a different session"
             self._owner.on_lost(TapError("DISCONNECTED", reason))
         self.sessions.leave_all()
         self._binding, self._reconnect_token = session, ""
@@ -306,7 +307,7 @@ class Connection:
         await self._join_others()
 
     async def _on_session_end(self, session: str, deadline_ms: float) -> None:
-        """The session waits until the deadline, and so do we."""
+        """The session waits until the deadline, and so does this."""
         ws = self._ws
         farewell = self.spawn(self._owner.on_session_end(session, deadline_ms / 1000))
         done, _ = await asyncio.wait({farewell}, timeout=deadline_ms / 1000)
@@ -326,7 +327,7 @@ class Connection:
         if error.code == "AUTH_FAILED":
             return await self._on_auth_failed(error)
         if self._state != "hello" or error.reply_to != "hello":
-            # A session that has ended meanwhile may be refused.
+            # The session may have ended meanwhile.
             if (error.reply_to, error.code) != ("session.ready", "INVALID_SESSION"):
                 self._owner.on_message(message)
             return
@@ -345,7 +346,7 @@ class Connection:
             return self._owner.on_error(error)
         self._refusals += 1
         if self._paired_token:
-            self._paired_token = None  # it was taken back, or its session is over: pair again
+            self._paired_token = None  # it was revoked, or its session has ended: pair again
         elif self._where.given:
             await self._fail(error)
         elif self._refusals == PATIENT_FAILURES:

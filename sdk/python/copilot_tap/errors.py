@@ -8,12 +8,12 @@ ADVICE = {
     "AUTH_FAILED": "Unset an old TAP_PROVIDER_TOKEN; COPILOT_HOME and the port must be the session's.",
     "UNSUPPORTED_VERSION": "Update tap, or this SDK: both come together.",
     "INVALID_SESSION": "Choose a session that is there, or leave the choice to the SDK.",
-    "DUPLICATE_INSTANCE": "Stop the other program, or give one of them another name or an instance.",
+    "DUPLICATE_INSTANCE": "Stop the other program, or give either of them a different name or an instance.",
     "TOOL_CONFLICT": "Rename the tool.",
     "PAYLOAD_TOO_LARGE": "Send less, or a result as a file (Provider.file).",
     "RATE_LIMITED": "Await each push before the next, and wait a second.",
     "UNAUTHORIZED": "The user has not allowed this, or a paired provider may not do it.",
-    "INVALID_JSON": "What was sent has a wrong shape: it needs a fix.",
+    "INVALID_JSON": "The message has a wrong shape: the program needs a fix.",
     "DISCONNECTED": "It reconnects by itself; try again once it is bound.",
 }
 
@@ -40,8 +40,8 @@ class TapError(Exception):
 
 
 def closed_error(message: str) -> TapError:
-    """Nothing reconnects after close()."""
-    return TapError("DISCONNECTED", message, advice="Make another provider to connect again.")
+    """A provider does not reconnect after close()."""
+    return TapError("DISCONNECTED", message, advice="Create a new provider to connect again.")
 
 
 class ToolError(Exception):
@@ -57,17 +57,17 @@ class ToolError(Exception):
 
 
 MAX_TEXT = 32_768
-"""Of what a call's failure says: a message has to fit the gateway's limit."""
+"""The maximum of a failed call's text: the message must fit the gateway's limit."""
 
 
 def error_text(error: BaseException) -> str:
-    """What was raised, with its type, as `KeyError: 'nope'`. This does not raise, whatever it was."""
+    """The text of an exception with its type, as `KeyError: 'nope'`. Never raises."""
     name = type(error).__name__
     try:
         text = str(error)
-    except BaseException:  # it is the user's
+    except BaseException:  # raised by the user's code
         return f"{name}, whose text cannot be had"
-    # An exception without a type of its own, or meant for the model, speaks for itself.
+    # An exception without its own type, or for the model, needs no type in its text.
     plain = type(error) is Exception or isinstance(error, (ToolError, TapError))
     if not text:
         return name

@@ -1,4 +1,4 @@
-"""Results in files: each has a name of its own, and is gone after its time, or with the provider."""
+"""Results in files: each has its own name, and is removed after its time, or with the provider."""
 
 from __future__ import annotations
 

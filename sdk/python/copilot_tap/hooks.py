@@ -1,4 +1,4 @@
-"""A say in what the agent does: rules and gates, context, sections (docs/protocol.md, "Hooks")."""
+"""Hooks: rules and gates, context, sections (docs/protocol.md, "Hooks")."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from .report import call_text
 
 Judge = Callable[..., Any]
 Match = Union[str, dict[str, str]]
-"""What a rule names; of `args` also one argument: {"path": "/command", "pattern": "^git push"}."""
+"""The match of a rule; `args` may be a single argument: {"path": "/command", "pattern": "^git push"}."""
 Section = tuple[Union[Message, None], Union[Callable[..., Any], None]]
 """The change, and the function that it calls back."""
 Change = tuple[Message, Callable[[], None]]
-"""What to tell the gateway, and what to do where it refuses."""
+"""The message for the gateway, and the function that undoes the change after a refusal."""
 ENDS = (KeyboardInterrupt, SystemExit, GeneratorExit)
-"""They end the program and so the connection; the gateway then denies on its own."""
+"""They end the program and so the connection; the gateway then denies without an answer."""
 
 
 def _decision(verdict: Any) -> Message:
-    """Whatever is not an explicit permission denies."""
+    """Denies unless the verdict is an explicit permission."""
     if verdict is True:
         return {"decision": "allow"}
     if isinstance(verdict, str):
@@ -37,13 +37,13 @@ def _decision(verdict: Any) -> Message:
 
 
 async def call(function: Callable[..., Any], *args: Any) -> Any:
-    """Of either kind, async or not."""
+    """Calls a function that may be async."""
     result = function(*args)
     return await result if inspect.isawaitable(result) else result
 
 
 def _undo(declared: dict[Any, Any], refused: dict[Any, Any], former: dict[Any, Any]) -> None:
-    """Takes back what was refused, not what was declared since."""
+    """Undoes a refused change, except declarations that were replaced since."""
     for key in refused.keys() | former.keys():
         if declared.get(key) != refused.get(key):
             continue
@@ -61,10 +61,10 @@ class Hooks:
         self._judges: dict[str, Judge] = {}
         self._sections: dict[str, Section] = {}
         self.context: str | None = None
-        # What the gateway has, or is just being told.
-        self._told_rules: dict[int, Message] = {}
-        self._told_sections: dict[str, Section] = {}
-        self._told_context: str | None = None
+        # The declarations that the gateway has or is receiving.
+        self._known_rules: dict[int, Message] = {}
+        self._known_sections: dict[str, Section] = {}
+        self._known_context: str | None = None
 
     def add(self, rule: Message) -> int:
         key = next(self._ids)
@@ -84,10 +84,10 @@ class Hooks:
 
     def declare(self) -> Message:
         """For hello."""
-        self._told_rules, self._told_sections = dict(self.rules), dict(self._sections)
-        self._told_context = self.context
-        rules = list(self._told_rules.values())
-        transforms = {name: change for name, (change, _) in self._told_sections.items() if change}
+        self._known_rules, self._known_sections = dict(self.rules), dict(self._sections)
+        self._known_context = self.context
+        rules = list(self._known_rules.values())
+        transforms = {name: change for name, (change, _) in self._known_sections.items() if change}
         hello: Message = {}
         if rules or transforms:
             hello["hooks"] = {"onPreToolUse": rules, "transforms": transforms}
@@ -96,10 +96,10 @@ class Hooks:
         return hello
 
     def change(self) -> Change | None:
-        """Of rules and sections."""
+        """The changes of rules and sections."""
         rules, sections = dict(self.rules), dict(self._sections)
-        former_rules, former_sections = self._told_rules, self._told_sections
-        self._told_rules, self._told_sections = rules, sections
+        former_rules, former_sections = self._known_rules, self._known_sections
+        self._known_rules, self._known_sections = rules, sections
         update: Message = {}
         if rules != former_rules:
             update["onPreToolUse"] = list(rules.values())
@@ -114,20 +114,20 @@ class Hooks:
             return None
 
         def restore() -> None:
-            self._told_rules, self._told_sections = former_rules, former_sections
+            self._known_rules, self._known_sections = former_rules, former_sections
             _undo(self.rules, rules, former_rules)
             _undo(self._sections, sections, former_sections)
 
         return {"type": "hooks.update", **update}, restore
 
     def context_change(self) -> Change | None:
-        former, now = self._told_context, self.context
+        former, now = self._known_context, self.context
         if now == former:
             return None
-        self._told_context = now
+        self._known_context = now
 
         def restore() -> None:
-            self._told_context = former
+            self._known_context = former
             if self.context == now:
                 self.context = former
 

@@ -29,7 +29,7 @@ class Listeners:
         self._listeners.setdefault(event, []).append(listener)
 
     def subscribed(self) -> list[str]:
-        """Events of the session that the gateway is to send."""
+        """Events of the session for the gateway to send."""
         return [event for event in self._listeners if event not in OWN_EVENTS | LIFECYCLE]
 
     def tell_later(self, event: str, data: Any) -> None:
@@ -47,7 +47,7 @@ class Listeners:
                     self.on_error(error, where)
 
     def on_error(self, error: BaseException, call: str | None = None) -> None:
-        """Reports an error that no caller waits for; without a listener, on stderr."""
+        """Reports an error without a caller; without a listener, on stderr."""
         if self._listeners.get("error"):
             self.tell_later("error", error)
         elif not (isinstance(error, TapError) and error.code == "DISCONNECTED"):

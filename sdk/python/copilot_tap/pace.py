@@ -1,4 +1,4 @@
-"""How fast we may send, and how often we try.
+"""The rate of messages, and of attempts to connect.
 
 The gateway reads a provider that sends more than 200 messages at once, then 100 a second, more
 slowly, and in the end closes its connection; answers do not count.
@@ -14,7 +14,7 @@ PER_SECOND = 90
 
 
 def backoff(attempt: int, refused: bool) -> float:
-    """Seconds between two attempts: each up to twice the last one, and never in step with others."""
+    """Seconds between two attempts: up to double each time, with jitter."""
     first, most = (1.0, 10.0) if refused else (0.1, 2.0)
     return min(most, first * 2 ** min(attempt, 10)) * (0.5 + random.random() / 2)
 
@@ -25,7 +25,7 @@ class Pace:
         self._at = time.monotonic()
 
     def take(self) -> bool:
-        """Whether one more message may go now."""
+        """Whether a further message may be sent now."""
         now = time.monotonic()
         self._left = min(BURST, self._left + (now - self._at) * PER_SECOND)
         self._at = now

@@ -1,4 +1,4 @@
-"""Values of a program that JSON has no words for, such as dates, in the usual way."""
+"""Values of a program that have no JSON form, such as dates, in the usual form."""
 
 from __future__ import annotations
 
@@ -34,5 +34,5 @@ def _to_plain(value: Any) -> Any:
 
 
 def to_json(value: Any, **options: Any) -> str:
-    """TypeError with the name of a type that JSON has no words for."""
+    """TypeError with the name of a type that has no JSON form."""
     return json.dumps(value, default=_to_plain, **options)

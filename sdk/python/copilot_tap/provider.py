@@ -23,7 +23,7 @@ from .where import Whereabouts
 
 
 class Provider:
-    """Lends functions of this program to Copilot sessions as tools."""
+    """Offers functions of this program to Copilot sessions as tools."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class Provider:
         self._reset()
 
     def _reset(self) -> None:
-        """A connection, and what belongs to it."""
+        """A connection, and its state."""
         self._left = False  # closed, for good
         self._connection = self._make_connection()
         self._requests = Requests(self._connection)
@@ -65,12 +65,13 @@ class Provider:
         self._run: asyncio.Task[None] | None = None
         self._connected: asyncio.Future[None] | None = None
         self._syncing: asyncio.Task[None] | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None  # that it is connected in
+        self._loop: asyncio.AbstractEventLoop | None = None  # the loop of its connection
         self._sync_lock: asyncio.Lock | None = None
-        self._awaited = False  # by run(), which raises what has ended it
+        self._awaited = False  # by run(), which raises the error that ended it
         self._files = Files()
 
-    # ---- what is declared ------------------------------------------------------------------------
+    # ---- declarations
+    # ----------------------------------------------------------------------------
 
     def tool(
         self,
@@ -83,9 +84,8 @@ class Provider:
     ) -> Any:
         """Makes a function a tool: `@tap.tool` or `@tap.tool(description=..., timeout=...)`.
 
-        Where they are not given, the name is the function's, the description its docstring, and the
-        parameters follow from its type hints. A parameter `call` gets the Call. `timeout` is in
-        seconds.
+        By default the name is the function's, the description its docstring, and the parameters
+        follow from its type hints. A parameter `call` gets the Call. `timeout` is in seconds.
         """
 
         def declare(wrapped: Callable[..., Any]) -> Callable[..., Any]:
@@ -101,7 +101,7 @@ class Provider:
         self._changed()
 
     def deny(self, reason: str, **match: Match) -> Callable[[], None]:
-        """The tool does not run. `match`: tool, args, file, provider. Gives what takes it back."""
+        """The tool does not run. `match`: tool, args, file, provider. Returns a function that removes the rule."""
         return self._rule(self._hooks.add({"match": match, "action": "deny", "reason": reason}))
 
     def note(self, content: str, **match: Match) -> Callable[[], None]:
@@ -110,7 +110,7 @@ class Provider:
         return self._rule(self._hooks.add(rule))
 
     def gate(self, *, fail_open: bool = False, **match: Match) -> Callable[[Listener], Listener]:
-        """Asks the function before the tool runs: True allows, a text denies and says why."""
+        """Calls the function before the tool runs: True allows, a text denies, with a reason."""
 
         def declare(judge: Listener) -> Listener:
             self._rule(self._hooks.gate({"match": match, "failOpen": fail_open}, judge))
@@ -128,7 +128,7 @@ class Provider:
         return remove
 
     def context(self, text: str) -> None:
-        """Goes with every prompt of the user; "" ends it."""
+        """Text that is added to every prompt of the user; "" removes it."""
         self._hooks.context = text
         self._changed()
 
@@ -136,7 +136,7 @@ class Provider:
         self, name: str, action: str | Callable[[str], Any] | None, content: str = ""
     ) -> None:
         """Changes a section of the system message: `append`, `prepend`, `replace` by `content`, a
-        function of the current text, or None, which ends it."""
+        function of the current text, or None, which removes the change."""
         change = {"action": action, "content": content} if isinstance(action, str) else action
         self._hooks.section(name, change)
         self._changed()
@@ -150,7 +150,8 @@ class Provider:
 
         return add(listener) if listener else add
 
-    # ---- telling the gateway of changes ------------------------------------------------------------
+    # ---- sending changes to the gateway
+    # ------------------------------------------------------------
 
     def _changed(self) -> None:
         """From any thread."""
@@ -162,32 +163,32 @@ class Provider:
             self._syncing = self._connection.spawn(self._sync_soon())
 
     async def _sync_soon(self) -> None:
-        await asyncio.sleep(0)  # what is declared together is told together
+        await asyncio.sleep(0)  # declarations that are made together are sent together
         self._syncing = None
         await self.synced()
 
     async def synced(self, *, in_force: bool = False) -> None:
         """Sends the changes to the gateway, and returns once the gateway has them; hooks are then in
         force. Raises TapError if the gateway refuses a change; that change is undone. With
-        `in_force` it waits until the sessions have the tools, too, and raises TIMEOUT where they
-        have not in time; the tools stay declared."""
+        `in_force` it waits until the sessions have the tools, too, and raises TIMEOUT if that takes
+        too long; the tools stay declared."""
         if not self._sync_lock:
             return
         refusals: list[TapError] = []
         late: TapError | None = None
         async with self._sync_lock:
             for change in (self._tools.change, self._hooks.change, self._hooks.context_change):
-                told = change() if self._connection.bound else None
+                changed = change() if self._connection.bound else None
                 if in_force and change == self._tools.change and self._connection.bound:
-                    told = self._tools.in_force(told)
-                if not told:
+                    changed = self._tools.in_force(changed)
+                if not changed:
                     continue
-                message, restore = told
+                message, restore = changed
                 try:
                     late = not_in_force(await self._ask(message)) or late
                 except TapError as error:
                     if error.code == "DISCONNECTED":
-                        raise  # the next hello has it all
+                        raise  # the next hello has all declarations
                     restore()
                     refusals.append(error)
         for further in refusals[1:]:
@@ -196,7 +197,7 @@ class Provider:
             raise refusals[0] if refusals else late  # type: ignore[misc]
 
     async def _ask(self, message: Message) -> Any:
-        # Bound to "all" without a session there is nobody who would answer.
+        # Bound to "all" without a session, no session would answer.
         if self.sessions:
             return await self._requests.ask(
                 message, sessions=set(self.sessions) if message.get("inForce") else None
@@ -204,7 +205,8 @@ class Provider:
         await self._connection.send(message)
         return None
 
-    # ---- what is sent ------------------------------------------------------------------------------
+    # ---- messages to the gateway
+    # -----------------------------------------------------------------
 
     async def push(
         self,
@@ -234,8 +236,8 @@ class Provider:
     async def file(
         self, name: str, content: str | bytes, *, mime_type: str, ttl: int = 300
     ) -> FileResult:
-        """A result too large for a message: return what this gives. After `ttl` seconds, or with
-        `close`, the file is gone."""
+        """A result too large for a message: return the value of this call. After `ttl` seconds, or with
+        `close`, the file is removed."""
         if not self.persist_dir:
             raise TapError("UNAUTHORIZED", "there is no folder for files")
         data = content.encode() if isinstance(content, str) else content
@@ -243,7 +245,8 @@ class Provider:
         file = {"path": str(path), "mimeType": mime_type, "size": len(data), "ttl": ttl}
         return FileResult(file)
 
-    # ---- what comes (called by Connection) ---------------------------------------------------------------
+    # ---- messages from the gateway (called by Connection)
+    # ------------------------------------------------
 
     def hello(self) -> Message:
         hooks, tools = self._hooks.declare(), self._tools.declare()
@@ -290,7 +293,7 @@ class Provider:
         self._listeners.tell_later("bound", event)
 
     async def _restore(self) -> None:
-        """What the gateway forgets with each hello, and what was declared meanwhile."""
+        """Restores the filters, which each hello resets, and sends declarations that were made meanwhile."""
         await self._streams.restore(self.on_error)
         await self.synced()
 
@@ -309,14 +312,15 @@ class Provider:
         self._listeners.tell_later("status", text)
 
     def on_error(self, error: BaseException, call: str | None = None) -> None:
-        """What nobody waits for."""
+        """Reports an error without a caller."""
         self._listeners.on_error(error, call)
 
-    # ---- coming and going --------------------------------------------------------------------------
+    # ---- connecting and closing
+    # ------------------------------------------------------------------
 
     async def connect(self) -> None:
         """Returns once it is bound to a session; waits for a gateway and for a session. DISCONNECTED
-        where it is closed before."""
+        if it is closed before."""
         if not await self._bound(self._start()):
             raise closed_error("the provider was closed")
 
@@ -332,7 +336,7 @@ class Provider:
         return self._run
 
     async def _bound(self, run: asyncio.Task[None]) -> bool:
-        """False where it is closed before."""
+        """False if it is closed before."""
         connected = self._connected
         assert connected
         try:
@@ -341,18 +345,18 @@ class Provider:
             await self.close()
             raise
         if run.done() and not run.cancelled():
-            run.result()  # raises what has ended it
+            run.result()  # raises the error that ended it
         return connected.done()
 
     def _on_end(self, run: asyncio.Task[None]) -> None:
-        """What ends it after it was bound is told, unless run() raises it."""
+        """Reports an error that ended it after it was bound, unless run() raises it."""
         error = None if run.cancelled() else run.exception()
         was_bound = self._connected and self._connected.done()
         if isinstance(error, Exception) and was_bound and not self._awaited:
             self.on_error(error)
 
     async def run(self) -> None:
-        """Until `close`, or until it cannot go on, such as with a token that is void: TapError."""
+        """Runs until `close`, or until it cannot continue, for example because its token is void: TapError."""
         run = self._start()
         self._awaited = True
         if not await self._bound(run):
@@ -384,7 +388,7 @@ class Provider:
         run = self._run
         await self.close()
         if run and not raised and not run.cancelled():
-            run.result()  # raises what has ended it meanwhile
+            run.result()  # raises the error that ended it meanwhile
 
     def main(self) -> None:
         """Runs it until Ctrl-C or SIGTERM; the last line of a program."""

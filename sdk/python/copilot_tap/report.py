@@ -1,4 +1,4 @@
-"""Errors in a user's function go to stderr, where its author looks."""
+"""Errors in a user's function are written to stderr, for its author."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _arguments_text(args: Any) -> str:
 
 
 def call_text(tool: str, args: Any) -> str:
-    """A call, for a person. `args`: as the tool has left them."""
+    """A call, for a person. `args`: after the tool has run."""
     text = _arguments_text(args)
     cut = text[:MAX_ARGUMENTS] + "…" if len(text) > MAX_ARGUMENTS else text
     return f"{tool} {cut}".replace("\n", "\\n")
@@ -40,17 +40,17 @@ def _of_the_user(trace: TracebackType | None) -> TracebackType | None:
 
 def _stack(error: BaseException) -> str:
     if isinstance(error, TapError):
-        return str(error)  # a refusal says all in its message
+        return str(error)  # a refusal's message is complete
     trace = _of_the_user(error.__traceback__)
     try:
         return "".join(traceback.format_exception(type(error), error, trace)).rstrip()
-    except Exception:  # its text, or that of what has caused it, cannot be had
+    except Exception:  # its text, or that of its cause, is not available
         where = "".join(traceback.format_tb(trace))
         return f"Traceback (most recent call last):\n{where}{type(error).__name__}"
 
 
 def report(provider: str, error: BaseException, call: str | None = None) -> None:
-    """`call`: what has failed by it."""
+    """`call`: the failed call."""
     head = f"provider {provider}: " + (f"{call} failed:\n" if call else "")
     text = visible(head + _stack(error))
     encoding = getattr(sys.stderr, "encoding", None) or "utf-8"

@@ -15,14 +15,14 @@ class Requests:
         self._connection = connection
         self._ids = itertools.count(1)
         self._pending: dict[str, tuple[Message, asyncio.Future[Any]]] = {}
-        # Of those that several sessions answer: the sessions that have not, and the answers.
+        # Of requests to several sessions: the sessions that have not answered, and the answers.
         self._left: dict[str, tuple[set[str], list[Message]]] = {}
 
     async def ask(
         self, message: Message, id_field: str = "requestId", sessions: set[str] | None = None
     ) -> Any:
-        """The answer; None where the session that it is about has ended. `sessions`: each of them
-        answers, and all are waited for."""
+        """The answer; None if the request's session has ended. `sessions`: waits for the answers of all
+        these."""
         request_id = f"r-{next(self._ids)}"
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._pending[request_id] = (message, future)
@@ -49,10 +49,10 @@ class Requests:
         return next(iter(failed + answers), None)
 
     def refused(self, message: Message) -> bool:
-        """Whether anybody waited for it."""
+        """Returns whether a request was pending."""
         request_id = message.get("requestId")
         if request_id not in self._pending:
-            # What could not be read has no id in its error.
+            # The error of a request that could not be parsed has no id.
             kind = message.get("replyTo")
             same = [key for key, (asked, _) in self._pending.items() if asked["type"] == kind]
             request_id = next(iter(same), None)
@@ -68,7 +68,7 @@ class Requests:
         return future is not None
 
     def settle_ended(self, sessions: set[str]) -> None:
-        """Nobody will answer for a session that has ended."""
+        """A session that has ended does not answer."""
         for request_id, (asked, _) in list(self._pending.items()):
             if request_id in self._left:
                 left, answers = self._left[request_id]

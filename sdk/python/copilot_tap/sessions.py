@@ -1,4 +1,4 @@
-"""Which sessions there are, which of them we are in, and which one to take."""
+"""The known sessions, the joined sessions, and the choice of a session."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SessionChoice = Union[str, Callable[[list[SessionInfo]], "str | None"]]
 class Sessions:
     def __init__(self) -> None:
         self.active: list[SessionInfo] = []
-        self._ended: set[str] = set()  # for us, though they may still be listed
+        self._ended: set[str] = set()  # for this provider, though they may still be listed
         self._joined: set[str] = set()
 
     def update(self, active: list[SessionInfo]) -> None:
@@ -34,7 +34,7 @@ class Sessions:
 
     @property
     def unjoined(self) -> list[str]:
-        """Those that came after the binding to "all"."""
+        """Sessions that began after the binding to "all"."""
         return [one["id"] for one in self.open if one["id"] not in self._joined]
 
     def choose(self, choice: SessionChoice, former: str) -> str | None:
@@ -43,7 +43,7 @@ class Sessions:
             return "all"
         ids = [one["id"] for one in self.open]
         if choice == "latest":
-            # The one that we had, if it is still there; else the one that was used last comes first.
+            # The former session, if it is still open; otherwise the session used last.
             return former if former in ids else (ids[0] if ids else None)
         wanted = choice(self.open) if callable(choice) else choice
         return wanted if wanted in ids else None

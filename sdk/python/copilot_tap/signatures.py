@@ -18,11 +18,12 @@ UNIONS = (Union, getattr(types, "UnionType", Union))
 LISTS = (list, set, frozenset, tuple, collections.abc.Sequence, collections.abc.Iterable)
 MAPPINGS = (dict, collections.abc.Mapping)
 CALL = "call"
-"""The parameter that gets the Call; it is not the model's."""
+"""The parameter that gets the Call; the model does not see it."""
 
 
 def create_schema(hint: Any, definitions: dict[str, Any]) -> dict[str, Any]:
-    """JSON Schema of a type hint; what it refers to comes into `definitions`. TypeError for what has none."""
+    """JSON Schema of a type hint; referenced types are added to `definitions`. TypeError for a type
+    without a schema."""
     if hint is Any or hint is inspect.Parameter.empty:
         return {}
     if hint in PLAIN:
@@ -56,7 +57,7 @@ def _model_schema(model: Any, definitions: dict[str, Any]) -> dict[str, Any]:
     schema = dict(model.model_json_schema())
     for name, definition in schema.pop("$defs", {}).items():
         if definitions.setdefault(name, definition) != definition:
-            raise TypeError(f"two models are named {name}: rename one of them")
+            raise TypeError(f"two models are named {name}: rename either")
     return schema
 
 
@@ -109,7 +110,7 @@ def create_parameters(function: Callable[..., Any]) -> dict[str, Any]:
 
 
 def read_docstring(function: Callable[..., Any]) -> tuple[str, dict[str, str]]:
-    """What stands before its "Args:", and what it says there of each parameter."""
+    """The text before "Args:", and the description of each parameter after it."""
     text = inspect.getdoc(function) or ""
     head, _, rest = text.partition("\nArgs:\n")
     section = re.split(r"\n(?=\S)", rest, maxsplit=1)[0]
@@ -122,7 +123,7 @@ def takes_call(function: Callable[..., Any]) -> bool:
 
 
 def convert(hint: Any, value: Any) -> Any:
-    """An argument as its hint has it: enums, dataclasses, pydantic models; others as they are."""
+    """An argument converted to its hint: enums, dataclasses, pydantic models; others are unchanged."""
     origin, args = typing.get_origin(hint), typing.get_args(hint)
     if origin is typing.Annotated:
         return convert(args[0], value)

@@ -1,4 +1,4 @@
-"""Events that are pushed, filters that decide what becomes of them, and a look back."""
+"""Events that are pushed, their filters, and their history."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Receipt:
 
 
 class Streams:
-    """`ask` sends a message and gives the answer; it raises TapError where the provider is not bound."""
+    """`ask` sends a message and returns the answer; it raises TapError if the provider is not bound."""
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class Streams:
         broadcasts: bool,
     ) -> None:
         self._connection, self._requests, self._ask = connection, requests, ask
-        self._filters = filters  # the gateway forgets them with each hello
+        self._filters = filters  # each hello resets them
         self._broadcasts = broadcasts
 
     async def push(
@@ -65,7 +65,7 @@ class Streams:
         try:
             await self._ask({"type": "filter.set", "stream": stream, "rules": rules})
         except TapError as error:
-            # What was lost with the connection is set again with the next one.
+            # Filters that were lost with the connection are set again with the next hello.
             if error.code != "DISCONNECTED" and self._filters.get(stream) is rules:
                 if former is None:
                     del self._filters[stream]
@@ -81,7 +81,7 @@ class Streams:
             try:
                 await self._ask({"type": "filter.set", "stream": stream, "rules": rules})
             except TapError as error:
-                if error.code != "DISCONNECTED":  # else the next hello restores it
+                if error.code != "DISCONNECTED":  # otherwise the next hello restores it
                     on_error(error)
 
     async def history(
@@ -93,7 +93,7 @@ class Streams:
 
 
 class Stream:
-    """Events of one name, from Provider.stream. `streams` gives those of the present connection."""
+    """Events of a name, from Provider.stream. `streams` returns those of the present connection."""
 
     def __init__(self, streams: Callable[[], Streams], name: str) -> None:
         self._streams, self.name = streams, name
@@ -102,11 +102,11 @@ class Stream:
         return await self._streams().push(self.name, event, **options)
 
     async def filter(self, rules: Rules) -> None:
-        """Decides what becomes of each event. It holds after a reconnect, too."""
+        """Sets the rules for the events of the stream. They hold after a reconnect, too."""
         await self._streams().filter(self.name, rules)
 
     async def history(
         self, last: int | None = None, session: str | None = None
     ) -> list[dict[str, Any]]:
-        """The latest events, the last one first."""
+        """The latest events, newest first."""
         return await self._streams().history(self.name, last, session)

@@ -1,4 +1,4 @@
-"""A real gateway with a pretend session, to test a provider without Copilot. docs/testing.md."""
+"""A real gateway with a simulated session, to test a provider without Copilot. docs/testing.md."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ GONE = "the test gateway has ended"
 
 
 class CallFailed(Exception):
-    """A call that failed: its text is what the model reads."""
+    """A call that failed: the model reads its text."""
 
     def __init__(self, code: str, text: str) -> None:
         super().__init__(text)
@@ -26,7 +26,7 @@ class CallFailed(Exception):
 
 
 def _command() -> list[str]:
-    """Tap's own program: where TAP_FOLDER says, beside this package, or in the CLI's extensions."""
+    """Tap's own program: in TAP_FOLDER, next to this package, or in the CLI's extensions."""
     node = os.environ.get("TAP_NODE") or shutil.which("node")
     if not node:
         raise RuntimeError("the test kit needs Node.js: install it, or set TAP_NODE")
@@ -114,11 +114,11 @@ class TestTap:
         await self.ask("toolGone", name=name)
 
     async def call(self, tool: str, /, **args: Any) -> Any:
-        """Calls it as the model would. CallFailed where it fails; cancelling this cancels the call."""
+        """Calls the tool as the model would. CallFailed if it fails; cancelling this cancels the call."""
         return await self.ask("call", tool=tool, args=args)
 
     async def shows(self, text: str) -> str:
-        """Waits for a line of the timeline, or a prompt put before the model."""
+        """Waits for a line of the timeline, or an injected prompt."""
 
         async def look() -> str:
             while True:
@@ -131,7 +131,7 @@ class TestTap:
         return await asyncio.wait_for(look(), 10)
 
     async def restart_gateway(self) -> None:
-        """A crash, then a new gateway."""
+        """Crashes the gateway, then starts a new gateway."""
         await self.ask("restartGateway")
 
     @contextlib.asynccontextmanager
@@ -140,7 +140,7 @@ class TestTap:
         before = {name: os.environ.get(name) for name in self.env}
         os.environ.update(self.env)
         try:
-            provider._reset()  # it may have looked at another place
+            provider._reset()  # it may have used a different address
             async with provider:
                 yield provider
         finally:

@@ -20,7 +20,7 @@ async def in_thread(function: Callable[[], Any]) -> Any:
     def settle(result: Any, error: BaseException | None) -> None:
         if future.done():
             return
-        # They mean something else here: that of a thread ends neither the loop nor the program.
+        # In a coroutine they would end the loop or the program; in a thread they end neither.
         if isinstance(error, StopIteration) or not isinstance(error, (Exception, type(None))):
             cause, error = error, RuntimeError(f"the tool raised {error_text(error)}")
             error.__cause__ = cause
@@ -35,7 +35,7 @@ async def in_thread(function: Callable[[], Any]) -> Any:
             result = context.run(function)
         except BaseException as raised:
             error = raised
-        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits
+        with contextlib.suppress(RuntimeError):  # the loop is closed: no caller waits
             loop.call_soon_threadsafe(settle, result, error)
 
     threading.Thread(target=work, daemon=True).start()

@@ -1,4 +1,4 @@
-"""The tools that are declared, and those that the gateway knows of."""
+"""The declared tools, and the tools that the gateway knows."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Tool:
     takes_call: bool
 
     def arguments(self, args: dict[str, Any]) -> dict[str, Any]:
-        """Those for the function. ToolError where they do not fit."""
+        """The arguments for the function. ToolError if they are not valid."""
         problems = list(self.validator.iter_errors(args))
         if problems:
             raise self._unfit(in_words(self.definition["parameters"], problems))
@@ -80,7 +80,7 @@ Change = typing.Tuple[typing.Dict[str, Any], Callable[[], None]]
 
 
 def not_in_force(ack: dict[str, Any] | None) -> TapError | None:
-    """The error that an ack of a change with `inForce` stands for."""
+    """The error in an ack of a change with `inForce`, or None."""
     if not ack or ack.get("inForce") is not False:
         return None
     return TapError("TIMEOUT", f"the tools are not in force: {ack.get('reason')}")
@@ -89,30 +89,30 @@ def not_in_force(ack: dict[str, Any] | None) -> TapError | None:
 class Tools:
     def __init__(self) -> None:
         self.declared: dict[str, Tool] = {}
-        self._told: dict[str, Tool] = {}
+        self._known: dict[str, Tool] = {}
 
     def declare(self) -> list[dict[str, Any]]:
-        """For hello: all of them."""
-        self._told = dict(self.declared)
-        return [tool.definition for tool in self._told.values()]
+        """For hello: all tools."""
+        self._known = dict(self.declared)
+        return [tool.definition for tool in self._known.values()]
 
-    def in_force(self, told: Change | None) -> Change:
-        """The same, or nothing, with an ack that waits until the sessions have the tools."""
+    def in_force(self, change: Change | None) -> Change:
+        """The change, or an empty change, with an ack that waits until the sessions have the tools."""
         nothing: dict[str, Any] = {"type": "tools.update", "tools": [], "remove": []}
-        message, restore = told or (nothing, lambda: None)
+        message, restore = change or (nothing, lambda: None)
         return {**message, "inForce": True}, restore
 
     def change(self) -> Change | None:
-        """What to tell the gateway, and what to do where it refuses."""
-        former, now = self._told, dict(self.declared)
+        """The message for the gateway, and the function that undoes the change after a refusal."""
+        former, now = self._known, dict(self.declared)
         changed = [name for name, tool in now.items() if former.get(name) is not tool]
         removed = [name for name in former if name not in now]
         if not changed and not removed:
             return None
-        self._told = now
+        self._known = now
 
         def restore() -> None:
-            self._told = former
+            self._known = former
             for name in changed + removed:
                 if name in former:
                     self.declared[name] = former[name]

@@ -1,4 +1,4 @@
-"""Makes text from elsewhere safe to print: control characters and hidden characters are shown."""
+"""Makes text of other parties safe to print: control characters and hidden characters are escaped."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import re
 import unicodedata
 
 _CATEGORIES = {"Cc", "Cf", "Cs", "Zl", "Zp"}
-# Those that are not drawn although their category says nothing of it: fillers, variation selectors,
-# tags, and what Unicode keeps free for more of them.
+# Invisible characters whose category does not show that: fillers, variation selectors, tags,
+# and code points that Unicode reserves for more of them.
 _RANGES = (
     (0x034F, 0x034F),
     (0x115F, 0x1160),
@@ -35,5 +35,5 @@ def _shown(found: re.Match[str]) -> str:
 
 
 def visible(text: str) -> str:
-    """Lines stay. An emoji's joiners are shown, too."""
+    """Keeps lines. Escapes an emoji's joiners, too."""
     return _UNUSUAL.sub(_shown, text)

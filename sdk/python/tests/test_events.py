@@ -70,7 +70,7 @@ async def test_hooks_before_and_after_connecting(kit):
     tap = Provider("ci", **kit.where)
     errors = []
     tap.on("error", errors.append)
-    tap.deny("Nobody force-pushes here.", tool="shell", args="--force")
+    tap.deny("Force-pushes are not allowed here.", tool="shell", args="--force")
     verdict = [True]
 
     @tap.gate(tool="shell", args="git push")
@@ -85,7 +85,7 @@ async def test_hooks_before_and_after_connecting(kit):
         return await kit.ask("check", tool="bash", args=args)
 
     async with tap:
-        assert "Nobody force-pushes here." in (await push(" --force"))["deny"]
+        assert "Force-pushes are not allowed here." in (await push(" --force"))["deny"]
         assert await push() == {}
         for answer, reason in (
             ("CI is red", "CI is red"),
@@ -119,11 +119,11 @@ async def test_a_refused_rule_is_taken_out_and_what_was_told_beside_it_holds(kit
     tap.on("error", errors.append)
     tap.on("bound", bound.put)
     tap.section("code_change_rules", lambda current: f"{current} Then test.")
-    remove = tap.deny("Nobody removes anything.", tool="shell", args="rm")
+    remove = tap.deny("Removals are not allowed.", tool="shell", args="rm")
     removal = {"tool": "bash", "args": {"command": "rm x"}}
 
     async def in_force():
-        assert "Nobody removes" in (await kit.ask("check", **removal))["deny"]
+        assert "Removals are not" in (await kit.ask("check", **removal))["deny"]
         built = await kit.ask("build", section="code_change_rules", current="Be careful.")
         assert built == "Be careful. Then test."
         assert "It is Tuesday." in await kit.ask("prompt")

@@ -1,4 +1,4 @@
-"""Another program has the gateway's port."""
+"""A different program has the gateway's port."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""What the modules of the package may know of each other."""
+"""Which modules of the package may import each other."""
 
 import ast
 import graphlib

@@ -1,4 +1,4 @@
-"""Tools: what follows from a signature, calls, failures, cancels, changes."""
+"""Tools: schemas from signatures, calls, failures, cancels, changes."""
 
 import asyncio
 import datetime
@@ -162,7 +162,7 @@ def test_a_hint_without_a_schema_is_refused_at_once():
 
 
 class Person:
-    """What pydantic's models have."""
+    """A stand-in for a model of pydantic."""
 
     def __init__(self, name):
         self.name = name

@@ -1,4 +1,4 @@
-"""What the SDK prints is shown, not obeyed."""
+"""The SDK prints control characters as escapes."""
 
 from __future__ import annotations
 

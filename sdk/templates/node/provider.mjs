@@ -15,7 +15,7 @@ tap.tool(
     },
   },
   async ({ name }) => {
-    if (name.trim() === "") throw new ToolError("NOT_FOUND", "nobody has an empty name");
+    if (name.trim() === "") throw new ToolError("NOT_FOUND", "the name is empty");
     return `Hello, ${name}!`;
   },
 );

@@ -24,6 +24,6 @@ test("greets by name", async () => {
 test("refuses an empty name", async () => {
   await assert.rejects(kit.call("{{tool}}_greet", { name: " " }), {
     code: "NOT_FOUND",
-    message: /nobody has an empty name/,
+    message: /the name is empty/,
   });
 });

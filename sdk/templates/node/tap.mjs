@@ -1,6 +1,5 @@
-// Finds tap's SDK, so that this folder can be shared as it is: nothing in it names a place of one machine.
-// It is looked for where TAP_FOLDER says, in node_modules (`copilot-tap new` has put a link there), and where
-// the extension is installed.
+// Finds tap's SDK, so that this folder can be shared as it is, without paths of a machine: in TAP_FOLDER, in
+// node_modules (`copilot-tap new` has put a link there), and where the extension is installed.
 
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";

@@ -1,7 +1,7 @@
-"""Finds tap's SDK, so that this folder can be shared as it is: nothing in it names a place of one machine.
+"""Finds tap's SDK, so that this folder can be shared as it is, without paths of a machine.
 
-The package copilot_tap may be installed, or be a link in this folder (`copilot-tap new` makes one). Else it
-is looked for where TAP_FOLDER says, and where the extension is installed.
+The package copilot_tap may be installed, or be a link in this folder (`copilot-tap new` makes one). Otherwise
+it is in TAP_FOLDER, or where the extension is installed.
 """
 
 import importlib.util

@@ -16,7 +16,7 @@ async def {{tool}}_greet(name: str) -> str:
         name: Whom to greet
     """
     if not name.strip():
-        raise ToolError("NOT_FOUND", "nobody has an empty name")
+        raise ToolError("NOT_FOUND", "the name is empty")
     return f"Hello, {name}!"
 
 

@@ -338,7 +338,7 @@ describe("a provider", () => {
     await withTimeout(tap.close(), "its end");
     await Promise.all(pending);
     assert.equal(refusals.length, 60, "those that were sent have failed by now");
-    await assert.rejects(tap.connect(), { code: "DISCONNECTED", message: /Make another provider/ });
+    await assert.rejects(tap.connect(), { code: "DISCONNECTED" });
     resume();
   });
 
