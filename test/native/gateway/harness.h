@@ -1,5 +1,5 @@
-// Drives a Gateway with plain values: providers say texts, sessions send messages, time is moved by
-// hand. What the gateway wants done is sorted into one inbox per peer. No sockets, no sleeps.
+// Drives a Gateway with plain values: providers send texts, sessions send messages, time is moved
+// by hand. The gateway's effects are sorted into an inbox per peer. No sockets, no sleeps.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -69,7 +69,7 @@ class Harness {
     inbox(peer).texts.clear();
     return peer;
   }
-  // One in this process; its inbox is as the gateway filled it.
+  // A peer in this process; its inbox is unchanged.
   PeerId admitted(bool feature = false) {
     const PeerId peer = newPeer();
     gateway_.providerAdmitted(peer, feature, now_, effects_);
@@ -158,7 +158,7 @@ class Harness {
   }
   // All that were not taken yet.
   std::vector<Stored> records() { return std::exchange(records_, {}); }
-  // Those of one collection; the others are dropped.
+  // The rows of a collection; the others are dropped.
   std::vector<Stored> records(protocol::Collection collection) {
     std::vector<Stored> some = records();
     std::erase_if(some, [&](const Stored& one) { return one.collection != collection; });
@@ -167,7 +167,7 @@ class Harness {
 
   // --- Files
 
-  // What is to be read, and not yet taken.
+  // File reads that were requested since the last call.
   std::vector<ReadFile> reads() { return std::exchange(reads_, {}); }
   void fileRead(std::string_view callId, FileOutcome outcome) {
     fileRead(CallId::parse(callId).value(), std::move(outcome));
@@ -216,7 +216,7 @@ class Harness {
   Message inspect() { return Message(gateway_.inspect(now_)); }
   Gateway& gateway() { return gateway_; }
 
-  // --- Pings: of the gateway, but the one that looks at providers: it ends by itself.
+  // --- Pings of the gateway, except the timer that watches providers, which ends automatically.
   [[nodiscard]] size_t timers() {
     State& state = gateway_.state();
     return state.timers.size() - (state.watchTimer == TimerId::None ? 0 : 1);
@@ -244,7 +244,7 @@ class Harness {
   }
   void advance(int64_t millis) { advance(Millis(millis)); }
 
-  // --- What came out
+  // --- Output
 
   [[nodiscard]] bool quiet(PeerId peer) {
     return inbox(peer).texts.empty() && inbox(peer).events.empty();
@@ -278,7 +278,7 @@ class Harness {
   // The code of the next error message.
   std::string errorCode(PeerId peer) { return take(peer, "error").get("code"); }
 
-  // The oldest event of that sort, if there is one.
+  // The oldest event of that type, if any.
   template <class Event>
   std::optional<Event> find(PeerId peer) {
     auto& events = inbox(peer).events;
@@ -304,7 +304,7 @@ class Harness {
       return std::holds_alternative<Event>(event);
     }));
   }
-  // All timeline lines not looked at yet, one per line.
+  // All timeline lines since the last call, each on a line.
   std::string timeline(PeerId peer) {
     std::string lines;
     while (auto line = find<protocol::Timeline>(peer)) lines += line->text + "\n";
@@ -330,7 +330,7 @@ class Harness {
                        [&](const NotifyHost& tell) { return tell.action == action; });
   }
   [[nodiscard]] size_t toldCount() const { return host_.size(); }
-  // What the host turns on in each new session.
+  // The groups that the host enables in each new session.
   std::vector<std::string> configGroups;
   void addGroups(const std::string& session, const std::vector<std::string>& names) {
     gateway_.addGroups(session, names, now_, effects_);
@@ -367,7 +367,7 @@ class Harness {
     gateway_.commandFinished(number, text, now_, effects_);
     sort();
   }
-  // What the host was told of sessions, in order: "opened s in /code/s, ended s, ".
+  // The host's notifications of sessions, in order: "opened s in /code/s, ended s, ".
   [[nodiscard]] std::string toldOfSessions() const {
     std::string all;
     for (const NotifyHost& tell : host_) {
@@ -423,7 +423,7 @@ class Harness {
     return inbox(peer);
   }
 
-  // Slices may borrow from the input: what is kept is copied.
+  // Slices may borrow from the input, so stored slices are copied.
   void sort() {
     while (!effects_.empty()) sortOnce();
   }

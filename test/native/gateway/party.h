@@ -41,7 +41,7 @@ class PartyTest : public testing::Test {
     EXPECT_EQ(tap.take(peer, "hello.ack").type(), "hello.ack");
     return peer;
   }
-  // What becomes of a push.
+  // The outcome of a push.
   std::string pushed(PeerId peer, std::string_view level = "inject", std::string_view more = "") {
     tap.say(peer, push(level, "go on", R"(,"requestId":"r")" + std::string(more)));
     if (tap.count(peer, "error") > 0) return tap.errorCode(peer);

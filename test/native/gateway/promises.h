@@ -1,4 +1,5 @@
-// What must hold in a gateway's state between any two inputs, and what a session's process is owed.
+// Invariants of a gateway's state between any two inputs, and the answers due to a session's
+// process.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,7 +17,7 @@
 
 namespace tap::gateway::test {
 
-// What a session's process has asked for, and what it has heard.
+// The requests of a session's process, and the answers to it.
 struct Process {
   PeerId peer{};
   std::string sessionId;
@@ -29,8 +30,8 @@ struct Process {
 
 class Promises {
  public:
-  // Takes the answers out of the process's inbox. `settled` counts the calls that went well; `said`
-  // gets the texts for the model that come with the others.
+  // Takes the answers out of the process's inbox. `settled` counts successful calls; `said` gets
+  // the texts for the model of the others.
   static void checkProcess(Harness& tap, Process& process, int& settled,
                            const std::function<void(const std::string&)>& said) {
     while (const auto outcome = tap.find<protocol::CallResult>(process.peer)) {
@@ -76,7 +77,7 @@ class Promises {
   }
 
  private:
-  // What any party may take of what all share.
+  // The limits of all parties in shared resources.
   static void checkTotals(State& state) {
     const Limits& limits = state.config.limits;
     const PatternStore::Use patterns = state.patterns.inAll();
@@ -90,7 +91,7 @@ class Promises {
         parties.insert(known.party);
         if (known.departure != TimerId::None) ++departed[known.party];
       }
-      departed.erase("");  // of another gateway's time
+      departed.erase("");  // from the time of a former gateway
       for (const auto& [party, count] : departed) {
         ASSERT_LE(count, limits.count(Limit::DepartedPerParty)) << party;
       }
@@ -137,9 +138,9 @@ class Promises {
     const Limits& limits = state.config.limits;
     const ToolSnapshot tools = state.providers.snapshot(session.id);
     for (const auto& [name, digest] : tools) {
-      ASSERT_TRUE(boundIn_.contains(session.id + "/" + name)) << "tools of nobody";
+      ASSERT_TRUE(boundIn_.contains(session.id + "/" + name)) << "tools without a provider";
     }
-    ASSERT_TRUE(session.ending || session.sync.wantedSet() == tools) << "a change was not told";
+    ASSERT_TRUE(session.ending || session.sync.wantedSet() == tools) << "a change was not sent";
     ASSERT_TRUE(session.peer || state.calls.countOfSession(session.id) == 0);
     ASSERT_LE(state.calls.countOfSession(session.id), limits.count(Limit::CallsPerSession));
     for (const auto& [name, streams] : session.streams) {

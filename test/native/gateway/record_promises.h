@@ -1,5 +1,5 @@
-// What must hold of the record store's rows: one for each call, and none of a trusted provider's
-// texts before its own row is durable.
+// Invariants of the record store's rows: one for each call, and a trusted provider's text is sent
+// only after its own row is durable.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,13 +14,13 @@ namespace tap::gateway::test {
 
 class RecordPromises {
  public:
-  // Takes what was recorded. Of the rows that must be durable first, some are, some cannot be
-  // written, and of some nothing is ever heard.
+  // Takes the recorded rows. Of the rows that must be durable first, some succeed, some fail, and
+  // some get no answer.
   void take(Harness& tap) {
     for (std::vector<Stored> rows = tap.records(); !rows.empty(); rows = tap.records()) {
       for (const Stored& row : rows) {
         if (row.collection == protocol::Collection::ToolCall) {
-          ASSERT_EQ(++calls_[row.get("callId")], 1) << "two records of one call";
+          ASSERT_EQ(++calls_[row.get("callId")], 1) << "two records of a call";
         }
         if (row.commit == 0 || row.commit % 3 == 2) continue;
         const bool durable = row.commit % 3 == 0;
@@ -39,7 +39,7 @@ class RecordPromises {
     while (const auto inject = tap.find<protocol::Inject>(process.peer)) {
       if (inject->provider != kTrusted) continue;
       ASSERT_LE(++injected_[process.sessionId], durable_[process.sessionId])
-          << "a prompt that nothing explains";
+          << "a prompt without a record";
     }
   }
 
@@ -52,12 +52,12 @@ class RecordPromises {
     if (!isOwn) return;
     ++texts_;
     ASSERT_LE(++injected_[process.sessionId], durable_[process.sessionId])
-        << "a text that nothing explains: " << text;
+        << "a text without a record: " << text;
   }
   [[nodiscard]] int texts() const { return texts_; }
 
  private:
-  static constexpr std::string_view kTrusted = "p3";  // one of the world's names
+  static constexpr std::string_view kTrusted = "p3";  // a name of the world
 
   std::map<std::string, int> calls_;
   std::map<std::string, int> durable_;   // by session

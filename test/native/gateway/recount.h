@@ -1,4 +1,4 @@
-// What the gateway keeps of each party, counted from its state: its running sums must say the same.
+// The gateway's memory for each party, counted from its state: its running sums must be equal.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -27,7 +27,7 @@ struct Stored {
   std::map<std::string, std::string> payloads;
   std::optional<protocol::SpanInfo> span;  // its name is in spanName
   std::string spanName;
-  uint64_t commit = 0;  // its number, if it must be durable before something else
+  uint64_t commit = 0;  // its number, if the caller waits until it is durable
 
   static Stored of(const protocol::Row& row, uint64_t commit) {
     EXPECT_TRUE(utf8::isValid(row.body) && json::Scanner().scan(row.body)) << row.body;

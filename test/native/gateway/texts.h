@@ -22,7 +22,7 @@ class Message {
  public:
   explicit Message(std::string text) : text_(std::move(text)), type_(get("type")) {}
 
-  // The member at a path ("active.0.id"): a string's text, anything else as it is written.
+  // The member at a path ("active.0.id"): the text of a string, or the JSON of another value.
   [[nodiscard]] std::string get(std::string_view path) const {
     json::Scanner scanner;
     auto root = scanner.scan(text_);
@@ -105,7 +105,7 @@ inline std::string push(std::string_view level, std::string_view event,
   return R"({"type":"push","level":)" + quote(level) + R"(,"event":)" + quote(event) +
          std::string(more) + "}";
 }
-// For tests that push a lot and are about something else.
+// For tests with many pushes that are not about limits.
 inline Limits manyPushes() {
   Limits limits;
   limits.set(Limit::PushesPerSecond, 100'000);

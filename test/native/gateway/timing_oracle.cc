@@ -1,6 +1,6 @@
-// Shows a wrong token to an Authenticator, for test/js/security/security.tokens.test.mjs to count
-// what that takes. `timing_oracle <kind> <byte>`: it differs from the instance's, a spawned
-// provider's or a paired one's token in that byte only. stdout: whether it was taken.
+// Checks a wrong token with an Authenticator, for test/js/security/security.tokens.test.mjs to
+// count its instructions. `timing_oracle <kind> <byte>`: it differs from the token of an instance,
+// a spawned provider or a paired provider in that byte only. stdout: whether it was accepted.
 #include <cstdlib>
 #include <iostream>
 #include <optional>
@@ -21,7 +21,7 @@ std::string wrongToken(tap::gateway::Authenticator& authenticator, const std::st
 
 }  // namespace
 
-// What callgrind counts.
+// The part that callgrind counts.
 extern "C" [[gnu::noinline]] bool measured(const tap::gateway::Authenticator& authenticator,
                                            const std::string& token) {
   return authenticator.check(token, std::nullopt).has_value();

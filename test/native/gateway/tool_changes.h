@@ -1,4 +1,4 @@
-// What is different between two sets of tools.
+// The differences between two sets of tools.
 #pragma once
 
 #include <optional>

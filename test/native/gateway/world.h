@@ -1,7 +1,7 @@
-// Several providers and sessions around a gateway, which do what a source of choices says, legal or
-// not. After each step the gateway's promises are checked: one outcome for each call and one
-// verdict for each check, nothing for closed peers, no tools of unbound providers, no revision that
-// falls, no limit that is passed.
+// Several providers and sessions around a gateway, driven by a source of choices, legal or not.
+// After each step the gateway's invariants are checked: a single outcome for each call and a single
+// verdict for each check, no messages to closed peers, no tools of unbound providers, no decreasing
+// revision, no exceeded limit.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -85,12 +85,12 @@ class World {
   [[nodiscard]] int settled() const { return settled_; }
   [[nodiscard]] int texts() const { return records_.texts(); }
 
-  // Everybody leaves: nothing may be left open.
+  // All peers leave: no request may stay open.
   void finish() {
     for (const PeerId peer : providers_) tap_.lose(peer);
     tap_.say(internal_, kGoodbye);
     check();
-    tap_.advance(kContextCommitTime);  // what a text of a feature may wait for its record
+    tap_.advance(kContextCommitTime);  // the maximum wait for the record of a feature's text
     check();
     for (const Process& process : processes_) {
       ASSERT_TRUE(process.open.empty()) << "a call without an outcome";
@@ -108,10 +108,10 @@ class World {
     ASSERT_EQ(tap_.openedCount(), openings_) << "groups whose opening was not answered once";
     ASSERT_EQ(tap_.sessionAnswers().size(), sessionRequests_)
         << "requests of sessions that were not answered once";
-    ASSERT_TRUE(tap_.state().queue.empty()) << "a place of somebody who has gone";
+    ASSERT_TRUE(tap_.state().queue.empty()) << "a slot of a peer that has left";
     ASSERT_TRUE(tap_.state().sessions.all().empty());
     ASSERT_EQ(tap_.state().providers.connections(), 0u);
-    ASSERT_EQ(tap_.timers(), 0u) << "a timer of somebody who has gone";
+    ASSERT_EQ(tap_.timers(), 0u) << "a timer of a peer that has left";
     ASSERT_TRUE(tap_.told(HostAction::Exit));
   }
 
@@ -173,7 +173,7 @@ class World {
     processes_.push_back({peer, id, {}, {}, {}, 0, 0});
   }
 
-  // What it asks for is promised the same.
+  // Its requests have the same invariants.
   void startControlClient() {
     const PeerId peer = tap_.newPeer();
     const std::string sessionId = below(2) == 0 ? "" : "s" + std::to_string(below(5));
@@ -208,7 +208,7 @@ class World {
     tap_.say(providers_.back(), hello(name, session, anyTools()));
   }
 
-  // One of which nothing is known but the code that the user has typed for it; a web page, often.
+  // A provider of which only the user's code is known; often a web page.
   void openPaired() {
     std::optional<std::string> origin;
     if (below(2) == 0) origin = "https://page.example";
@@ -226,7 +226,7 @@ class World {
     tap_.say(peer, hello(name, session, anyTools()));
   }
 
-  // Features, their groups of tools, and what clients of the link ask of the host.
+  // Features, their groups of tools, and the requests of link clients to the host.
   void hostActs() {
     switch (below(6)) {
       case 0:
@@ -308,7 +308,7 @@ class World {
     }
   }
 
-  // A trace, a malformed one, or none, without a choice of its own.
+  // A valid trace, a malformed trace, or no trace, without using a choice.
   static std::string traceField(int number) {
     switch (number % 4) {
       case 0:
@@ -330,7 +330,7 @@ class World {
       case 1:
         return pick(arguments_);
       case 2: {
-        // From 64 levels to beyond what any message may have.
+        // From 64 levels to more than any message may have.
         const size_t levels = 64 + below(100);
         return R"({"a":)" + std::string(levels, '[') + std::string(levels, ']') + "}";
       }
@@ -389,7 +389,7 @@ class World {
   [[nodiscard]] bool isFeature(const Process& process) {
     return tap_.state().controlClients.isFeature(process.peer);
   }
-  // What is answered once, and may have to wait for providers.
+  // Requests that get a single answer, and may have to wait for providers.
   void ask() {
     Process* process = anyProcess();
     if (process == nullptr || tap_.closed(process->peer)) return;
@@ -472,7 +472,7 @@ class World {
       case 3:
       case 4:
       case 5:
-        if (isBound(peer) && below(4) != 0) break;  // else nobody stays anywhere
+        if (isBound(peer) && below(4) != 0) break;  // otherwise providers would rarely stay bound
         tap_.say(peer, anyHello());
         if (tap_.count(peer, "hello.ack") > 0) {
           tokens_.push_back(tap_.take(peer, "hello.ack").get("reconnectToken"));
@@ -580,7 +580,7 @@ class World {
     text += R"(],"transforms":{")" + pick(sections_);
     return text + R"(":)" + pick(transforms_) + "}";
   }
-  // An answer to a gate or a transform that somebody was asked for, right or wrong.
+  // An answer to a pending gate or transform, right or wrong.
   void judge() {
     for (const PeerId peer : providers_) {
       const Message gate = tap_.take(peer, "gate.check");
@@ -598,7 +598,7 @@ class World {
     }
   }
 
-  // An answer to a call that somebody has got, right or wrong.
+  // An answer to a pending call, right or wrong.
   void answer(PeerId peer) {
     for (const PeerId other : providers_) {
       if (tap_.count(other, "tool.call") > 0 && below(2) == 0) peer = other;
@@ -653,7 +653,7 @@ class World {
       }
       records_.checkInjects(tap_, process);
     }
-    // A closed link's process settles what was open by itself, and its link is gone.
+    // The process of a closed link settles its open requests without the gateway.
     std::erase_if(processes_, [&](const Process& process) {
       if (!tap_.closed(process.peer)) return false;
       tap_.cut(process.peer);

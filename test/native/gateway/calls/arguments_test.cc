@@ -162,7 +162,7 @@ TEST(UnreadableRequest, IsCountedAmongTheFailures) {
   EXPECT_EQ(rig.tap.state().stats.failures().back().tool, "click");
 }
 
-// What one message has brought in is passed on within another.
+// Parts of a message are passed on inside other messages.
 TEST(Envelope, ADeepDefinitionRuleOrResultReachesTheSession) {
   std::string deep = nested(json::kMaxDepth - 4);
   protocol::Tools tools;

@@ -1,4 +1,4 @@
-// The log of calls: what it keeps, for whom, and how much of it.
+// The log of calls: which calls it keeps, for whom, and how many.
 #include "gateway/calls/call_log.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ TEST(CallLog, KeepsTheLastOfEachProviderAndOfAll) {
   CallLog log;
   log.add(call("quiet", "rare"));
   for (int i = 0; i < 5000; ++i) log.add(call("loud", "often"));
-  EXPECT_EQ(count(log, "rare"), 1U) << "nobody pushes out what others did";
+  EXPECT_EQ(count(log, "rare"), 1U) << "the calls of a session do not displace those of others";
   EXPECT_EQ(count(log, "often"), CallLog::kOfOneProvider);
   for (int i = 0; i < 2000; ++i) log.add(call("p" + std::to_string(i), "once"));
   EXPECT_EQ(count(log, "\"sequence\""), CallLog::kOfAll);

@@ -1,4 +1,4 @@
-// A tool call's way there and back, and its one outcome: result, cancel, timeout, disconnect.
+// A tool call's way there and back, and its single outcome: result, cancel, timeout, disconnect.
 #include <gtest/gtest.h>
 
 #include "gateway/harness.h"

@@ -1,4 +1,4 @@
-// Terminal semantics 4: what cannot be read may have been an answer.
+// Terminal semantics 4: an unreadable message may have been an answer.
 #include <gtest/gtest.h>
 
 #include "gateway/harness.h"

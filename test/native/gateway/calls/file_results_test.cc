@@ -1,4 +1,5 @@
-// tool.result with a file: who may, what is read, and that the call still has one outcome.
+// tool.result with a file: who may send it, which files are read, and that the call has a single
+// outcome.
 #include "gateway/calls/file_results.h"
 
 #include <gtest/gtest.h>

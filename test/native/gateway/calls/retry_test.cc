@@ -1,4 +1,4 @@
-// tool.result with `retryable`: another instance may do it, or the model may try again.
+// tool.result with `retryable`: a different instance may answer, or the model may try again.
 #include <gtest/gtest.h>
 
 #include "gateway/harness.h"

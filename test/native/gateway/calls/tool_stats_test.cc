@@ -79,7 +79,7 @@ TEST(Rate, FallsToNothingAMinuteAfterTheLast) {
   EXPECT_NEAR(rate.perSecond(at(110).steady), 10, 0.1);
   EXPECT_EQ(rate.perSecond(at(170).steady), 0);
   rate.add(at(500).steady);
-  EXPECT_EQ(rate.perSecond(at(501).steady), 1) << "what was before the silence is over";
+  EXPECT_EQ(rate.perSecond(at(501).steady), 1) << "calls before the silence no longer count";
 }
 
 TEST(ToolStats, CountByProviderAndTool) {

@@ -109,7 +109,7 @@ TEST_F(ControlClient, SharesNoCallIdWithTheSession) {
   EXPECT_EQ(tap.outcome(another), "1 ok 3");
   tap.call(link, "1", "forecast");
   tap.call(link, "1", "forecast");
-  EXPECT_EQ(tap.outcome(link), "1 INTERNAL") << "one id twice";
+  EXPECT_EQ(tap.outcome(link), "1 INTERNAL") << "a duplicate id";
 }
 
 TEST_F(ControlClient, CancelsItsCall) {
@@ -272,7 +272,7 @@ TEST_F(Inspecting, ShowsSessionsProvidersAndTools) {
 
 TEST_F(Inspecting, ShowsThatTheSessionHasNotAnsweredForItsHooks) {
   const PeerId link = control();
-  EXPECT_EQ(inspect(link).get("sessions.0.hooks"), "in-force") << "none are wanted";
+  EXPECT_EQ(inspect(link).get("sessions.0.hooks"), "in-force") << "there are no hooks";
   const PeerId guard = tap.authed();
   tap.say(guard, helloWith("guard", "s", R"("hooks":{"onPreToolUse":[{"action":"deny"}]})"));
   EXPECT_EQ(inspect(link).get("sessions.0.hooks"), "pending");
@@ -282,7 +282,7 @@ TEST_F(Inspecting, ShowsThatTheSessionHasNotAnsweredForItsHooks) {
 }
 
 TEST_F(Inspecting, FitsTheLinkHoweverLargeTheToolsAre) {
-  // So much is kept of nobody by default.
+  // More than the default of any party.
   tap.state().config.limits.set(Limit::KeptBytesPerParty, 1'000 * kMegabyte);
   tap.state().config.limits.set(Limit::KeptBytes, 1'000 * kMegabyte);
   for (int i = 0; i < 60; ++i) otherSession("s" + std::to_string(i));

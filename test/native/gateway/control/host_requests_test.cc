@@ -28,7 +28,7 @@ struct HostRequesting : testing::Test {
     if (!result) return "none";
     return result->requestId + (result->failed ? " failed " : " ") + result->value;
   }
-  // "requestId CODE" of a failed one.
+  // "requestId CODE" of a failure.
   std::string failure(PeerId peer) {
     const auto result = tap.find<protocol::HostResult>(peer);
     if (!result || !result->failed) return "none";

@@ -91,7 +91,7 @@ TEST_F(Permissions, IsAskedOfGatesAsTheSessionAsksThem) {
                       R"("by":"guard"})");
   ask(feature, "3");
   judge(guard, "context");
-  EXPECT_EQ(answer(), "3 " + kAllowed) << "what a gate adds is for the session's model";
+  EXPECT_EQ(answer(), "3 " + kAllowed) << "a gate's context is for the session's model";
 }
 
 TEST_F(Permissions, IsDeniedByAGateThatDoesNotAnswer) {
@@ -118,7 +118,7 @@ TEST_F(Permissions, IsAskedOfAGateOfTheFeaturesOwn) {
   EXPECT_NE(answer().find(R"("by":"tap-own")"), std::string::npos);
 }
 
-// No model has it: there is nothing to record before it is sent.
+// No model gets the text, so it is sent without being recorded first.
 TEST_F(Permissions, OfARuleOfAFeatureIsAnsweredAtOnce) {
   tap.record();
   const PeerId own = tap.boundFeature(token, "tap-own", "[]");

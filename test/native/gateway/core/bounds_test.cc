@@ -1,4 +1,4 @@
-// What one connection may cost: deadlines, how many there are, sizes, floods, backlog.
+// The cost of a connection: deadlines, number, sizes, floods, backlog.
 #include <gtest/gtest.h>
 
 #include "gateway/harness.h"
@@ -20,7 +20,7 @@ TEST(Connections, AreFiftyAtMost) {
   const PeerId late = tap.accept();
   EXPECT_FALSE(tap.closed(late));
   tap.advance(20);
-  EXPECT_FALSE(tap.closed(tap.accept()));  // in place of the one before
+  EXPECT_FALSE(tap.closed(tap.accept()));  // it replaces the previous connection
   EXPECT_TRUE(tap.closed(late));
 }
 
@@ -38,7 +38,7 @@ TEST(Connections, OfStrangersGiveWayTheOldestFirst) {
   for (const PeerId stranger : strangers) EXPECT_FALSE(tap.closed(stranger));
   tap.advance(20);
   const PeerId honest = tap.authed();
-  EXPECT_EQ(tap.closeCode(strangers[1]), 1013) << "the oldest of those that have sent nothing";
+  EXPECT_EQ(tap.closeCode(strangers[1]), 1013) << "the oldest connection without a message";
   EXPECT_FALSE(tap.closed(strangers[0]));
   for (int i = 0; i < 1000; ++i) {
     tap.open("https://evil.example");

@@ -1,5 +1,5 @@
-// What the process around the gateway hears and does: sessions that come and go, tokens for the
-// providers that it starts, lines for their timelines.
+// Notifications and inputs of the process around the gateway: sessions that begin and end, tokens
+// for the providers that it starts, lines for their timelines.
 #include "gateway/harness.h"
 
 namespace tap::gateway::test {
@@ -74,7 +74,7 @@ TEST(SpawnToken, IsForItsSessionAlone) {
   const PeerId peer = tap.open();
   tap.say(peer, auth(tap.spawnToken("a")));
   const Message sessions = tap.take(peer, "sessions");
-  EXPECT_EQ(sessions.get("active.0.id"), "a") << "what it may choose comes first";
+  EXPECT_EQ(sessions.get("active.0.id"), "a") << "sessions that it may choose come first";
   EXPECT_EQ(sessions.get("active.0.cwd"), "/code/a");
   EXPECT_EQ(sessions.get("active.1.cwd"), kAbsent);
   tap.say(peer, hello("p", "b"));

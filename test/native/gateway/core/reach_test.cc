@@ -1,5 +1,5 @@
-// What each kind of provider can reach, and what it cannot: the rows of
-// test/security/reach.json that have no test elsewhere.
+// The reach of each kind of provider: the rows of test/security/reach.json without a test of their
+// own.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -56,7 +56,7 @@ std::vector<std::string> everything(std::string_view word) {
   };
 }
 
-// A session with a provider, and another session with one: what comes to them is what the rest do.
+// Two sessions with a provider each: their messages show the reach of the other providers.
 struct Reach : ::testing::Test {
   Harness tap;
   PeerId session = tap.session("s");
@@ -82,7 +82,7 @@ struct Reach : ::testing::Test {
     EXPECT_EQ(tap.take(peer, "hello.ack").type(), "hello.ack");
     return peer;
   }
-  // Started by the session's project, as one of its runs.
+  // Started by the session's project.
   PeerId run(std::string_view name) {
     const PeerId peer = tap.open();
     tap.say(peer, auth(tap.spawnToken("s")));
@@ -331,7 +331,8 @@ TEST_F(InternalReach, HasNoAccountOfWhatIsKeptButStreamsThatAreBounded) {
       tap.advance(1'000);
     }
   }
-  EXPECT_EQ(tap.state().retainedData.inAll(), before) << "nobody else has less room for it";
+  EXPECT_EQ(tap.state().retainedData.inAll(), before)
+      << "the room of the other parties is unchanged";
   const EventStreams& streams = tap.state().sessions.find("s")->streams.at("in");
   EXPECT_EQ(streams.find("n20"), nullptr) << "20 streams";
   EXPECT_EQ(streams.find("n0")->entries().size(), 2u) << "of 4 MB each";

@@ -1,4 +1,4 @@
-// Every message type in every state, authentication, and what a message without a place costs.
+// Every message type in every state, authentication, and the cost of a message in a wrong state.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -211,8 +211,8 @@ TEST(Gateway, AllowsANewHelloAfterTheSessionHasEnded) {
     } else if (type == "goodbye") {
       EXPECT_TRUE(tap.closed(peer));
     } else {
-      // Answers may have crossed the end of the session: they are dropped. The session that
-      // shutdown.ready names is another.
+      // Answers may have crossed the end of the session: they are dropped. shutdown.ready is for a
+      // different session.
       const bool answer = type == "tool.result" || type == "tool.progress" ||
                           type == "gate.result" || type == "transform.result";
       const std::string_view other =

@@ -1,5 +1,5 @@
-// The rules of a provider whose connection was lost hold for the reconnect window; those of one
-// that has left, moved or been revoked end at once.
+// The rules of a provider whose connection was lost hold for the reconnect window; those of a
+// provider that has left, moved or been revoked end at once.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -30,7 +30,7 @@ class HeldRulesOfAProvider : public testing::Test {
     token = ack.get("reconnectToken");
     return peer;
   }
-  // What the verdict denies, or "pass".
+  // The reason of a denial, or "pass".
   std::string check(const std::string& command, PeerId from) {
     tap.send(from,
              protocol::HookCheck{"c", "bash", Slice(R"({"command":)" + quote(command) + "}")});
@@ -44,7 +44,7 @@ class HeldRulesOfAProvider : public testing::Test {
     while (auto next = tap.find<Hooks>(session)) last = next;
     return last;
   }
-  // Says that it has in force what it was told last.
+  // Reports that the last hooks are in force.
   void settle() {
     const auto last = told();
     ASSERT_TRUE(last);
@@ -56,7 +56,7 @@ class HeldRulesOfAProvider : public testing::Test {
 
   Harness tap;
   PeerId session = tap.session("s");
-  std::string token;  // of the last one that was bound
+  std::string token;  // of the last bound provider
 };
 
 // shows: P-HOOK-26
@@ -65,7 +65,7 @@ TEST_F(HeldRulesOfAProvider, DenyGoesOnAndAGateCannotBeAsked) {
   settle();
   tap.timeline(session);
   tap.lose(ci);
-  EXPECT_FALSE(told()) << "nothing changes for the session";
+  EXPECT_FALSE(told()) << "the session gets no change";
   EXPECT_EQ(tap.timeline(session),
             "tap: the connection of ci was lost; its rules stay in force for 30 s\n");
   EXPECT_EQ(check("rm x"), "tap provider \"ci\": No rm.");

@@ -1,5 +1,5 @@
-// Before a tool runs: rules of providers are looked at, gates are asked, and the session gets one
-// verdict, whatever the providers do.
+// Before a tool runs: rules of providers are checked, gates are asked, and the session gets a
+// single verdict in every case.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -288,7 +288,7 @@ TEST_F(Gates, ARuleThatRunsOutOfTimeDeniesUnlessItFailsOpen) {
   EXPECT_EQ(tap.count(open, "gate.check"), 0u);
 }
 
-// What hides a command behind 64 KB of something else.
+// A command behind 64 KB of other text.
 std::string padded(std::string_view command) {
   return R"({"command":")" + std::string(70'000, 'a') + std::string(command) + R"("})";
 }
@@ -320,7 +320,7 @@ TEST_F(Gates, ManySlowRulesDenyInTheTimeOfAll) {
   const std::string all = slow + R"({"match":{"args":"x^"},"action":"deny"})";
   with("first", all);
   with("second", all);
-  // The last rule matches nothing, but nobody has the time to say so.
+  // The last rule matches no text, but there is no time to decide that.
   check("1", "bash", R"({"command":")" + std::string(5'000, 'a') + R"(!"})");
   const std::string denied = verdict();
   EXPECT_TRUE(denied.starts_with("1 deny: ")) << denied;

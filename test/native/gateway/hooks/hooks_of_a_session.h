@@ -26,7 +26,7 @@ class HooksOfASession : public testing::Test {
     EXPECT_EQ(tap.take(peer).type(), "hello.ack");
     return peer;
   }
-  // What the session was told last.
+  // The session's last hooks.
   std::optional<protocol::Hooks> told() {
     std::optional<protocol::Hooks> last;
     while (auto next = tap.find<protocol::Hooks>(session)) last = next;
@@ -38,7 +38,7 @@ class HooksOfASession : public testing::Test {
   }
   // Appends, prepends and replacements of a section, as "prepend|replace|append".
   static std::string edit(const std::optional<protocol::Hooks>& hooks, std::string_view section) {
-    if (!hooks) return "nothing told";
+    if (!hooks) return "no hooks";
     for (const protocol::SectionEdit& edit : hooks->sections) {
       if (edit.section != section) continue;
       return edit.prepend + "|" + edit.replace.value_or("-") + "|" + edit.append +

@@ -1,6 +1,6 @@
-// Random inputs around gates, prompts, sections, updates and pushes: each question of a session
-// gets one answer, nothing passes a gate that has not allowed it, revisions never fall, and no
-// budget is exceeded.
+// Random inputs for gates, prompts, sections, updates and pushes: each question of a session gets
+// an answer, no action passes a gate without permission, revisions never decrease, and no budget is
+// exceeded.
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t kPushesPerSecond = 3;
 
-// What a session's process waits for.
+// Requests that a session's process waits for.
 struct Waiting {
   PeerId peer{};
   std::string id;
@@ -24,7 +24,7 @@ struct Waiting {
   std::set<std::string> builds;
 };
 
-// How the gates that were asked about one check have answered.
+// The answers of the gates for a check.
 struct Asked {
   int gates = 0;
   int allowed = 0;
@@ -236,7 +236,7 @@ class World {
       }
       while (const auto inject = tap_.find<protocol::Inject>(process.peer)) {
         ASSERT_TRUE(underWay_.insert({process.id, inject->provider}).second)
-            << "an inject before the last one was answered";
+            << "an inject before the answer to the last inject";
       }
     }
   }

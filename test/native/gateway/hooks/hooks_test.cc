@@ -140,7 +140,7 @@ TEST_F(HooksOfASession, ASecondUpdateBeforeTheAckIsRefused) {
   const Message error = tap.take(peer, "error");
   EXPECT_EQ(error.get("code"), "RATE_LIMITED");
   EXPECT_EQ(error.get("requestId"), "2");
-  // Another type is not concerned.
+  // A message of a different type is not affected.
   tap.say(peer, R"({"type":"context.update","requestId":"3","context":"c"})");
   EXPECT_EQ(tap.count(peer, "error"), 0u);
   settle(told()->revision);
@@ -158,7 +158,7 @@ TEST_F(HooksOfASession, DeniedConsentIsToldToTheProviderAndTheUser) {
   tap.say(peer, R"({"type":"context.update","requestId":"r","context":"c"})");
   settle(told()->revision, HookOutcome::Denied);
   EXPECT_EQ(tap.take(peer, "error").get("requestId"), "r");
-  EXPECT_EQ(tap.timeline(session), "") << "said once";
+  EXPECT_EQ(tap.timeline(session), "") << "shown once";
 }
 
 // shows: P-TEXT-7

@@ -1,4 +1,4 @@
-// Transforms of the system message, and the context that goes with a prompt.
+// Transforms of the system message, and the context that is added to a prompt.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -51,7 +51,7 @@ TEST_F(HooksOfASession, ACallbackIsAskedWithTheSectionsText) {
   const PeerId peer = with("ci", transforms(R"("code_change_rules":{"action":"callback"})"));
   const auto hooks = told();
   EXPECT_EQ(edit(hooks, "code_change_rules"), "|-| callback");
-  EXPECT_FALSE(hooks->wanted) << "nobody has to be asked for that";
+  EXPECT_FALSE(hooks->wanted) << "no consent is needed for that";
   EXPECT_EQ(build("1", "code_change_rules", "Be careful."), "none");
   const Message asked = tap.take(peer, "transform.request");
   EXPECT_EQ(asked.get("section"), "code_change_rules");

@@ -1,4 +1,4 @@
-// What a trusted provider puts before the model is recorded first.
+// Texts of a trusted provider for the model are recorded first.
 #include <gtest/gtest.h>
 
 #include "gateway/harness.h"
@@ -33,7 +33,7 @@ struct Commits : ::testing::Test {
     }
     return numbers;
   }
-  // The prompts that the session has got, without what is around them: "one, two, ".
+  // The injected prompts, without their fences: "one, two, ".
   std::string injected() {
     std::string all;
     while (const auto inject = tap.find<protocol::Inject>(session)) {
@@ -76,7 +76,7 @@ TEST_F(Commits, APromptOfAFeatureIsNoAnswerInARowAndWaitsForNothing) {
     tap.committed(numbers[0], true);
     EXPECT_EQ(injected(), "one, ") << i;
     tap.say(feature, prompt);
-    EXPECT_EQ(tap.errorCode(feature), "RATE_LIMITED") << "the one before has not been answered";
+    EXPECT_EQ(tap.errorCode(feature), "RATE_LIMITED") << "the previous push has no answer yet";
     tap.send(session, protocol::ActivityChanged{protocol::Activity::Busy});
     idle();
     tap.advance(1000);
@@ -121,7 +121,7 @@ TEST_F(Commits, TheNextOneFollowsWhereItIsLeftOut) {
   tap.say(feature, push("inject", "one"));
   tap.say(feature, push("inject", "two"));
   const auto first = commits();
-  ASSERT_EQ(first.size(), 1u) << "the second one waits for the session to be idle";
+  ASSERT_EQ(first.size(), 1u) << "the second inject waits for the session to be idle";
   tap.committed(first[0], false);
   const auto second = commits();
   ASSERT_EQ(second.size(), 1u);
@@ -129,7 +129,7 @@ TEST_F(Commits, TheNextOneFollowsWhereItIsLeftOut) {
   EXPECT_EQ(injected(), "two, ");
 }
 
-// Another way to the session: from the queue of those that wait for it to be idle.
+// From the queue of injects that wait for an idle session.
 TEST_F(Commits, AQueuedOneIsRecordedWhenItsTurnComes) {
   for (const char* event : {"one", "two", "three"}) tap.say(feature, push("inject", event));
   for (const char* expected : {"one, ", "two, ", "three, "}) {
@@ -144,7 +144,7 @@ TEST_F(Commits, AQueuedOneIsRecordedWhenItsTurnComes) {
   }
 }
 
-// Another: by a filter rule that raises it, and by an event that has a prompt.
+// By a filter rule with inject, and by an event with a prompt.
 TEST_F(Commits, WhateverMakesItAnInject) {
   tap.say(feature,
           R"({"type":"filter.set","stream":"w","rules":[{"match":"o","outcome":"inject"}]})");

@@ -1,5 +1,5 @@
-// Answers to a session with texts of features: what they say with a prompt, and before a tool is
-// used, is recorded first. And the other ways of a feature to the model: none is left open.
+// Answers to a session with texts of features: texts for a prompt, and before a tool is used, are
+// recorded first. No other way from a feature to the model is open.
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -111,7 +111,7 @@ TEST_F(RecordedAnswersOfFeatures, ThoseOfEachFeatureAreAllRecorded) {
   const std::vector<Stored> rows = commits();
   ASSERT_EQ(rows.size(), 2u);
   tap.committed(rows[1].commit, true);
-  EXPECT_FALSE(prompt()) << "the other one is not durable yet";
+  EXPECT_FALSE(prompt()) << "the other text is not durable yet";
   tap.committed(rows[0].commit, true);
   EXPECT_TRUE(prompt());
 }
@@ -186,7 +186,7 @@ TEST_F(RecordedAnswersOfFeatures, WithoutAWordOfAFeatureAnswersLeaveAtOnce) {
   EXPECT_EQ(commits().size(), 0u);
 }
 
-// The process may still run: it is owed an answer, and a denial stays one.
+// The process may still run: it gets an answer, and a denial remains a denial.
 TEST_F(RecordedAnswersOfFeatures, AreGivenWithoutTheTextsWhenTheSessionEnds) {
   declare(feature, R"([{"match":{"tool":"bash"},"action":"deny","reason":"until Friday"}])");
   context(feature, "a freeze is on");
@@ -272,7 +272,7 @@ TEST_F(RecordedAnswersOfFeatures, AReasonOfOneThatWasLostIsRecorded) {
   EXPECT_NE(answer->deny->find("until Friday"), std::string::npos);
 }
 
-// What the gateway says itself is nobody's text.
+// The gateway's own texts are not a feature's.
 TEST_F(RecordedAnswersOfFeatures, DenialsWithoutWordsOfTheFeatureLeaveAtOnce) {
   declare(feature, R"([{"match":{"tool":"bash"},"action":"deny"}])");
   use();
@@ -300,7 +300,7 @@ TEST_F(RecordedAnswersOfFeatures, ATextInTheSystemMessageIsRefused) {
   EXPECT_EQ(tap.count<protocol::Hooks>(session), 0u);
 }
 
-// A push of one in the gateway's own process, as of one in the feature host.
+// The push of a feature in the gateway's own process, like that of the feature host.
 TEST_F(RecordedAnswersOfFeatures, AnInjectInTheGatewaysProcessIsRecordedFirst) {
   tap.say(feature, push("inject", "go on", R"(,"sessionId":"s")"));
   EXPECT_EQ(tap.count<protocol::Inject>(session), 0u);

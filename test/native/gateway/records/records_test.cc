@@ -1,5 +1,5 @@
-// The rows of the record store: what the gateway says of calls, gates, pushes, and those who come
-// and go.
+// The rows of the record store: the gateway's records of calls, gates, pushes, and of peers that
+// connect and leave.
 #include <gtest/gtest.h>
 
 #include "gateway/harness.h"
@@ -146,7 +146,7 @@ TEST_F(Records, NothingIsMadeWhereTheyAreOff) {
   }
 }
 
-// Switched on while a call is in flight: its row has what is known of it.
+// Switched on while a call is in flight: its row has the known fields.
 TEST_F(Records, ACallThatIsOlderThanTheRecordsHasARow) {
   tap.record(RecordMode::Off);
   const std::string id = tap.callTo(session, peer, "1", "t");
@@ -277,14 +277,14 @@ TEST_F(Records, AFloodOfRefusedMessagesHasARowASecondWithTheirCount) {
   flood(5);
   tap.say(other, push("loud", "x"));
   std::vector<Stored> rows = tap.records();
-  ASSERT_EQ(rows.size(), 1u) << "the first one, and no diagnostic of it";
+  ASSERT_EQ(rows.size(), 1u) << "the first row, without its diagnostic";
   EXPECT_EQ(rows[0].collection, Collection::Provider);
   EXPECT_EQ(rows[0].get("count"), kAbsent);
   tap.advance(1'000);
   Stored row = only(Collection::Provider);
   EXPECT_EQ(row.get("event"), "refused");
   EXPECT_EQ(row.get("count"), "5");
-  EXPECT_EQ(row.get("code"), "INVALID_JSON") << "of the last one";
+  EXPECT_EQ(row.get("code"), "INVALID_JSON") << "of the last row";
   EXPECT_EQ(row.source, "q");
   flood(1);
   EXPECT_EQ(tap.records().size(), 0u) << "further ones still count";
@@ -366,7 +366,7 @@ TEST_F(Records, WarningsAreDiagnostics) {
   EXPECT_NE(row.get("text").find("refused a link"), std::string::npos);
 }
 
-// A row's memory serves again; one that is still held is not touched.
+// The memory of a row is reused, unless it is still referenced.
 TEST(RecordBoxes, AreReusedOnceNobodyHasThem) {
   Recorder recorder;
   auto first = recorder.take();

@@ -1,4 +1,4 @@
-// The spans of a session's turns, and of prompts on their way to the model: what is below what.
+// The spans of a session's turns, and of prompts on their way to the model: their parents.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -58,7 +58,7 @@ TEST_F(Spans, ATurnIsBetweenTheSessionAndItsCalls) {
   be(Activity::Busy);
   call("1");
   tap.advance(30);
-  EXPECT_TRUE(named("turn").empty()) << "it goes on";
+  EXPECT_TRUE(named("turn").empty()) << "the turn continues";
   be(Activity::Idle);
   const Stored turn = only("turn");
   EXPECT_EQ(turn.collection, Collection::Span);

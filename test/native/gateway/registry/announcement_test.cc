@@ -1,4 +1,4 @@
-// The timeline announces providers, their tools, and those that serve another session.
+// The timeline announces providers, their tools, and providers in different sessions.
 #include <gtest/gtest.h>
 
 #include "gateway/harness.h"
@@ -91,8 +91,8 @@ TEST_F(Announcement, TheHooksOfASessionSayWhoNeedsThem) {
   EXPECT_EQ(needs, "ci (1 gate), notes (prompt context)");
 }
 
-// ---- another session
-// -------------------------------------------------------------------------------
+// ---- in a different session
+// --------------------------------------------------------------------------
 
 struct Elsewhere : Announcement {
   PeerId die = tap.bound("die", "s", {"roll"});

@@ -1,4 +1,4 @@
-// hello: version, session, name, and what follows a binding.
+// hello: version, session, name, and the messages after a binding.
 #include <gtest/gtest.h>
 
 #include "gateway/harness.h"

@@ -1,4 +1,4 @@
-// Who a provider is: the reconnect token, what it brings back, and who may not have it.
+// A provider's identity: the reconnect token, the state that it restores, and who may not use it.
 #include <gtest/gtest.h>
 
 #include "gateway/harness.h"
@@ -6,7 +6,7 @@
 namespace tap::gateway::test {
 namespace {
 
-// A hello that declares nothing but who it is.
+// A hello with an identity only.
 std::string again(std::string_view name, std::string_view token, std::string_view more = "") {
   return R"({"type":"hello","protocolVersion":2,"name":)" + quote(name) + R"(,"reconnectToken":)" +
          quote(token) + std::string(more) + "}";
@@ -117,7 +117,7 @@ TEST_F(Identity, TheTokenIsGoodOnce) {
   EXPECT_FALSE(tap.closed(back));
   tap.lose(back);
   tap.say(replay, again("p", token));
-  EXPECT_EQ(tap.errorCode(replay), "INVALID_SESSION");  // it brings nothing back
+  EXPECT_EQ(tap.errorCode(replay), "INVALID_SESSION");  // it does not restore the former state
 }
 
 // shows: P-ID-5

@@ -1,4 +1,4 @@
-// Several instances of one provider: shared tools, their target, and the list of instances.
+// Several instances of a provider: shared tools, their target, and the list of instances.
 #include <gtest/gtest.h>
 
 #include "gateway/harness.h"

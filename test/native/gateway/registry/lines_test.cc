@@ -82,7 +82,7 @@ TEST_F(Lines, OfProgressAndPushesShareTheirRoom) {
   EXPECT_EQ(shown(), 10u);
   tap.say(peer, push("inject", "unseen"));
   EXPECT_EQ(tap.errorCode(peer), "RATE_LIMITED");
-  EXPECT_FALSE(tap.find<protocol::Inject>(session)) << "nothing reaches the model unseen";
+  EXPECT_FALSE(tap.find<protocol::Inject>(session)) << "the model gets no hidden text";
   tap.say(peer, push("keep", "e"));
   EXPECT_EQ(tap.count(peer, "error"), 0u);
   tap.advance(1'000);
@@ -126,7 +126,7 @@ TEST_F(Lines, OfProgressEndWithTheCall) {
   tap.say(peer, says(id, "page 2"));
   EXPECT_EQ(tap.timeline(session), "tap: p slow: page 1\n");
   tap.send(session, protocol::CancelCall{"0", "aborted"});
-  EXPECT_EQ(tap.timeline(session), "") << "nobody waits for it any more";
+  EXPECT_EQ(tap.timeline(session), "") << "the call has ended";
   tap.advance(60'000);
   EXPECT_EQ(tap.timeline(session), "");
 }

@@ -136,10 +136,10 @@ TEST_F(All, ShutdownReadyIsForSessionsThatEnd) {
   tap.send(one, protocol::EndSession{""});
   tap.clear();
   tap.say(peer, shutDown("one"));
-  EXPECT_NE(tap.state().sessions.find("one"), nullptr);  // the other one has not answered
+  EXPECT_NE(tap.state().sessions.find("one"), nullptr);  // the other provider has not answered
   tap.say(other, shutDown("one"));
   EXPECT_EQ(tap.state().sessions.find("one"), nullptr);
-  tap.say(other, shutDown("one"));  // too late: nothing
+  tap.say(other, shutDown("one"));  // too late: no effect
   EXPECT_TRUE(tap.quiet(other));
 }
 

@@ -56,7 +56,7 @@ TEST(LookAlikes, OfAConnectedProviderAreRefusedAndNamed) {
     const Message error = tap.take(other, "error");
     EXPECT_EQ(error.get("code"), "DUPLICATE_INSTANCE") << name;
     EXPECT_NE(error.get("message").find("looks like \"docs\""), std::string::npos);
-    EXPECT_EQ(answer(tap, other, hello(name, "t")), "hello.ack") << "another session";
+    EXPECT_EQ(answer(tap, other, hello(name, "t")), "hello.ack") << "a different session";
     tap.lose(other);
     tap.advance(31'000);
   }
@@ -91,7 +91,7 @@ TEST(LookAlikes, AreNotOnesOwnFormerNameNorAnInstance) {
   EXPECT_EQ(answer(tap, tap.authed(), one), "hello.ack");
   EXPECT_EQ(answer(tap, tap.authed(), two), "hello.ack");
   const PeerId again = tap.authed();
-  EXPECT_EQ(answer(tap, again, hello("docs", "s")), "hello.ack") << "it has said goodbye";
+  EXPECT_EQ(answer(tap, again, hello("docs", "s")), "hello.ack") << "it has sent goodbye";
 }
 
 // shows: P-ID-8

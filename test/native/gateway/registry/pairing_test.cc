@@ -1,4 +1,4 @@
-// Pairing: the code goes through the user, and what it gives is little.
+// Pairing: the user passes the code on, and it gives few rights.
 #include <gtest/gtest.h>
 
 #include <cctype>

@@ -1,4 +1,4 @@
-// A party's budgets: what belongs to whom stands behind connections, not to a connection.
+// A party's budgets belong to the party behind its connections, not to a connection.
 #include "gateway/party.h"
 
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ TEST_F(PartyBudget, OfAPageIsTheSameForAllItsConnections) {
   const PeerId one = bind(page(token), "page", R"("instance":"1")");
   const PeerId two = bind(page(token), "page", R"("instance":"2")");
   EXPECT_EQ(pushed(one), "injected");
-  EXPECT_EQ(pushed(two), "queued") << "one at a time";
+  EXPECT_EQ(pushed(two), "queued") << "only one at a time";
   turn();
   turn();
   EXPECT_EQ(pushed(one, "inject", R"(,"stream":"other")"), "injected");
@@ -149,10 +149,10 @@ TEST_F(PartyBudget, AllProvidersOfASessionTogetherStartTwelveTurns) {
   EXPECT_EQ(tap.timeline(session).find("providers have started"), std::string::npos);
   const PeerId other = tap.session("t");
   tap.say(tap.bound("p0", "t"), push("inject", "go on"));
-  EXPECT_EQ(tap.count<protocol::Inject>(other), 1u) << "another session has its own";
+  EXPECT_EQ(tap.count<protocol::Inject>(other), 1u) << "a different session has its own budget";
   becomes(Activity::UserPrompt);
   becomes(Activity::Idle);
-  EXPECT_GE(started(), 3u) << "what was held goes on";
+  EXPECT_GE(started(), 3u) << "held injects continue";
 }
 
 // shows: P-PUSH-18

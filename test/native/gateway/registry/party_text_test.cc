@@ -1,4 +1,4 @@
-// What a paired provider puts before the model: fenced, shown, bounded for its party.
+// Texts of a paired provider for the model: fenced, escaped, limited for its party.
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -21,11 +21,11 @@ class PairedText : public PartyTest {
     tap.say(peer, helloWith("page", "s", more));
     return tap.take(peer, "error").get("code");
   }
-  // The hooks that the session was told last, which it confirms.
+  // The last hooks of the session, which it confirms.
   std::string appended(std::string_view section) {
     std::optional<protocol::Hooks> last;
     while (auto next = tap.find<protocol::Hooks>(session)) last = next;
-    if (!last) return "nothing told";
+    if (!last) return "no hooks";
     tap.send(session, protocol::HooksState{last->revision});
     for (const protocol::SectionEdit& edit : last->sections) {
       if (edit.section == section) return edit.append;
@@ -59,7 +59,7 @@ TEST_F(PairedText, HasNoPlaceInFourSections) {
     EXPECT_EQ(tap.errorCode(peer), "UNAUTHORIZED") << name;
     tap.say(peer, kGoodbye);
   }
-  EXPECT_EQ(appended("safety"), "nothing told");
+  EXPECT_EQ(appended("safety"), "no hooks");
   bind(tap.authed(), "program", section("last_instructions", "Mine."));
   EXPECT_EQ(appended("last_instructions"), "Mine.") << "a program of the user's may";
 }
@@ -68,7 +68,7 @@ TEST_F(PairedText, HasNoPlaceInFourSections) {
 TEST_F(PairedText, IsShownInTheTimelineOnceItIsInForce) {
   const PeerId peer = bind(page(pair()), "page", section("tone", "Be brief.\nObey."));
   EXPECT_EQ(tap.timeline(session), "tap: page is here: 1 system message edit\n");
-  EXPECT_NE(appended("tone"), "nothing told");
+  EXPECT_NE(appended("tone"), "no hooks");
   EXPECT_EQ(tap.timeline(session),
             "tap: page has added a text to the system message, in section \"tone\": Be "
             "brief.\\x0aObey.\n");

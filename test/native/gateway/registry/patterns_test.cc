@@ -1,5 +1,5 @@
-// Compiled patterns: made once for each text, freed when nobody uses them, bounded in number, bytes
-// and work, for each party and for all.
+// Compiled patterns: compiled once for each text, freed when unused, limited in number, bytes and
+// work, for each party and in total.
 #include <gtest/gtest.h>
 
 #include "gateway/harness.h"
@@ -87,7 +87,7 @@ TEST_F(Store, BoundsTheWorkForAParty) {
   };
   EXPECT_EQ(flood("a"), 20u);
   EXPECT_EQ(small.obtain("a", "one more", now).error().code, ErrorCode::RateLimited);
-  EXPECT_EQ(flood("b"), 20u) << "one party's work is no other's";
+  EXPECT_EQ(flood("b"), 20u) << "each party has its own budget";
   now += Millis(1'000);
   EXPECT_EQ(flood("a"), 5u);
 }
@@ -121,7 +121,7 @@ TEST_F(Store, HoldsNoMoreThanItMayInAll) {
   std::vector<std::shared_ptr<const Pattern>> held;
   for (int i = 0; i < 3; ++i) held.push_back(get(std::to_string(i), patternText(i)));
   EXPECT_EQ(refusal("4", "another"), ErrorCode::RateLimited);
-  EXPECT_EQ(refusal("4", patternText(2)), ErrorCode::Count_) << "what is there costs nothing";
+  EXPECT_EQ(refusal("4", patternText(2)), ErrorCode::Count_) << "a compiled pattern is free";
   held.pop_back();
   EXPECT_TRUE(get("4", "another"));
 }
@@ -240,7 +240,7 @@ TEST_F(Patterns, OfAProviderThatComesBackReplaceThoseThatItHad) {
   greet("s", 0);
   tap.lose(one);
   one = tap.authed();
-  greet("s", 100);  // what is saved and held goes
+  greet("s", 100);  // saved and held data is removed
   tap.lose(one);
   one = tap.authed();
   token.clear();

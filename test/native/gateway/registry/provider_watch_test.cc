@@ -1,4 +1,4 @@
-// Providers that keep a call waiting: who is pinged, who is told of one that hangs.
+// Providers that keep a call waiting: when they are pinged, and which sessions show that they hang.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ struct ProviderWatch : ::testing::Test {
     tap.timeline(session);
   }
   std::string open() { return tap.callTo(session, peer, "1", "wait"); }
-  // What an inspection says of the provider.
+  // The waiting time in an inspection.
   std::string waitedMs() { return tap.inspect().get("providers.0.waitedMs"); }
   std::string noPongMs() { return tap.inspect().get("providers.0.noPongMs"); }
 };
@@ -106,7 +106,7 @@ TEST_F(ProviderWatch, SaysThatAPingHasNoAnswerOnceItHadTheTimeForOne) {
   EXPECT_EQ(noPongMs(), "1000");
 }
 
-// What it has sent is not looked at yet: its answer may be there.
+// Its messages have not been read yet: its answer may be among them.
 TEST_F(ProviderWatch, SaysOfOneThatIsReadMoreSlowlyOnlyThatItIsSlow) {
   (void)open();
   tap.advance(6'000);

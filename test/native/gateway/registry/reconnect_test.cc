@@ -1,4 +1,4 @@
-// A provider that goes and comes back: who it is then, and what the timeline says.
+// A provider that disconnects and reconnects: its identity, and the timeline.
 #include <gtest/gtest.h>
 
 #include "gateway/harness.h"

@@ -197,8 +197,8 @@ TEST_F(Registry, InstancesShareTheirTools) {
   EXPECT_EQ(owner("a"), "web");
 }
 
-// The CLI has refused it from one name, so another could take it, while an instance of the first
-// still declares it and is refused nothing any more.
+// The CLI has refused the tool from one name, so a different name could take it, while an instance
+// of the first still declares it and is no longer refused.
 TEST_F(Registry, AToolIsServedByItsOwnerAlone) {
   Provider& first = add(kOne, "web", {"a", "b"}, "tab-1");
   add(kTwo, "web", {"a", "b"}, "tab-2");

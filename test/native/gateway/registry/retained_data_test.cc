@@ -1,5 +1,5 @@
-// The memory that the gateway keeps for providers: bounded for each party and in all, and no
-// party's memory is taken for another.
+// The memory that the gateway keeps for providers: limited for each party and in total, and a party
+// cannot use the memory of others.
 #include "gateway/registry/retained_data.h"
 
 #include <gtest/gtest.h>
@@ -162,7 +162,7 @@ TEST_F(KeptBytes, OfSeveralStreamsTheOldestEventsGiveWayWhateverTheClockSays) {
   EXPECT_EQ(entries("p", "b"), 0u);
 }
 
-// --- What is replaced makes room for what replaces it
+// --- Replaced data makes room for the new data
 
 std::string contextField(size_t bytes) {
   return R"("context":)" + quote(std::string(bytes, 'c'));
@@ -177,7 +177,7 @@ struct KeptOfOne : KeptBytes {
                          "}") +
            "]";
   }
-  // One with its own name, bound as `more` says.
+  // A provider with its own name, bound as in `more`.
   PeerId greeted(std::string_view to, std::string_view more) {
     const PeerId one = tap.authed();
     tap.say(one, helloWith("one", to, more));
@@ -241,7 +241,7 @@ TEST_F(KeptOfOne, UpdatesItsToolsAndHooks) {
   }
 }
 
-// --- What had not been counted
+// --- Data that was not counted before
 
 // shows: P-LIMIT-7
 TEST_F(KeptOfOne, RulesThatAreHeldCountTwice) {
@@ -313,7 +313,7 @@ TEST_F(KeptOfPaired, TogetherTakeHalf) {
   EXPECT_EQ(tap.errorCode(two), "RATE_LIMITED");
   EXPECT_EQ(entries("two", "e"), 1u);
   keep(two, "e", 340'000);
-  EXPECT_EQ(tap.count(two, "error"), 0u) << "its own oldest event goes";
+  EXPECT_EQ(tap.count(two, "error"), 0u) << "its own oldest event is deleted";
   EXPECT_EQ(entries("one", "e"), 1u);
   keep(peer, "mine", 700'000);
   EXPECT_EQ(tap.count(peer, "error"), 0u) << "the user's programs have the rest";

@@ -1,4 +1,4 @@
-// What providers learn of sessions: the list, its order, its changes, and the lifecycle.
+// Sessions as providers see them: the list, its order, its changes, and the lifecycle.
 #include <gtest/gtest.h>
 
 #include "gateway/harness.h"

@@ -6,7 +6,7 @@
 namespace tap::gateway::test {
 namespace {
 
-// The tool names that the session was last told of for this provider.
+// The tool names in the session's last change for this provider.
 std::string synced(Harness& tap, PeerId session) {
   tap.advance(200);
   const auto event = tap.confirmTools(session);

@@ -1,4 +1,4 @@
-// session.event: who subscribed gets it, and a session reports only what somebody wants.
+// session.event: subscribers get it, and a session reports only subscribed events.
 #include <gtest/gtest.h>
 
 #include "gateway/harness.h"

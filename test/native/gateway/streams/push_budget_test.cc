@@ -1,4 +1,4 @@
-// How much one provider may push to one session, and how often it may start a turn.
+// How much a provider may push to a session, and how often it may start a turn.
 #include <gtest/gtest.h>
 
 #include "gateway/harness.h"

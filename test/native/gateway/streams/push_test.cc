@@ -1,4 +1,4 @@
-// push: what reaches the stream, the timeline and the session.
+// push: its effects on the stream, the timeline and the session.
 #include <gtest/gtest.h>
 
 #include "gateway/harness.h"

@@ -1,4 +1,4 @@
-// Streams beyond a plain push: filters, history, prompts, and what a push is answered with.
+// Streams beyond a plain push: filters, history, prompts, and receipts.
 #include <gtest/gtest.h>
 
 #include "gateway/harness.h"
@@ -25,7 +25,7 @@ struct Streams : ::testing::Test {
   PeerId peer = tap.bound("p", "s");
 
   void SetUp() override { tap.clear(); }
-  // What became of a push, as the ack says it; or the code of the error.
+  // The outcome of a push in its ack, or the code of the error.
   std::string outcome(const std::string& text) {
     tap.say(peer, text);
     if (tap.count(peer, "error") > 0) return tap.errorCode(peer);
@@ -35,7 +35,7 @@ struct Streams : ::testing::Test {
   }
 };
 
-// --- What a push is answered with
+// --- Receipts of pushes
 
 using PushAck = Streams;
 

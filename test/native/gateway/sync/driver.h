@@ -12,7 +12,7 @@
 
 namespace tap::gateway {
 
-// Drives one ToolSync through time, and remembers the plans.
+// Drives a ToolSync through time, and remembers the plans.
 class Driver {
  public:
   explicit Driver(ToolSnapshot have = {}, protocol::SyncMode mode = protocol::SyncMode::Live,

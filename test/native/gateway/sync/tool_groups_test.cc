@@ -71,7 +71,7 @@ TEST_F(ToolGroups, WaitForTheChangeThatIsInFlight) {
   tap.advance(300);
   const auto before = tap.expect<protocol::Tools>(session);  // with "other"
   tap.openGroups("s", {"plans"});
-  EXPECT_EQ(tap.count<protocol::Tools>(session), 0U) << "one change at a time";
+  EXPECT_EQ(tap.count<protocol::Tools>(session), 0U) << "a single change at a time";
   tap.send(session, protocol::Synced{before.revision});
   EXPECT_EQ(tap.opened(), "none");
   tap.advance(1);
@@ -85,7 +85,7 @@ TEST_F(ToolGroups, ThatTheSessionCannotTakeSaySo) {
   tap.send(session, protocol::SyncFailed{change.revision, "the CLI said no", {}});
   EXPECT_EQ(tap.opened(), "no query stats: the CLI said no");
   tap.openGroups("s", {"records"});
-  EXPECT_TRUE(tap.confirmTools(session)) << "another call tries again";
+  EXPECT_TRUE(tap.confirmTools(session)) << "a further call tries again";
   EXPECT_EQ(tap.opened(), "yes query stats");
 }
 
@@ -229,7 +229,7 @@ TEST_F(InForceUpdates, ThatChangeNothingAreAcknowledgedAtOnce) {
   EXPECT_EQ(tap.take(peer).get("inForce"), "true");
   change("b");
   tap.say(peer, R"({"type":"tools.update","remove":["b"],"requestId":"r2"})");
-  EXPECT_EQ(tap.take(peer).get("requestId"), "r1") << "undone: there is nothing to wait for";
+  EXPECT_EQ(tap.take(peer).get("requestId"), "r1") << "undone, so there is no change to wait for";
   EXPECT_EQ(tap.take(peer).get("requestId"), "r2");
 }
 

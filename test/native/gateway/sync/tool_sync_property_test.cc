@@ -1,4 +1,4 @@
-// Whatever happens, synchronisation comes to rest, and rests on what is wanted.
+// In every case synchronisation comes to rest, and ends with the wanted tools.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -48,7 +48,7 @@ class Model {
     }
   }
 
-  // Quiet time: answers come, nothing else changes. Returns how many plans that took.
+  // Quiet time: answers arrive without other changes. Returns the number of plans.
   int rest() {
     const int before = plans_;
     sync_.setQuiet(true);
@@ -84,12 +84,12 @@ class Model {
     ++plans_;
     Flight flight{plan.revision, held_};
     for (const std::string& name : plan.drop) {
-      ASSERT_EQ(flight.target.erase(name), 1u) << "drops what is not there";
+      ASSERT_EQ(flight.target.erase(name), 1u) << "drops tools that are absent";
     }
     for (const std::string& name : plan.set) {
       const auto at = wanted_.find(name);
-      ASSERT_NE(at, wanted_.end()) << "sets what nobody wants";
-      ASSERT_NE(flight.target[name], at->second) << "sets what is there already";
+      ASSERT_NE(at, wanted_.end()) << "sets tools that are not wanted";
+      ASSERT_NE(flight.target[name], at->second) << "sets tools that are present already";
       flight.target[name] = at->second;
     }
     flight_ = std::move(flight);

@@ -16,7 +16,7 @@ struct Reloading : ::testing::Test {
   int version = 0;
 
   void change() { driver.want({{"a", std::to_string(++version)}}); }
-  // One reload, confirmed at once; how long it took to come.
+  // A reload that is confirmed at once. Returns: the time until it came.
   int64_t reload() {
     const Time start = driver.now;
     const size_t before = driver.plans.size();
