@@ -140,7 +140,9 @@ function inWords(schema, args, problems) {
       !unions.some((union) => keywordLocation.startsWith(`${union.keywordLocation}/`)),
   );
   const words = (inner.length > 0 ? inner : problems).map((one) =>
-    UNIONS.includes(one.keyword) ? describeUnion(schema, args, one, problems) : describeProblem(schema, args, one),
+    UNIONS.includes(one.keyword)
+      ? describeUnion(schema, args, one, problems)
+      : describeProblem(schema, args, one),
   );
   return [...new Set(words)];
 }

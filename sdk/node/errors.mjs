@@ -25,7 +25,8 @@ export const ADVICE = {
 /** Advice for this program, where it differs from the advice for the model. @type {Record<string, string>} */
 const OWN_ADVICE = {
   AUTH_FAILED: "Unset an old TAP_PROVIDER_TOKEN; COPILOT_HOME and the port must be the session's.",
-  DUPLICATE_INSTANCE: "Stop the other program, or give either of them a different name or an instance.",
+  DUPLICATE_INSTANCE:
+    "Stop the other program, or give either of them a different name or an instance.",
   TOOL_CONFLICT: "Rename the tool.",
   PAYLOAD_TOO_LARGE: "Send less, or a result as a file (tap.file).",
   RATE_LIMITED: "Await each push before the next, and wait a second.",

@@ -1,5 +1,5 @@
-// Bytes that nobody has validated. The readers of JSON text stay inside them; a call that has them
-// as its arguments is carried out, or fails at once.
+// Bytes that were not validated. The readers of JSON text stay inside them; a call with such
+// arguments runs, or fails at once.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -26,8 +26,8 @@ void jsonBytes(std::string_view input) {
   (void)protocol::answerUnreadable(text.view(), "it is unreadable");
 }
 
-// Of a tool with instances and of one without, in one process and over the link: one outcome, or
-// one message that the provider can read.
+// With a tool with instances and a tool without, in process and over the link: a single outcome, or
+// a message that the provider can read.
 void arguments(std::string_view input) {
   using namespace gateway::test;
   Harness tap;

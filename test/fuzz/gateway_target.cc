@@ -1,4 +1,4 @@
-// A whole gateway with its peers: the input is read as what they do.
+// A whole gateway with its peers: the input controls their actions.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -1,6 +1,6 @@
-// Lines and filters. An input: how many patterns, how the bytes are cut into pieces, the patterns,
-// one a line, and the bytes. The pieces make no difference, nor does the search over blocks; lines
-// are valid UTF-8 without control characters, and bounded; so is the memory.
+// Lines and filters. An input: the number of patterns, the sizes of pieces, the patterns, each on a
+// line, and the bytes. The pieces make no difference, nor does the search over blocks; lines are
+// valid UTF-8 without control characters, and limited; so is the memory.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -76,7 +76,7 @@ void lines(std::string_view input) {
   Bytes bytes(input);
   const uint32_t patterns = bytes.below(4);
   const size_t piece = 1 + bytes.below(64);
-  // A few bytes cannot make a line that is cut: one piece of the input is repeated.
+  // A few bytes cannot make a line that is cut, so a piece of the input is repeated.
   const size_t repeats = bytes.below(8) == 7 ? 400 : 1;
   std::vector<Rule> rules;
   for (uint32_t i = 0; i < patterns; ++i) {

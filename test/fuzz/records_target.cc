@@ -1,5 +1,5 @@
-// Queries of records: each is answered with JSON, or refused with a reason, and changes nothing.
-// The same text as a payload: what is stored of it is JSON of a bounded size.
+// Queries of records: each is answered with JSON, or refused with a reason, and has no side
+// effects. The same text as a payload: the stored part is JSON of a limited size.
 #include <gtest/gtest.h>
 
 #include <string>

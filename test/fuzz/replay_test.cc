@@ -1,4 +1,4 @@
-// Every checked-in input of every target, without a fuzzer: seeds, and what once failed.
+// Every checked-in input of every target, without a fuzzer: seeds, and inputs that once failed.
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -1,8 +1,8 @@
-// What is fuzzed: functions that take any bytes and fail by GoogleTest's assertions. libFuzzer
-// drives one at a time (libfuzzer.cc); the checked-in inputs are replayed as tests
+// The fuzz targets: functions that accept any bytes and fail by GoogleTest's assertions. libFuzzer
+// runs a single target (libfuzzer.cc); the checked-in inputs are replayed as tests
 // (replay_test.cc).
 //
-// To add one: a function, a row below, and a few inputs in corpus/<name>.
+// To add a target: a function, a row below, and a few inputs in corpus/<name>.
 #pragma once
 
 #include <array>

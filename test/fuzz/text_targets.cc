@@ -1,5 +1,5 @@
-// Texts of providers, sessions and rules: what is accepted can be read in every way there is, and
-// what is refused says why.
+// Texts of providers, sessions and rules: accepted text can be read in every way, and a refusal has
+// a reason.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -55,7 +55,7 @@ void readAll(Value value, int depth) {
       json::appendQuoted(quoted, text);
       json::Scanner again;
       const auto scanned = again.scan(quoted);
-      ASSERT_TRUE(scanned.ok()) << "what was written cannot be read";
+      ASSERT_TRUE(scanned.ok()) << "written JSON cannot be read";
       EXPECT_EQ(json::decodeString(scanned.value()), text);
       return;
     }
@@ -75,8 +75,7 @@ std::string whole(const protocol::SplitText& text) {
   return text.head + std::string(text.middle.view()) + text.tail;
 }
 
-// A machine that does other things as well must not fail a test; what takes the processor for long
-// does.
+// A busy machine must not fail a test; a long use of the processor must.
 class Patience {
  public:
   ~Patience() { EXPECT_LT(std::clock() - start_, 3 * CLOCKS_PER_SEC) << "too slow"; }
@@ -217,8 +216,8 @@ void patterns(std::string_view input) {
   EXPECT_TRUE(utf8::isValid(subject) || match == Match::TimedOut);
 }
 
-// Text is shown, and names are compared: any bytes give UTF-8 of a bounded size, and what was made
-// so once stays so.
+// Escapes text, and compares names: any bytes give UTF-8 of a limited size, and escaping the result
+// again does not change it.
 void shownText(std::string_view input) {
   Bytes bytes(input);
   const size_t most = bytes.byte();

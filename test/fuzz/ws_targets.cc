@@ -1,4 +1,4 @@
-// Bytes of a WebSocket client: what comes of them does not depend on how they are cut.
+// Bytes of a WebSocket client: the result does not depend on their chunks.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -49,7 +49,7 @@ void checkEvents(const ws::test::Seen& seen) {
     EXPECT_LE(event.size() - 5, kCaps.maxMessage);
   }
   EXPECT_LE(seen.buffered, kCaps.maxMessage);
-  // One pong and one close frame at most.
+  // At most a pong and a close frame.
   EXPECT_LE(seen.output.size(), 2 * (2 + ws::kMaxControlPayload));
 }
 

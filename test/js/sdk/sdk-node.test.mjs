@@ -320,6 +320,6 @@ describe("errors", () => {
     await assert.rejects(tap.push("x", "y"), { name: "TapError", code: "DISCONNECTED" });
     await assert.rejects(tap.file("a", "b", { mimeType: "text/plain" }), TapError);
     await tap.close();
-    await assert.rejects(tap.push("x", "y"), { code: "DISCONNECTED", advice: /another provider/ });
+    await assert.rejects(tap.push("x", "y"), { code: "DISCONNECTED", advice: /new provider/ });
   });
 });

@@ -131,7 +131,7 @@ test("an end for good closes it; with an error connect() is rejected with that",
   const { tap, end, opened } = await bound();
   const push = tap.push("x", "y");
   end({ reason: "over", again: "never" });
-  await assert.rejects(push, { code: "DISCONNECTED", message: /over\. Make another/ });
+  await assert.rejects(push, { code: "DISCONNECTED", message: /: over\. / });
   await tap.closed;
   const other = stage();
   const connecting = other.tap.connect();

@@ -1,8 +1,8 @@
-// What the scanner makes of texts, for test/js/lib/json.differential.test.mjs to compare with
+// Results of the scanner, for test/js/lib/json.differential.test.mjs to compare with
 // JSON.parse.
 //
 // stdin:  texts, each as its size (4 bytes, little endian) and its bytes.
-// stdout: a line each: "0" and the reason where a text is refused; "1" and its canonical form where
+// stdout: a line each: "0" and the reason if a text is refused; "1" and its canonical form if
 //         it is accepted. All of it is ASCII or valid UTF-8 without line feeds.
 //
 // The canonical form shows every value in all the ways in which the core can read it:
@@ -85,7 +85,7 @@ struct Entry {
 };
 using Entries = std::map<std::u16string, Entry>;
 
-// A key's text with its quotes: what decodeString takes.
+// A key's text with its quotes, for decodeString.
 [[nodiscard]] Value decodeKey(const json::Member& member) {
   return {Kind::String, {member.key.data() - 1, member.key.size() + 2}};
 }

@@ -189,7 +189,7 @@ TEST(JsonScanner, FindsTheEndOfStringsOfEveryLength) {
   }
 }
 
-// Behind its first escape a string is read in blocks of another size.
+// After its first escape a string is read in blocks of a different size.
 TEST(JsonScanner, ReadsAnEscapeAtEveryPlaceOfALongString) {
   for (size_t at = 0; at < 140; ++at) {
     const std::string front = R"("\t)" + std::string(at, 'x');

@@ -1,4 +1,4 @@
-// What is read out of text that a scanner has validated.
+// Reading values from text that a scanner has validated.
 #include <gtest/gtest.h>
 
 #include <clocale>

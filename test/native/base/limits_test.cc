@@ -139,8 +139,8 @@ constexpr std::array kNoNumbers{"10s",
                                 "18446744073709551616",
                                 "99999999999999999999999999"};
 
-// Every sort of value for every row: what is in force is the number that was meant, or the default
-// with a complaint, and never beyond what timers and sums can take.
+// Every sort of value for every row: the result is the given number, or the default with a
+// complaint, and never beyond the range of timers and sums.
 // shows: P-LIMIT-13
 TEST(Limits, EveryRowTakesOrRefusesEverySortOfValue) {
   constexpr int64_t kMaxTimer = (int64_t{1} << 31) - 1;

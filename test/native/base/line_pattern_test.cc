@@ -9,7 +9,7 @@
 namespace tap {
 namespace {
 
-// For a machine that has much else to do.
+// For a busy machine.
 constexpr std::chrono::seconds kMuchTime{60};
 
 LinePattern linePattern(std::string_view source) {

@@ -1,4 +1,4 @@
-// Names, and what is seen of characters.
+// Names, and the visibility of characters.
 #include "base/names.h"
 
 #include <gtest/gtest.h>

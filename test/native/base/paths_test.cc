@@ -1,4 +1,4 @@
-// The ways to write the path of one file.
+// The spellings of a file's path.
 #include "base/paths.h"
 
 #include <gtest/gtest.h>
@@ -64,7 +64,7 @@ TEST(Paths, WhatLiesInTheFolderIsThereFromTheFolderToo) {
   EXPECT_EQ(others("./src//a.c"), (Spellings{"/home/ada/shop/src/a.c", "src/a.c"}));
   EXPECT_EQ(others("../shop/src/a.c"), (Spellings{"/home/ada/shop/src/a.c", "src/a.c"}));
   EXPECT_EQ(others("/home/ada/shop"), Spellings{}) << "not the folder itself";
-  EXPECT_EQ(others("/home/ada/shopping/a.c"), Spellings{}) << "nor one that begins like it";
+  EXPECT_EQ(others("/home/ada/shopping/a.c"), Spellings{}) << "a folder with the same prefix";
   EXPECT_EQ(others("/etc/hosts", "/"), Spellings{"etc/hosts"});
   EXPECT_EQ(others("x/../src/a.c", "/home//ada/./shop/"),
             (Spellings{"/home/ada/shop/src/a.c", "src/a.c"}));
@@ -106,7 +106,7 @@ TEST(Paths, NulLineEndsAndWhatIsNotUtf8AreCharacters) {
 }
 
 TEST(Paths, ABackslashIsANameAndASeparator) {
-  // One file of /home/ada/shop for a Unix system, one of /etc for Windows.
+  // A file of /home/ada/shop for a Unix system, a file of /etc for Windows.
   EXPECT_EQ(others("src\\..\\..\\..\\..\\etc\\hosts"),
             (Spellings{"/home/ada/shop/src\\..\\..\\..\\..\\etc\\hosts", "/etc/hosts"}));
   EXPECT_EQ(others("/tmp/../etc/a\\..\\..\\b"), (Spellings{"/etc/a\\..\\..\\b", "/b"}));

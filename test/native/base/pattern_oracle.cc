@@ -1,10 +1,10 @@
-// What Pattern makes of patterns, for test/js/lib/pattern.differential.test.mjs to compare with
+// Results of Pattern, for test/js/lib/pattern.differential.test.mjs to compare with
 // RegExp.
 //
 // stdin:  texts, each as its size (4 bytes, little endian) and its bytes: in turn a pattern and a
 //         subject.
-// stdout: a line for each two: "Y" where the pattern matches, "N" where it does not, "T" where time
-//         ran out; "E", the offset, a blank and the message where the pattern is refused.
+// stdout: a line for each pair: "Y" if the pattern matches, "N" if it does not, "T" if time ran
+//         out; "E", the offset, a blank and the message if the pattern is refused.
 #include <chrono>
 #include <cstddef>
 #include <cstdint>

@@ -22,9 +22,9 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr size_t kSubject = Pattern::kMaxSubjectBytes;
-// For a machine that has much else to do: a thousand times the time that a match may take.
+// For a busy machine: a thousand times the time that a match may take.
 constexpr milliseconds kGenerous{1000};
-// Where the answer is what matters.
+// For tests where only the answer matters.
 constexpr milliseconds kPatience{20'000};
 
 std::string repeat(std::string_view text, size_t count) {
@@ -226,7 +226,7 @@ TEST(Pattern, SharesItsTimeWithOthers) {
 }
 
 #ifndef _WIN32
-// A signal's handler that sleeps stands for a machine that lets another process run.
+// The handler of a signal sleeps, like a machine that runs a different process.
 TEST(Pattern, DoesNotCountTheTimeInWhichAnotherProcessRuns) {
   const auto former = signal(SIGALRM, [](int) {
     const timespec pause{0, 3'000'000};
@@ -257,7 +257,7 @@ TEST(Pattern, AnswersAfterATimeoutAsBefore) {
   }
 }
 
-// More than the JIT's first stack holds, so it needs the larger one.
+// Needs more than the JIT's first stack.
 TEST(Pattern, BacktracksThroughAWholeSubjectGivenTime) {
   EXPECT_EQ(match("^(?:a?)*$", std::string(kSubject, 'a')), Match::Yes);
   EXPECT_EQ(match("^(?:a|b)*c$", repeat("ab", kSubject / 2 - 1) + "c"), Match::Yes);

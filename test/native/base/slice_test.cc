@@ -5,7 +5,7 @@
 namespace tap {
 namespace {
 
-constexpr std::string_view kText = "longer than what a string keeps within itself";
+constexpr std::string_view kText = "longer than the buffer inside of a string";
 
 TEST(Slice, MayBeChangedByWhoeverHasItAlone) {
   for (Slice slice : {Slice(std::string(kText)), Slice::copy(kText), Slice::borrow(kText).keep()}) {
@@ -14,7 +14,7 @@ TEST(Slice, MayBeChangedByWhoeverHasItAlone) {
     EXPECT_TRUE(slice.exclusive().empty());
     EXPECT_TRUE(other.exclusive().empty());
     other = {};
-    // The list of the loop has one, too.
+    // The initializer list holds a reference, too.
     EXPECT_TRUE(slice.exclusive().empty());
   }
   Slice slice = Slice::copy(kText);

@@ -8,7 +8,7 @@
 namespace tap::utf8 {
 namespace {
 
-// Whether the text is accepted when its bytes come one by one.
+// Whether the text is accepted byte by byte.
 bool validInPieces(std::string_view text) {
   Validator validator;
   for (const char& byte : text) {

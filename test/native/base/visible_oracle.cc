@@ -1,4 +1,4 @@
-// What C++ makes of texts, for test/js/lib/visible.differential.test.mjs to compare with
+// Results of C++, for test/js/lib/visible.differential.test.mjs to compare with
 // JavaScript.
 //
 // stdin:  texts of UTF-8, a line each.
@@ -11,7 +11,7 @@
 
 int main() {
   std::ios::sync_with_stdio(false);
-  std::cin.tie(nullptr);  // Otherwise each line that is read writes what was printed so far.
+  std::cin.tie(nullptr);  // Otherwise reading a line would flush the output.
   for (std::string text; std::getline(std::cin, text);) {
     std::cout << tap::visible(text, false, std::string::npos) << '\t' << tap::nameProblem(text)
               << '\n';

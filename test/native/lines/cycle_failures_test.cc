@@ -74,7 +74,8 @@ TEST(CyclesFailures, APlaceInsideTheProjectWins) {
   };
   EXPECT_EQ(place({"at /usr/x:1", "at /opt/y:2"}), "/usr/x:1");
   EXPECT_EQ(place({"at /usr/x:1", "at /p/y:2", "at /p/z:3"}), "/p/y:2");
-  EXPECT_EQ(place({"at /pq/x:1", "at src/y:2"}), "src/y:2") << "another folder with such a name";
+  EXPECT_EQ(place({"at /pq/x:1", "at src/y:2"}), "src/y:2")
+      << "a different folder with such a name";
   EXPECT_EQ(place({"at node:fs:1", "at ../y:2", "at file:///p/z:3"}), "file:///p/z:3");
   EXPECT_EQ(place({"at /p/node_modules/y:1", "at ./y:2"}), "./y:2");
 }

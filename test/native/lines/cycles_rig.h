@@ -115,7 +115,7 @@ inline std::string_view endName(CycleEnd end) {
   return "";
 }
 
-// file:line:column code [name] what | lines, as far as there are any
+// file:line:column code [name] what | lines; absent parts are left out
 inline std::string failureText(const Failure& failure) {
   std::string text = failure.file;
   const auto add = [&text](std::string_view before, const std::string& part) {

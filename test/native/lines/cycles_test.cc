@@ -139,7 +139,7 @@ TEST(Cycles, ABuildThatNeverSaysGreenIsRed) {
   program.lines({"build", "interrupted", "build"});
   EXPECT_EQ(cycleText(program.take()), "red begin");
   program.lines({"waiting"});
-  EXPECT_TRUE(program.closed().empty()) << "nothing was built";
+  EXPECT_TRUE(program.closed().empty()) << "there was no build";
 }
 
 TEST(Cycles, SilenceOrAnEndMayMeanGreen) {
@@ -192,7 +192,7 @@ TEST(Cycles, HaveTheVerdictOfTheirSummaries) {
   EXPECT_EQ(verdict({"passed", "not ok one"}), Verdict::Red);
   EXPECT_EQ(verdict({"no tests"}), Verdict::Nothing);
   EXPECT_EQ(verdict({"not ok one", "no tests"}), Verdict::Red);
-  EXPECT_EQ(verdict({"passed", "no tests"}), Verdict::Green) << "another part had some";
+  EXPECT_EQ(verdict({"passed", "no tests"}), Verdict::Green) << "a different part had tests";
   EXPECT_EQ(verdict({"no tests", "passed"}), Verdict::Green);
 }
 

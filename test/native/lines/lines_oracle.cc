@@ -1,10 +1,11 @@
-// What native/lines makes of bytes, for test/js/lines/lines.differential.test.mjs to compare with
+// Results of native/lines, for test/js/lines/lines.differential.test.mjs to compare with
 // JavaScript.
 //
-// stdin:  texts, each as its size (4 bytes, little endian) and its bytes: in turn patterns, one a
-//         line, and the output of a program.
-// stdout: a line for each two: a JSON array of [rule, line]; rule is the index of the first pattern
-//         that matches, or -1. "E" and a message where a pattern is refused.
+// stdin:  texts, each as its size (4 bytes, little endian) and its bytes: in turn patterns, each on
+//         a line, and the output of a program.
+// stdout: a line for each pair: a JSON array of [rule, line]; rule is the index of the first
+// pattern
+//         that matches, or -1. "E" and a message if a pattern is refused.
 #include <chrono>
 #include <cstddef>
 #include <cstdint>

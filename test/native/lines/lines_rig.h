@@ -1,4 +1,4 @@
-// What the tests of native/lines share.
+// Shared by the tests of native/lines.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct TestLine {
   friend bool operator==(const TestLine&, const TestLine&) = default;
 };
 
-// The lines of a text that comes in pieces of at most `most` bytes; 0: in one.
+// The lines of a text that arrives in pieces of at most `most` bytes; 0: in a single piece.
 inline std::vector<TestLine> splitLines(std::string_view bytes, size_t most = 0) {
   LineSplitter splitter;
   std::vector<TestLine> lines;

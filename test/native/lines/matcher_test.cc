@@ -8,7 +8,7 @@
 namespace tap::lines {
 namespace {
 
-// The wrong field; "none" where all are right.
+// The wrong field; "none" if all are right.
 std::string wrongField(std::string_view json) {
   const auto matcher = readMatcher(json);
   if (matcher) return "none";
@@ -29,7 +29,7 @@ TEST(CyclesMatcher, ReadsItsFields) {
   EXPECT_FALSE(matcher.quietIsGreen);
   EXPECT_EQ(matcher.root, "/p");
   EXPECT_TRUE(matcher.begin);
-  EXPECT_FALSE(matcher.green) << "an empty pattern is none";
+  EXPECT_FALSE(matcher.green) << "an empty pattern counts as absent";
   ASSERT_EQ(matcher.failures.size(), 1U);
   const FailureRule& rule = matcher.failures[0];
   EXPECT_EQ(rule.until->field, "failure[0].until");

@@ -162,7 +162,7 @@ TEST_F(Emitter, SaysInTimeWhatIsLeftOutAndAtTheEndTheTotal) {
   EXPECT_FALSE(effects_.notices[0].isTotal);
   for (int i = 0; i < 25; ++i) feed("warn\n");
   pass(5000);
-  EXPECT_EQ(effects_.notices.size(), 1U);  // not said every second
+  EXPECT_EQ(effects_.notices.size(), 1U);  // not repeated every second
   end({0, {}, true, false});
   ASSERT_EQ(effects_.notices.size(), 2U);
   EXPECT_EQ(effects_.notices[1].surfaced, 30U);
@@ -171,7 +171,8 @@ TEST_F(Emitter, SaysInTimeWhatIsLeftOutAndAtTheEndTheTotal) {
 
 TEST_F(Emitter, LimitsTheRowsOfKeptLines) {
   for (int i = 0; i < 300; ++i) feed("plain\n");
-  EXPECT_EQ(effects_.rows.size(), LineSource::kRowsPerSecond - 1);  // one is of the run's begin
+  // A row is for the start of the run.
+  EXPECT_EQ(effects_.rows.size(), LineSource::kRowsPerSecond - 1);
   EXPECT_EQ(source_.counters().rowsLeftOut, 201U);
   pass(1000);
   feed("plain\n");
@@ -316,7 +317,7 @@ TEST_F(Emitter, CountsASilenceOverRuns) {
   EXPECT_TRUE(injected().empty());
   end({0, {}, true, false});
   pass(400);
-  EXPECT_EQ(injected().size(), 1U) << "a run that writes nothing is no sign of life";
+  EXPECT_EQ(injected().size(), 1U) << "a run without output is no sign of life";
   source_.noteActivity(now(), effects_);
   EXPECT_EQ(lineTexts(effects_.surfaced), Texts{"something came again after 60 s"});
   pass(59'000);
@@ -366,7 +367,7 @@ TEST_F(Emitter, TakesFewKilobytesWhereItIsIdle) {
     rules.push_back(ruleWith(pattern, FilterOutcome::Inject));
   }
   setRules(rules);
-  for (int i = 0; i < 20; ++i) feed("a line now and then, of no interest to anybody\n");
+  for (int i = 0; i < 20; ++i) feed("a line now and then, without interest\n");
   EXPECT_LE(source_.bytes(), size_t{20} * 1024);
 }
 

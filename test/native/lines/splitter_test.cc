@@ -102,7 +102,7 @@ TEST(LineSplitter, DropsAByteOrderMarkAtTheBeginning) {
   }
   LineSplitter splitter;
   Line line;
-  for (int run = 0; run < 2; ++run) {  // the end of one is the beginning of the next
+  for (int run = 0; run < 2; ++run) {  // the end of a run is the start of the next
     splitter.feed("\uFEFFa\n", Time());
     EXPECT_TRUE(splitter.next(line));
     EXPECT_EQ(line.text, "a");

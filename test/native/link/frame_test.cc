@@ -15,7 +15,7 @@ std::string frame(const std::string& body) {
   return out + body;
 }
 
-// The bodies, where the stream comes in pieces of these sizes (the last one repeats).
+// The bodies, if the stream comes in pieces of these sizes (the last repeats).
 std::vector<std::string> read(const std::string& stream, const std::vector<size_t>& pieces,
                               size_t maxBody = 1 << 20) {
   FrameReader reader(maxBody);

@@ -214,7 +214,7 @@ TEST(SessionClient, LooksAtAGatewayOnlyWhereAPingIsUnanswered) {
   EXPECT_EQ(client.looked, 0);
 }
 
-// However the two are set, a gateway at work is given no less than one that is stopped.
+// For any limits, a working gateway has at least the time of a stopped one.
 TEST(SessionClient, GivesNoLessToAGatewayAtWork) {
   Limits limits;
   limits.set(Limit::LinkBusyMs, 20);
@@ -275,8 +275,8 @@ TEST(SessionClient, MayBeOpenedAgain) {
   EXPECT_EQ(client.take(), Words{"send ping"});
 }
 
-// Any order of results, cancels, losses, deadlines and late timers: one outcome for each call, of
-// an owner that does nothing more once the gateway is silent.
+// Any order of results, cancels, losses, deadlines and late timers: each call has a single outcome
+// if the owner stops after the gateway is silent.
 TEST(SessionClient, EveryCallSettlesExactlyOnce) {
   std::mt19937 random(11);
   for (int round = 0; round < 200; ++round) {

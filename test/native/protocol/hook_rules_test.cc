@@ -163,7 +163,7 @@ TEST(HookRules, WhatIsBeyondTheLimitsOfStringsIsUndecided) {
   EXPECT_EQ(judged(read, given(257, "evil")), Match::Unseen);
   EXPECT_EQ(judged(read, R"({"a":"evil","b":")" + std::string(70'000, 'a') + "\"}"), Match::Yes);
   EXPECT_EQ(judged(read, R"({"a":"good","b":")" + std::string(70'000, 'a') + "\"}"), Match::Unseen);
-  EXPECT_EQ(judged(named, given(300, "evil")), Match::No) << "it has seen what it names";
+  EXPECT_EQ(judged(named, given(300, "evil")), Match::No) << "its path was found";
 }
 
 // shows: P-HOOK-8
@@ -212,10 +212,10 @@ TEST(HookRules, ARelativePatternIsAboutTheSessionsFolder) {
 }
 
 TEST(HookRules, AFileUnderItsOwnNameStaysCaught) {
-  EXPECT_TRUE(isAboutFile("**/../**", "/tmp/../etc/hosts")) << "who forbids .. goes on doing so";
+  EXPECT_TRUE(isAboutFile("**/../**", "/tmp/../etc/hosts")) << "a rule against .. still matches";
   EXPECT_TRUE(isAboutFile("/link/**", "/link/../hosts")) << "which may lie behind a link";
   EXPECT_TRUE(isAboutFile("~/.ssh/**", "~/.ssh/id"));
-  EXPECT_FALSE(isAboutFile(".*", "/code")) << "nobody has written a dot";
+  EXPECT_FALSE(isAboutFile(".*", "/code")) << "the path has no dot";
 }
 
 TEST(HookRules, AFileIsNotHiddenByTheLengthOfItsPath) {

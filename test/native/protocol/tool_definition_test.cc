@@ -26,7 +26,7 @@ Read read(const std::string& array, const Limits& limits = {}) {
   return {readTools(root.value(), "hello.tools", limits, problem), problem.text()};
 }
 
-// One tool named t with these further fields.
+// A tool named t with these further fields.
 Read readOne(const std::string& more) {
   return read(R"([{"name":"t")" + more + "}]");
 }

@@ -1,4 +1,4 @@
-// Reading files on threads beside the loop's, run under ThreadSanitizer (tools/sanitize.mjs).
+// Reading files on separate threads, run under ThreadSanitizer (tools/sanitize.mjs).
 #include "uv/file_reads.h"
 
 #include <gtest/gtest.h>
@@ -90,7 +90,7 @@ TEST_F(FileReadsTest, WhatIsDroppedIsNotRead) {
   for (const char* id : {"a", "b", "c"}) reads.add(request(1, id, std::string(1'000'000, 'x')));
   reads.drop(gateway::PeerId{1});
   uv_run(&loop_, UV_RUN_DEFAULT);
-  EXPECT_EQ(read_.size(), 1U) << "only what was being read";
+  EXPECT_EQ(read_.size(), 1U) << "only the file that was being read";
 }
 
 TEST_F(FileReadsTest, AfterCloseNothingIsReported) {

@@ -47,7 +47,7 @@ class Echo final : public uv::StreamHandler {
     std::vector<ws::Event> events;
     connection_.receive(bytes, size, events);
     const std::string answer = connection_.takeOutput();
-    // Nothing may follow a close frame.
+    // A close frame must be the last.
     if (connection_.writable()) stream_->queue(answer);
     bool over = false;
     for (const ws::Event& event : events) {

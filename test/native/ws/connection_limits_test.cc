@@ -1,4 +1,4 @@
-// What one peer can make a connection hold: Caps, each at n-1, n and n+1.
+// The memory that a peer can make a connection hold: Caps, each at n-1, n and n+1.
 #include <gtest/gtest.h>
 
 #include "ws/connection.h"

@@ -1,5 +1,4 @@
-// What a connection makes of a client's bytes. Every input here is run in all chunkings
-// (test::receive).
+// The events and output for a client's bytes. Every input runs in all chunkings (test::receive).
 #include "ws/connection.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What a connection makes of frames, for test/js/websocket/frames.differential.test.mjs to compare
+// Results of a connection for frames, for test/js/websocket/frames.differential.test.mjs to compare
 // with ws.
 //
 // stdin:  for each sequence two numbers of 4 bytes, little endian: the size of the pieces in which

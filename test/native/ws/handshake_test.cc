@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::string_view kPlain = R"({"program":"tap"})";
 
-// What came of the bytes.
+// The result of the bytes.
 struct Outcome {
   HandshakeState state = HandshakeState::Incomplete;
   std::string response;
@@ -32,7 +32,7 @@ Outcome feedInChunks(std::string_view input, size_t size) {
   return outcome;
 }
 
-// In one piece; that other chunkings give the same is expected on the way.
+// The result in a single chunk; also expects the same result for other chunkings.
 Outcome feed(std::string_view input) {
   Outcome whole = feedInChunks(input, input.size());
   for (const size_t size : {1, 2, 3, 7, 100}) {

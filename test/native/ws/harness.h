@@ -1,4 +1,4 @@
-// Helpers of the ws tests: literal frames, and one run of a connection in every chunking.
+// Helpers of the ws tests: literal frames, and runs of a connection in every chunking.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@
 
 namespace tap::ws::test {
 
-// "81 85 37fa": what the hexadecimal digits stand for; blanks are for the reader.
+// "81 85 37fa": the bytes of the hexadecimal digits; blanks are for the reader.
 inline std::string bytes(std::string_view hexDigits) {
   std::string digits;
   std::copy_if(hexDigits.begin(), hexDigits.end(), std::back_inserter(digits),
@@ -66,14 +66,14 @@ inline std::string describe(const TextMessage& message) {
 inline std::string describe(const OversizeMessage& message) {
   return "oversize " + std::to_string(message.size);
 }
-// The reason is told only where it is the peer's; the words of our own are not part of the
+// Includes the reason only if it is the peer's; the gateway's own words are not part of the
 // contract.
 inline std::string describe(const Closed& closed) {
   const std::string code = std::to_string(static_cast<uint16_t>(closed.code));
   return closed.clean ? "closed " + code + " " + closed.reason : "failed " + code;
 }
 
-// What came of a run: the events in words, and the output.
+// The result of a run: the events in words, and the output.
 struct Seen {
   std::vector<std::string> events;
   std::string output;
@@ -85,8 +85,8 @@ struct Seen {
 using Prepare = std::function<void(Connection&)>;
 using Strings = std::vector<std::string>;
 
-// Feeds the input in chunks whose sizes `nextSize` tells. Each chunk has a buffer of its own, of
-// exactly its size, so that a sanitizer sees any byte read beside it.
+// Feeds the input in chunks whose sizes `nextSize` returns. Each chunk has its own buffer of
+// exactly its size, so that a sanitizer detects any read outside of it.
 template <class NextSize>
 Seen run(std::string_view input, const Caps& caps, const Prepare& prepare, NextSize nextSize) {
   Connection connection(caps);
@@ -108,7 +108,7 @@ Seen run(std::string_view input, const Caps& caps, const Prepare& prepare, NextS
   return seen;
 }
 
-// The run in one piece; that all other chunkings give the same is expected on the way.
+// A run in a single chunk; also expects the same result for all other chunkings.
 inline Seen receive(std::string_view input, const Caps& caps = {}, const Prepare& prepare = {}) {
   Seen whole = run(input, caps, prepare, [&] { return input.size(); });
   const auto same = [&](const Seen& other, const std::string& chunking) {
