@@ -57,14 +57,14 @@ Napi::Value readLimits(const Napi::CallbackInfo& info) {
   Napi::Array readings = Napi::Array::New(env);
   for (uint32_t i = 0; i < kLimitTable.size(); ++i) {
     const LimitRow& row = kLimitTable[i];
-    const std::string said = variables.text(std::string(row.env).c_str());
+    const std::string given = variables.text(std::string(row.env).c_str());
     if (variables.failed()) return env.Undefined();
-    const LimitReading reading = readLimit(row, said);
-    Napi::Object one = Napi::Object::New(env);
-    one.Set("name", text(env, row.name));
-    one.Set("value", Napi::Number::New(env, static_cast<double>(reading.value)));
-    if (!reading.wrong.empty()) one.Set("wrong", text(env, reading.wrong));
-    readings.Set(i, one);
+    const LimitReading reading = readLimit(row, given);
+    Napi::Object entry = Napi::Object::New(env);
+    entry.Set("name", text(env, row.name));
+    entry.Set("value", Napi::Number::New(env, static_cast<double>(reading.value)));
+    if (!reading.wrong.empty()) entry.Set("wrong", text(env, reading.wrong));
+    readings.Set(i, entry);
   }
   return readings;
 }

@@ -85,7 +85,7 @@ void Engine::growCounters(Live& live) {
 std::optional<std::string> Engine::replay(std::string_view id,
                                           const std::vector<std::string_view>& entries,
                                           const Moment& now) {
-  if (live(id) != nullptr) return "there is such a plan already";
+  if (live(id) != nullptr) return "a plan with this id exists already";
   std::optional<Plan> plan;
   for (size_t i = 0; i < entries.size(); ++i) {
     const auto reason = [i](const std::string& why) {
@@ -114,7 +114,7 @@ void Engine::insertPlan(std::string_view id, Plan plan) {
   made.notifiedFailed = made.plan.count(NodeStatus::Failed) > 0;
   made.notifiedNear = shareUsed(made.plan) >= kNear;
   for (NodeIndex i = 0; i < made.plan.size(); ++i) {
-    if (made.plan.node(i).commit.empty() || isTakenUp(made.plan, i)) continue;
+    if (made.plan.node(i).commit.empty() || allDependentsStarted(made.plan, i)) continue;
     made.committed.push_back(i);
     if (made.committed.size() > kMaxProbed) made.committed.pop_front();
   }

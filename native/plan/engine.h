@@ -222,10 +222,10 @@ class Engine {
   void grantLandingSlot(Live& live, const Moment& now, Batch& out);
   void release(Live& live, NodeIndex node);
   static void probe(Live& live, NodeIndex node, Batch& out);
-  [[nodiscard]] static bool isTakenUp(const Plan& plan, NodeIndex node);
-  static void landAgain(Live& live, const std::vector<NodeIndex>& nodes, const Moment& now,
-                        Batch& out);
-  static void endAgain(Live& live, const Moment& now, Batch& out);
+  [[nodiscard]] static bool allDependentsStarted(const Plan& plan, NodeIndex node);
+  static void retryLanding(Live& live, const std::vector<NodeIndex>& nodes, const Moment& now,
+                           Batch& out);
+  static void updateOutcome(Live& live, const Moment& now, Batch& out);
   void checkBudget(Live& live, const Moment& now, Batch& out);
   void endIfDone(Live& live, const Moment& now, Batch& out);
   void recoverNode(Live& live, NodeIndex node, const Moment& now, Batch& out);

@@ -19,7 +19,7 @@ namespace {
   return wrongState("the node was replaced by " + id + ": use that id");
 }
 
-[[nodiscard]] std::string strandedText(const Plan& plan, NodeIndex node) {
+[[nodiscard]] std::string describeStranded(const Plan& plan, NodeIndex node) {
   const std::string& id = plan.node(node).spec.id;
   return id +
          " has succeeded and lands with the node that depends on it; without that node it would " +
@@ -36,8 +36,8 @@ namespace {
                          : ": wait until it has ended, or cancel the plan"));
 }
 
-// REQUIRES: its dependencies have ended well, and it has failed or was canceled.
-[[nodiscard]] Refused refuseTake(const Plan& plan, NodeIndex node) {
+// REQUIRES: its dependencies have succeeded, and it has failed or was canceled.
+[[nodiscard]] Refused refuseCommitRetry(const Plan& plan, NodeIndex node) {
   const Node& state = plan.node(node);
   if (state.status != NodeStatus::Failed) {
     return wrongState("only the worktree of a failed node can be committed; this node is " +
@@ -125,7 +125,7 @@ Refused Engine::checkReplacement(const Plan& plan, std::string_view id, NodeInde
   }
   const auto stranded = plan.findStranded(old, graph.dependencies(by));
   if (!stranded) return std::nullopt;
-  return wrongState(strandedText(plan, *stranded) + ": let the new node depend on it");
+  return wrongState(describeStranded(plan, *stranded) + ": let the new node depend on it");
 }
 
 Refused Engine::edit(std::string_view plan, std::string_view node, std::string_view changes,
@@ -147,7 +147,7 @@ Refused Engine::edit(std::string_view plan, std::string_view node, std::string_v
         "no field to change is given, such as work, postchecks, dependencies or allowedUrls"};
   }
   if (const auto stranded = live.plan.findStranded(at.node, graph.dependencies(at.node))) {
-    return wrongState(strandedText(live.plan, *stranded) +
+    return wrongState(describeStranded(live.plan, *stranded) +
                       ": add a node in place of this edit, or keep the dependency");
   }
   Entry entry = makeEntry(EntryKind::NodeEdited, live.plan.node(at.node), now);
@@ -184,7 +184,7 @@ Refused Engine::retry(std::string_view plan, std::string_view node, RetryFrom fr
                       std::string(plan::text(state.status)));
   }
   if (from == RetryFrom::Commit) {
-    if (auto refused = refuseTake(live.plan, at.node)) return refused;
+    if (auto refused = refuseCommitRetry(live.plan, at.node)) return refused;
   }
   Entry entry = makeEntry(EntryKind::Retried, state, now);
   entry.phase = live.plan.phaseWithRest(at.node, retryPhase(state, from));
@@ -194,7 +194,7 @@ Refused Engine::retry(std::string_view plan, std::string_view node, RetryFrom fr
   live.interrupted[at.node] = 0;
   record(live, entry, out);
   // The node would land with leaves that were not checked on this machine.
-  if (live.plan.hasUnknownResult()) landAgain(live, live.plan.waiting(), now, out);
+  if (live.plan.hasUnknownResult()) retryLanding(live, live.plan.waiting(), now, out);
   startReady(now, out);
   return std::nullopt;
 }

@@ -58,7 +58,7 @@ class Import {
 
   // The worktrees are not part of an import, so unfinished nodes start again. The checks did not
   // run on this machine, so waiting leaves are checked again before they land.
-  [[nodiscard]] std::optional<std::string> settle(const Moment& now) {
+  [[nodiscard]] std::optional<std::string> restartUnfinished(const Moment& now) {
     const bool isOver = plan_.ended().has_value();
     for (NodeIndex i = 0; i < plan_.size(); ++i) {
       const Node& node = plan_.node(i);
@@ -94,7 +94,7 @@ Refused Engine::import(std::string_view id, std::string_view text, std::string_v
                        std::string_view entries, int64_t createdAt, const Moment& now,
                        Problems& problems, Batch& out) {
   if (live(id) != nullptr) {
-    return Refusal{Refusal::Code::WrongState, "there is such a plan already"};
+    return Refusal{Refusal::Code::WrongState, "a plan with this id exists already"};
   }
   Entry created = makeEntry(EntryKind::Created, now);
   if (createdAt > 0) created.at = std::min(createdAt, now.unixMillis);
@@ -110,7 +110,7 @@ Refused Engine::import(std::string_view id, std::string_view text, std::string_v
   writeEntry(made.entries.back().text, created);
   Import import(id, *plan, made);
   if (const auto problem = import.applyAll(entries, now)) return damaged(*problem);
-  if (const auto problem = import.settle(now)) return damaged(*problem);
+  if (const auto problem = import.restartUnfinished(now)) return damaged(*problem);
   insertPlan(id, std::move(*plan));
   std::ranges::move(made.entries, std::back_inserter(out.entries));
   return std::nullopt;

@@ -9,7 +9,7 @@ namespace tap::plan {
 namespace {
 
 // `a budget of 50 tokens is spent: … {"budget": {"tokens": 240}}`, or empty.
-[[nodiscard]] std::string spentText(const Usage& usage, const Budget& budget) {
+[[nodiscard]] std::string describeSpent(const Usage& usage, const Budget& budget) {
   std::string spent;
   std::string larger;
   const auto add = [&](const std::string& limit, std::string_view unit, std::string_view field,
@@ -40,7 +40,7 @@ namespace {
 Refused Engine::create(std::string_view id, std::string_view text, std::string_view facts,
                        const Moment& now, Problems& problems, Batch& out) {
   if (live(id) != nullptr)
-    return Refusal{Refusal::Code::WrongState, "there is such a plan already"};
+    return Refusal{Refusal::Code::WrongState, "a plan with this id exists already"};
   auto plan = Plan::make(text, facts, now.unixMillis, problems);
   if (!plan) return Refusal{Refusal::Code::InvalidPlan, "the plan is not valid"};
   const auto [place, isNew] =
@@ -85,7 +85,7 @@ Refused Engine::resume(std::string_view plan, std::string_view budget, const Mom
     return Refusal{Refusal::Code::BadInput, first.path + ": " + first.message};
   }
   const std::string spent =
-      spentText(found->plan.usage(), mergeBudgets(found->plan.budget(), given));
+      describeSpent(found->plan.usage(), mergeBudgets(found->plan.budget(), given));
   if (!spent.empty()) return Refusal{Refusal::Code::WrongState, spent};
   Entry entry = makeEntry(EntryKind::Resumed, now);
   if (!budget.empty())
@@ -133,8 +133,8 @@ Refused Engine::cancelNode(std::string_view plan, std::string_view node, const M
   return std::nullopt;
 }
 
-void Engine::landAgain(Live& live, const std::vector<NodeIndex>& nodes, const Moment& now,
-                       Batch& out) {
+void Engine::retryLanding(Live& live, const std::vector<NodeIndex>& nodes, const Moment& now,
+                          Batch& out) {
   for (const NodeIndex index : nodes) {
     Entry entry = makeEntry(EntryKind::Retried, live.plan.node(index), now);
     entry.phase = Phase::Postchecks;
@@ -160,7 +160,7 @@ Refused Engine::land(std::string_view plan, std::string_view result, bool follow
         Refusal::Code::WrongState,
         "the checks of the waiting nodes must run again, and the plan is paused: resume it first"};
   }
-  landAgain(*found, left, now, out);
+  retryLanding(*found, left, now, out);
   startReady(now, out);
   return std::nullopt;
 }
@@ -175,7 +175,7 @@ Refused Engine::landed(std::string_view plan, std::string_view detail, const Mom
   Entry entry = makeEntry(EntryKind::Landed, now);
   entry.detail = detail;
   record(*found, entry, out);
-  endAgain(*found, now, out);
+  updateOutcome(*found, now, out);
   return std::nullopt;
 }
 
@@ -191,11 +191,11 @@ void Engine::landedLate(std::string_view plan, std::string_view node, std::strin
   Entry entry = makeEntry(EntryKind::Landed, state, now);
   entry.detail = detail;
   record(*at.live, entry, out);
-  endAgain(*at.live, now, out);
+  updateOutcome(*at.live, now, out);
 }
 
 // A late landing changes the outcome of an ended plan.
-void Engine::endAgain(Live& live, const Moment& now, Batch& out) {
+void Engine::updateOutcome(Live& live, const Moment& now, Batch& out) {
   if (!live.plan.ended()) return;
   Entry ended = makeEntry(EntryKind::PlanEnded, now);
   ended.plan = live.plan.outcome();

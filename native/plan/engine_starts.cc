@@ -76,7 +76,7 @@ bool Engine::mayStartAgent(const Live& live, const Moment& now) {
     return false;
   }
   // Running agents may use less than reserved; without a running agent, waiting does not help.
-  const bool runsOne = live.agents > 0;
+  const bool hasRunningAgent = live.agents > 0;
   const Budget& budget = live.plan.budget();
   const Reserved next = reservation(live);
   const Usage& used = live.plan.usage();
@@ -85,7 +85,7 @@ bool Engine::mayStartAgent(const Live& live, const Moment& now) {
       (!budget.aiCredits ||
        used.aiCredits + reserved.aiCredits + next.aiCredits <= *budget.aiCredits) &&
       (!budget.tokens || used.tokens() + reserved.tokens + next.tokens <= *budget.tokens);
-  return fits || !runsOne;
+  return fits || !hasRunningAgent;
 }
 
 // The average use of the earlier agents, or an equal share for the first.
@@ -160,7 +160,7 @@ void Engine::grantLandingSlot(Live& live, const Moment& now, Batch& out) {
 }
 
 // Whether all dependents have started with the node's commit.
-bool Engine::isTakenUp(const Plan& plan, NodeIndex node) {
+bool Engine::allDependentsStarted(const Plan& plan, NodeIndex node) {
   const auto dependents = plan.graph().dependents(node);
   return plan.node(node).status == NodeStatus::Succeeded && !dependents.empty() &&
          std::ranges::all_of(dependents,
@@ -168,8 +168,9 @@ bool Engine::isTakenUp(const Plan& plan, NodeIndex node) {
 }
 
 void Engine::probe(Live& live, NodeIndex node, Batch& out) {
-  std::erase_if(live.committed,
-                [&](NodeIndex other) { return other == node || isTakenUp(live.plan, other); });
+  std::erase_if(live.committed, [&](NodeIndex other) {
+    return other == node || allDependentsStarted(live.plan, other);
+  });
   if (!live.committed.empty()) {
     out.effects.emplace_back(Probe{live.id, node, {live.committed.begin(), live.committed.end()}});
   }

@@ -84,7 +84,7 @@ Result<Entry, std::string> readEntry(std::string_view text) {
       return "not a value of " + std::string(member.key.substr(0, 32));
     }
   }
-  if (!kind) return std::string("of no kind");
+  if (!kind) return std::string("kind is missing");
   entry.kind = *kind;
   return entry;
 }

@@ -44,7 +44,7 @@ bool Graph::add(const std::vector<NodeSpec>& nodes, Origin origin, Problems& pro
   addDependencies(nodes, problems);
   appendOrder(nodes, problems);  // reports a cycle together with the other problems
   if (problems.any()) {
-    cutTo(first, nodes);
+    truncateTo(first, nodes);
     return false;
   }
   // An id has no slash, so only the first part of a group can equal an id.
@@ -125,7 +125,7 @@ void Graph::addDependencies(const std::vector<NodeSpec>& nodes, Problems& proble
       const auto other = readDependency(self, id, where, problems);
       if (!other) continue;
       if (std::exchange(seen[*other], self + 1) == self + 1) {
-        problems.add(where(), "\"" + id + "\" is there twice");
+        problems.add(where(), "\"" + id + "\" is a duplicate");
       } else {
         own.push_back(*other);
         dependents_[*other].push_back(self);
@@ -184,15 +184,15 @@ bool Graph::setDependencies(NodeIndex node, const std::vector<std::string>& ids,
     const auto other = readDependency(node, ids[i], where, problems);
     if (!other) continue;
     if (std::ranges::find(found, *other) != found.end()) {
-      problems.add(where(), "\"" + ids[i] + "\" is there twice");
+      problems.add(where(), "\"" + ids[i] + "\" is a duplicate");
       continue;
     }
     found.push_back(*other);
-    if (behind[*other]) problems.add(where(), describeCycle(findWay(*other, node)));
+    if (behind[*other]) problems.add(where(), describeCycle(findPath(*other, node)));
   }
   if (problems.any()) return false;
   link(node, std::move(found));
-  sortAgain();
+  recomputeOrder();
   return true;
 }
 
@@ -205,7 +205,7 @@ bool Graph::replace(NodeIndex node, NodeIndex by, bool inherits, Problems& probl
     return false;  // it would be a cycle, too
   }
   for (const NodeIndex next : before) {
-    if (needed[next]) problems.add(nodePath(0, "dependencies"), describeCycle(findWay(by, next)));
+    if (needed[next]) problems.add(nodePath(0, "dependencies"), describeCycle(findPath(by, next)));
   }
   if (problems.any()) return false;
   for (const NodeIndex next : before) {
@@ -216,7 +216,7 @@ bool Graph::replace(NodeIndex node, NodeIndex by, bool inherits, Problems& probl
   if (inherits) link(by, dependencies_[node]);
   link(node, {});
   replacements_.emplace(node, by);
-  sortAgain();
+  recomputeOrder();
   return true;
 }
 
@@ -241,7 +241,7 @@ std::vector<bool> Graph::reach(NodeIndex from, const Edges& edges) {
   return found;
 }
 
-std::vector<NodeIndex> Graph::findWay(NodeIndex from, NodeIndex to) const {
+std::vector<NodeIndex> Graph::findPath(NodeIndex from, NodeIndex to) const {
   std::map<NodeIndex, NodeIndex> cameFrom{{from, from}};
   std::vector<NodeIndex> queue{from};
   for (size_t i = 0; i < queue.size() && !cameFrom.contains(to); ++i) {
@@ -249,21 +249,21 @@ std::vector<NodeIndex> Graph::findWay(NodeIndex from, NodeIndex to) const {
       if (cameFrom.emplace(next, queue[i]).second) queue.push_back(next);
     }
   }
-  std::vector<NodeIndex> way;
-  if (!cameFrom.contains(to)) return way;
-  for (NodeIndex at = to; at != from; at = cameFrom.at(at)) way.push_back(at);
-  way.push_back(from);
-  std::ranges::reverse(way);
-  return way;
+  std::vector<NodeIndex> path;
+  if (!cameFrom.contains(to)) return path;
+  for (NodeIndex at = to; at != from; at = cameFrom.at(at)) path.push_back(at);
+  path.push_back(from);
+  std::ranges::reverse(path);
+  return path;
 }
 
-// `way`: its last node would depend on its first.
-std::string Graph::describeCycle(const std::vector<NodeIndex>& way) const {
-  std::string text = "a cycle, each waiting for the next: " + std::string(idAt(way.back()));
-  for (size_t i = 0; i < std::min(way.size(), kMaxShownNodes); ++i) {
-    text += " → " + std::string(idAt(way[i]));
+// `path`: its last node would depend on its first.
+std::string Graph::describeCycle(const std::vector<NodeIndex>& path) const {
+  std::string text = "a cycle, each waiting for the next: " + std::string(idAt(path.back()));
+  for (size_t i = 0; i < std::min(path.size(), kMaxShownNodes); ++i) {
+    text += " → " + std::string(idAt(path[i]));
   }
-  return way.size() > kMaxShownNodes ? text + " → …" : text;
+  return path.size() > kMaxShownNodes ? text + " → …" : text;
 }
 
 std::string_view Graph::idAt(NodeIndex node) const {
@@ -279,7 +279,7 @@ void Graph::link(NodeIndex node, std::vector<NodeIndex> dependencies) {
 }
 
 // REQUIRES: no cycle.
-void Graph::sortAgain() {
+void Graph::recomputeOrder() {
   std::vector<size_t> open(size());
   order_.clear();
   for (NodeIndex i = 0; i < size(); ++i) {
@@ -293,7 +293,7 @@ void Graph::sortAgain() {
   }
 }
 
-void Graph::cutTo(size_t size, const std::vector<NodeSpec>& nodes) {
+void Graph::truncateTo(size_t size, const std::vector<NodeSpec>& nodes) {
   for (const NodeSpec& node : nodes) {
     const auto found = index_.find(node.id);
     if (found != index_.end() && found->second >= size) index_.erase(found);

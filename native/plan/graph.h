@@ -63,12 +63,12 @@ class Graph {
   // The path along dependencies, with both ends; empty if there is no path.
   using Edges = std::vector<std::vector<NodeIndex>>;
   [[nodiscard]] static std::vector<bool> reach(NodeIndex from, const Edges& edges);
-  [[nodiscard]] std::vector<NodeIndex> findWay(NodeIndex from, NodeIndex to) const;
-  [[nodiscard]] std::string describeCycle(const std::vector<NodeIndex>& way) const;
+  [[nodiscard]] std::vector<NodeIndex> findPath(NodeIndex from, NodeIndex to) const;
+  [[nodiscard]] std::string describeCycle(const std::vector<NodeIndex>& path) const;
   [[nodiscard]] std::string_view idAt(NodeIndex node) const;
   void link(NodeIndex node, std::vector<NodeIndex> dependencies);
-  void sortAgain();
-  void cutTo(size_t size, const std::vector<NodeSpec>& nodes);
+  void recomputeOrder();
+  void truncateTo(size_t size, const std::vector<NodeSpec>& nodes);
 
   TextMap<NodeIndex> index_;
   TextMap<size_t> roots_;  // the first parts of groups, with the number of nodes in each

@@ -79,7 +79,7 @@ class Members {
     return std::nullopt;
   }
   void note(std::string_view key) {
-    if (problem_.empty()) problem_ = std::string(key) + ": is of a wrong kind";
+    if (problem_.empty()) problem_ = std::string(key) + ": has the wrong type";
   }
 
   json::Scanner scanner_;

@@ -29,7 +29,7 @@ Result<Plan, std::string> Plan::create(const Entry& entry) {
     return std::string("the journal does not begin with a plan");
   const auto text = member(entry.detail, "plan", json::Kind::Object);
   const auto facts = member(entry.detail, "facts", json::Kind::Object);
-  if (!text || !facts) return std::string("the first entry holds no plan");
+  if (!text || !facts) return std::string("the first entry has no plan");
   Problems problems;
   auto plan = make(text->raw, facts->raw, entry.at, problems);
   if (!plan) return firstProblem(problems);

@@ -204,7 +204,7 @@ class Plan {
     return lands(index) && (phase == Phase::Postchecks || phase == Phase::MergeRi);
   }
   // Whether a landing made a step that is not in the transition table: only in a damaged journal.
-  [[nodiscard]] bool hasOddLanding() const { return hasOddLanding_; }
+  [[nodiscard]] bool hasInvalidLanding() const { return hasInvalidLanding_; }
   [[nodiscard]] std::optional<NodeIndex> landingSlot() const { return landingSlot_; }
   [[nodiscard]] const std::deque<NodeIndex>& landingQueue() const { return landingQueue_; }
   // The node's first phase from `phase` on.
@@ -237,10 +237,10 @@ class Plan {
   void setLanding(NodeIndex index, LandingState to);
   void leaveLanding(NodeIndex index, LandingState to);
   [[nodiscard]] std::optional<std::string> landedLate(const Entry& entry, NodeIndex index);
-  void wait(NodeIndex index, const Entry& entry, std::string_view why);
+  void awaitLanding(NodeIndex index, const Entry& entry, std::string_view why);
   void stopWaiting(NodeIndex index);
   void landWaiting();
-  void settle(NodeIndex index);
+  void releaseReservation(NodeIndex index);
   void blockAfter(NodeIndex index);
   void unblockAfter(NodeIndex index);
   [[nodiscard]] std::optional<std::string> move(NodeIndex index, NodeStatus to);
@@ -260,7 +260,7 @@ class Plan {
   std::string pause_;
   std::optional<PlanStatus> ended_;
   bool isUnsandboxed_ = false;
-  bool hasOddLanding_ = false;
+  bool hasInvalidLanding_ = false;
   bool isCanceled_ = false;
   std::string unlanded_;
   int64_t createdAt_ = 0;

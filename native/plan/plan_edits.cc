@@ -18,7 +18,7 @@ void writeWorkField(json::Writer& writer, json::Name name, const Work& work) {
 
 std::optional<std::string> Plan::retried(const Entry& entry, NodeIndex index) {
   Node& node = nodes_[index];
-  if (!entry.phase) return "a retry from no phase";
+  if (!entry.phase) return "a retry without a phase";
   const bool hasSucceeded = node.status == NodeStatus::Succeeded;
   const bool onlyLands = *entry.phase >= Phase::Postchecks;
   const bool waits = node.landing == LandingState::Waiting;
@@ -88,15 +88,15 @@ bool Plan::isEditable(NodeIndex index) const {
 std::optional<std::string> Plan::edited(const Entry& entry, NodeIndex index) {
   Node& node = nodes_[index];
   const auto given = member(entry.detail, "changes", json::Kind::Object);
-  if (!isEditable(index) || !given) return "an edit that cannot be";
+  if (!isEditable(index) || !given) return "an edit that is not valid";
   Problems problems;
   NodeChanges changes = readNodeChanges(given->raw, problems);
   if (problems.any() ||
       (changes.dependencies && !graph_.setDependencies(index, *changes.dependencies, problems))) {
     return firstProblem(problems);
   }
-  const bool isOther = changes.work || changes.prechecks || changes.dependencies;
-  const bool isCheckedOtherwise = changes.postchecks.has_value();
+  const bool restartsAll = changes.work || changes.prechecks || changes.dependencies;
+  const bool restartsChecks = changes.postchecks.has_value();
   if (changes.prechecks) node.spec.prechecks = std::move(*changes.prechecks);
   if (changes.work) node.spec.work = std::move(*changes.work);
   if (changes.postchecks) node.spec.postchecks = std::move(*changes.postchecks);
@@ -106,9 +106,9 @@ std::optional<std::string> Plan::edited(const Entry& entry, NodeIndex index) {
   }
   recomputePriorities();
   if (changes.dependencies) followDependencies(index);
-  if (isOther) {
+  if (restartsAll) {
     voidFrom(index, Phase::MergeFi, entry.at);
-  } else if (isCheckedOtherwise) {
+  } else if (restartsChecks) {
     voidFrom(index, Phase::Postchecks, entry.at);
   }
   if (node.edits.size() == kMaxEdits) node.edits.erase(node.edits.begin());
@@ -146,7 +146,7 @@ std::optional<std::string> Plan::replaced(const Entry& entry, NodeIndex index) {
   Node& node = nodes_[index];
   const auto by = find(textMember(entry.detail, "by"));
   if (!isEditable(index) || !by || *by + 1 != size() || !nodes_[*by].attempts.empty()) {
-    return "a replacement that cannot be";
+    return "a replacement that is not valid";
   }
   Problems problems;
   const auto inherits = member(entry.detail, "inherits", json::Kind::Boolean);

@@ -10,7 +10,7 @@ namespace tap::plan {
 namespace {
 
 // A later value of a fact replaces the earlier one, so interruptions do not add steps.
-void keepStep(std::vector<std::string>& steps, const std::string& detail) {
+void addStep(std::vector<std::string>& steps, const std::string& detail) {
   std::erase_if(steps, [&](const std::string& step) { return isCoveredBy(step, detail); });
   if (steps.size() < Plan::kMaxSteps) steps.push_back(detail);
 }
@@ -93,12 +93,12 @@ std::optional<std::string> Plan::applyToNode(const Entry& entry, NodeIndex index
       if (startedAt_ == 0) startedAt_ = entry.at;
       return std::nullopt;
     case EntryKind::Step:
-      if (!holdsPlace(node.status)) return "a step of a node that does not run";
-      keepStep(node.attempts.back().steps, entry.detail);
+      if (!holdsPlace(node.status)) return "a step of a node that is not running";
+      addStep(node.attempts.back().steps, entry.detail);
       return std::nullopt;
     case EntryKind::PhaseBegan:
       if (!entry.phase || node.landing != LandingState::Queued || landingSlot_)
-        return "a phase began that did not wait";
+        return "the start of a phase that did not wait";
       std::erase(landingQueue_, index);
       beginPhase(index, *entry.phase, entry.at);
       return std::nullopt;
@@ -112,7 +112,7 @@ std::optional<std::string> Plan::applyToNode(const Entry& entry, NodeIndex index
     case EntryKind::Retried:
       return retried(entry, index);
     case EntryKind::NodeCanceled:
-      if (isTerminal(node.status)) return "canceled, and had ended";
+      if (isTerminal(node.status)) return "a cancel of a node that had ended";
       end(index, PhaseStatus::Canceled, entry);
       (void)move(index, NodeStatus::Canceled);
       blockAfter(index);
@@ -161,7 +161,7 @@ std::optional<std::string> Plan::nodeEnded(const Entry& entry, NodeIndex index) 
 std::optional<std::string> Plan::interrupted(const Entry& entry, NodeIndex index) {
   Node& node = nodes_[index];
   if (!holdsPlace(node.status) || node.landing == LandingState::Waiting)
-    return "interrupted, and did not run";
+    return "an interruption of a node that is not running";
   end(index, PhaseStatus::Interrupted, entry);
   addUsage(index, entry);
   ++node.attempts.back().interruptions;
@@ -174,7 +174,7 @@ std::optional<std::string> Plan::interrupted(const Entry& entry, NodeIndex index
 std::optional<std::string> Plan::scheduled(const Entry& entry, NodeIndex index) {
   Node& node = nodes_[index];
   const auto attempt = static_cast<uint32_t>(node.attempts.size() + (node.resumes ? 0 : 1));
-  if (!entry.phase || entry.attempt != attempt) return "an attempt out of turn";
+  if (!entry.phase || entry.attempt != attempt) return "an attempt with the wrong number";
   if (needsLandingSlot(index, *entry.phase) && landingSlot_) return "two nodes land at once";
   if (auto problem = move(index, NodeStatus::Scheduled)) return problem;
   if (!node.resumes) {
@@ -227,10 +227,10 @@ void Plan::beginPhase(NodeIndex index, Phase phase, int64_t at) {
 std::optional<std::string> Plan::phaseEnded(const Entry& entry, NodeIndex index) {
   Node& node = nodes_[index];
   if (!holdsPlace(node.status) || !entry.phase || *entry.phase != node.phase || !entry.status) {
-    return "a phase ended that did not run";
+    return "the end of a phase that is not running";
   }
   PhaseRecord& record = node.attempts.back().phases[static_cast<size_t>(node.phase)];
-  if (record.status != PhaseStatus::Running) return "a phase ended that did not run";
+  if (record.status != PhaseStatus::Running) return "the end of a phase that is not running";
   record.status = *entry.status;
   record.endedAt = entry.at;
   record.detail = entry.detail;
@@ -263,7 +263,7 @@ void Plan::applyDetail(NodeIndex index, const Entry& entry) {
   Node& node = nodes_[index];
   if (entry.detail.empty()) return;
   addUsage(index, entry);
-  if (entry.phase == Phase::Work) settle(index);
+  if (entry.phase == Phase::Work) releaseReservation(index);
   if (*entry.status != PhaseStatus::Succeeded) return;
   if (std::string commit = textMember(entry.detail, "commit"); !commit.empty()) {
     node.commit = std::move(commit);
@@ -272,7 +272,7 @@ void Plan::applyDetail(NodeIndex index, const Entry& entry) {
   if (changes && *entry.phase == Phase::Commit) node.changes = readChanges(*changes);
   if (*entry.phase != Phase::MergeRi) return;
   if (const auto why = member(entry.detail, "unlanded", json::Kind::Object)) {
-    return wait(index, entry, why->raw);
+    return awaitLanding(index, entry, why->raw);
   }
   if (changes) landed_.add(readChanges(*changes));
   if (textMember(entry.detail, "landed").empty()) return;
@@ -280,7 +280,7 @@ void Plan::applyDetail(NodeIndex index, const Entry& entry) {
   landWaiting();  // each result contains the earlier ones
 }
 
-void Plan::wait(NodeIndex index, const Entry& entry, std::string_view why) {
+void Plan::awaitLanding(NodeIndex index, const Entry& entry, std::string_view why) {
   Node& node = nodes_[index];
   if (!lands(index)) return;  // a node that was added behind it lands its work
   setLanding(index, LandingState::Waiting);
@@ -318,7 +318,7 @@ std::optional<std::string> Plan::landedLate(const Entry& entry, NodeIndex index)
   Node& node = nodes_[index];
   if (node.status != NodeStatus::Canceled || node.phase != Phase::MergeRi || !lands(index) ||
       node.attempts.empty()) {
-    return "landed, and was not canceled on its way to the target";
+    return "a late landing of a node that was not canceled while it landed";
   }
   stopWaiting(index);
   if (node.landing != LandingState::None) setLanding(index, LandingState::None);
@@ -328,7 +328,7 @@ std::optional<std::string> Plan::landedLate(const Entry& entry, NodeIndex index)
   record.detail = entry.detail;
   attempt.status = NodeStatus::Succeeded;
   if (const auto why = member(entry.detail, "unlanded", json::Kind::Object)) {
-    wait(index, entry, why->raw);
+    awaitLanding(index, entry, why->raw);
   } else if (const auto changes = member(entry.detail, "changes", json::Kind::Object)) {
     landed_.add(readChanges(*changes));
   }
@@ -339,7 +339,7 @@ std::optional<std::string> Plan::landedLate(const Entry& entry, NodeIndex index)
   return move(index, NodeStatus::Succeeded);
 }
 
-void Plan::settle(NodeIndex index) {
+void Plan::releaseReservation(NodeIndex index) {
   Node& node = nodes_[index];
   reserved_.aiCredits = std::max(0.0, reserved_.aiCredits - node.reserved.aiCredits);
   reserved_.tokens -= node.reserved.tokens;
@@ -347,7 +347,7 @@ void Plan::settle(NodeIndex index) {
 }
 
 void Plan::succeed(NodeIndex index) {
-  settle(index);
+  releaseReservation(index);
   leaveLanding(index, lands(index) ? LandingState::Landed : LandingState::None);
   const Node& node = nodes_[index];
   if (node.spec.work.kind == WorkKind::Agent && !node.attempts.back().landsAgain) ++agentsDone_;
@@ -361,7 +361,7 @@ void Plan::succeed(NodeIndex index) {
 // Ends the attempt of a node without success.
 void Plan::end(NodeIndex index, PhaseStatus phase, const Entry& entry) {
   Node& node = nodes_[index];
-  settle(index);
+  releaseReservation(index);
   if (node.attempts.empty()) return;
   Attempt& attempt = node.attempts.back();
   leaveLanding(index, LandingState::None);
@@ -381,7 +381,7 @@ void Plan::end(NodeIndex index, PhaseStatus phase, const Entry& entry) {
 
 void Plan::setLanding(NodeIndex index, LandingState to) {
   LandingState& state = nodes_[index].landing;
-  hasOddLanding_ = hasOddLanding_ || !isTransition(state, to);
+  hasInvalidLanding_ = hasInvalidLanding_ || !isTransition(state, to);
   state = to;
 }
 

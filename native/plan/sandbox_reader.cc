@@ -140,7 +140,7 @@ void checkList(const Fields& fields, size_t field, size_t most, Problems& proble
     if (const std::string problem(findProblem(text)); !problem.empty()) {
       problems.add(path.text(), problem);
     } else if (!seen.insert(makeKey(text)).second) {
-      problems.add(path.text(), "is there twice");
+      problems.add(path.text(), "is a duplicate");
     }
   });
 }

@@ -111,8 +111,8 @@ std::string withAuthor(const ToolDefinition& tool, std::string_view provider) {
   json::appendQuoted(description, provider);
   description += ", described by it";
   const auto own = json::find(definition, "description");
-  const std::string said = own ? json::decodeString(*own) : std::string();
-  description += said.empty() ? "." : ": " + said;
+  const std::string described = own ? json::decodeString(*own) : std::string();
+  description += described.empty() ? "." : ": " + described;
   std::string out = json::openWithout(definition, "description");
   out += R"(,"description":)";
   json::appendQuoted(out, description);

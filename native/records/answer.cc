@@ -180,12 +180,12 @@ int authorize(void* /*unused*/, int action, const char* /*first*/, const char* s
   const std::string_view after(
       rest, rest == nullptr ? 0 : static_cast<size_t>(sql.data() + sql.size() - rest));
   const bool reads = compiled == nullptr || sqlite3_stmt_readonly(compiled) != 0;
-  const std::string said = visible(database.problem(), false, 512);
-  const bool ofFunction = said.find("function") != said.npos;
+  const std::string message = visible(database.problem(), false, 512);
+  const bool ofFunction = message.find("function") != message.npos;
   if (!reads || (status == SQLITE_AUTH && !ofFunction)) {
     problem = "Only statements that read records are allowed, such as SELECT.";
   } else if (status != SQLITE_OK) {
-    problem = "SQLite: " + said + ".";
+    problem = "SQLite: " + message + ".";
   } else if (!statement) {
     problem = "There is no statement.";
   } else if (after.find_first_not_of(" \t\r\n;") != after.npos) {

@@ -229,7 +229,7 @@ TEST(PlanReplace, OfAResultThatDoesNotLandTakesItsPlace) {
     rig.crash();
     rig.succeed("n");
     EXPECT_EQ(rig.status(), "succeeded");
-    EXPECT_FALSE(rig.plan().hasOddLanding());
+    EXPECT_FALSE(rig.plan().hasInvalidLanding());
   }
 }
 

@@ -180,7 +180,7 @@ class Life {
             << rig_->journal[id].back() << plan.node(i).spec.id
             << " has a slot, but no effect was made for it";
       }
-      ASSERT_FALSE(plan.hasOddLanding());
+      ASSERT_FALSE(plan.hasInvalidLanding());
       for (NodeIndex i = 0; i < plan.size(); ++i) checkLanding(plan, i);
       if (plan.landingSlot()) {
         ASSERT_TRUE(holdsPlace(plan.node(*plan.landingSlot()).status));

@@ -437,9 +437,9 @@ TEST(PlanEngine, ADamagedJournalIsRefusedWithTheEntry) {
       {R"({"kind":"node-succeeded","node":"a","at":1})",
        "entry 3: node a cannot go from scheduled to succeeded"},
       {R"({"kind":"scheduled","node":"a","at":1,"attempt":9,"phase":"work"})",
-       "entry 3: an attempt out of turn"},
+       "entry 3: an attempt with the wrong number"},
       {R"({"kind":"phase-ended","node":"a","at":1,"phase":"commit","status":"succeeded"})",
-       "entry 3: a phase ended that did not run"},
+       "entry 3: the end of a phase that is not running"},
       {R"({"kind":"plan-ended","plan":"failed","at":1})", "entry 3: the plan has not ended"},
       {R"({"kind":"moved","at":1})", "entry 3: not a value of kind"},
   };

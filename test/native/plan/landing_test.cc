@@ -273,7 +273,7 @@ TEST(PlanLanding, WhatLandsAgainAndIsCanceledTooLateHasLanded) {
   rig.input(R"({"input":"landed","planId":"p","nodeId":"a","detail":{"landed":"r2"}})");
   EXPECT_EQ(rig.status("a"), "succeeded");
   EXPECT_EQ(rig.node("a").landing, LandingState::Landed);
-  EXPECT_FALSE(rig.plan().hasOddLanding());
+  EXPECT_FALSE(rig.plan().hasInvalidLanding());
 }
 
 TEST(PlanLanding, WhatLandsAgainOnlyLandsAlsoWithADependentThatCameMeanwhile) {

@@ -233,8 +233,8 @@ TEST(ReadPlan, RefusesEachBadFieldOfTheSandbox) {
       {R"("readFolders":["a\ud800"])", "readFolders[0]: has a character that is not UTF-8"},
       {R"("readFolders":["a\nb"])",
        "readFolders[0]: must be a single line without control characters"},
-      {R"("readFolders":["a/b","./a//b/"])", "readFolders[1]: is there twice"},
-      {R"("readFolders":["/a","/a/."])", "readFolders[1]: is there twice"},
+      {R"("readFolders":["a/b","./a//b/"])", "readFolders[1]: is a duplicate"},
+      {R"("readFolders":["/a","/a/."])", "readFolders[1]: is a duplicate"},
       {R"("allowedUrls":"*")", "allowedUrls: expected a list, got a text"},
       {R"("allowedUrls":["https://example.com"])", "allowedUrls[0]: " + url},
       {R"("allowedUrls":["example.com/a"])", "allowedUrls[0]: has a path: name the host only"},
@@ -257,11 +257,11 @@ TEST(ReadPlan, RefusesEachBadFieldOfTheSandbox) {
       {R"("allowedUrls":["bücher.example"])",
        "allowedUrls[0]: has letters that are not ASCII: write it in punycode, such as "
        "xn--bcher-kva.example"},
-      {R"("allowedUrls":["example.com","Example.com"])", "allowedUrls[1]: is there twice"},
+      {R"("allowedUrls":["example.com","Example.com"])", "allowedUrls[1]: is a duplicate"},
       {R"("caches":["nmp"])",
        "caches[0]: is no cache that tap knows. Did you mean \"npm\"? There are: npm, pnpm, yarn, "
        "pip, uv, cargo, go, maven, gradle, ccache"},
-      {R"("caches":["npm","npm"])", "caches[1]: is there twice"},
+      {R"("caches":["npm","npm"])", "caches[1]: is a duplicate"},
   };
   for (const auto& [members, problem] : cases) {
     EXPECT_EQ(problemOfNode(members), "nodes[0]." + problem);
@@ -301,7 +301,7 @@ TEST(ReadPlan, RefusesDuplicatesAndShowsACycle) {
   EXPECT_EQ(listProblems(planText({nodeText("a"), nodeText("a")})),
             "nodes[1].id: \"a\" is the id of nodes[0], too");
   EXPECT_EQ(listProblems(planText({nodeText("a"), nodeText("b", {"a", "a"})})),
-            "nodes[1].dependencies[1]: \"a\" is there twice");
+            "nodes[1].dependencies[1]: \"a\" is a duplicate");
   EXPECT_EQ(listProblems(planText({nodeText("r"), nodeText("a", {"c", "r"}), nodeText("b", {"a"}),
                                    nodeText("c", {"b"}), nodeText("d", {"c"})})),
             "nodes[1].dependencies: a cycle, each waiting for the next: a → c → b → a");
