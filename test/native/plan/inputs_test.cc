@@ -46,7 +46,7 @@ TEST(PlanInputs, ARefusedPlanComesWithAllProblems) {
   Engine engine({});
   EXPECT_EQ(take(engine, createText(R"({"nodes":[{"id":"a"}]})")),
             R"({"code":"INVALID_PLAN","message":"the plan is not valid","problems":[)"
-            R"({"path":"name","message":"is missing: what the plan is for, in a few words"}]})");
+            R"({"path":"name","message":"is missing: the purpose of the plan, in a few words"}]})");
   EXPECT_TRUE(engine.plans().empty());
 }
 
