@@ -12,7 +12,7 @@ def test_greets_by_name():
         async with start_tap() as kit, kit.serve(tap):
             await kit.tool("{{tool}}_greet")
             assert await kit.call("{{tool}}_greet", name="Ada") == "Hello, Ada!"
-            with pytest.raises(CallFailed, match="empty name"):
+            with pytest.raises(CallFailed, match="name is empty"):
                 await kit.call("{{tool}}_greet", name=" ")
 
     asyncio.run(run())
