@@ -1,5 +1,5 @@
-// What was in worktrees when they were removed: one commit for each, under refs/tap/kept/<plan>/<node>. An earlier one
-// of the same node is a parent of the next, so that none is lost.
+// Snapshots of removed worktrees: a commit for each, under refs/tap/kept/<plan>/<node>. The previous snapshot of the
+// node is a parent of the next, so that all stay reachable.
 
 import fs from "node:fs/promises";
 import path from "node:path";
@@ -48,7 +48,7 @@ const TRIES = 5;
 
 /**
  * @param {Repository} repository @param {Of} of
- * @param {(earlier: string[]) => Promise<string>} make a commit that has the earlier one as a parent
+ * @param {(earlier: string[]) => Promise<string>} make a commit that has `earlier` as parents
  * @returns {Promise<{ref: string, commit: string}>}
  */
 async function updateArchive(repository, { plan, node }, make) {
@@ -59,7 +59,10 @@ async function updateArchive(repository, { plan, node }, make) {
     if (earlier === commit) return { ref, commit };
     if (await moveRefs(repository, [{ ref, from: earlier, to: commit }])) return { ref, commit };
   }
-  throw new GitError("REF_CHANGED", `"${ref}" is moved by somebody else again and again.`);
+  throw new GitError(
+    "REF_CHANGED",
+    `"${ref}" was changed by other programs in each of ${TRIES} attempts. Try again.`,
+  );
 }
 
 /**
@@ -95,7 +98,7 @@ export async function listArchives(repository, plan) {
 export const expireArchives = (repository, { now, ms = ARCHIVE_MS }) =>
   expireRefs(repository, ARCHIVES, now - ms);
 
-/** A filter of the user's may be one of the files. @param {Repository} repository @param {string} cwd @param {Record<string, string>} env that names the folders */
+/** Files may be written by a filter of the user's. @param {Repository} repository @param {string} cwd @param {Record<string, string>} env names the folders */
 async function writeFiles(repository, cwd, env) {
   const args = ["checkout-index", "--all", "--quiet"];
   const { state } = await probeSandbox({ env: repository.git.env });
@@ -105,9 +108,9 @@ async function writeFiles(repository, cwd, env) {
     return;
   }
   const { root: checkout, commonDir: common } = repository;
-  const none = { writable: [], readable: [], caches: [], hosts: [] };
+  const noFolders = { writable: [], readable: [], caches: [], hosts: [] };
   const folders = { checkout, common, admin: common };
-  const sandbox = { cwd, repository: folders, ...none, sandbox: /** @type {const} */ ("on") };
+  const sandbox = { cwd, repository: folders, ...noFolders, sandbox: /** @type {const} */ ("on") };
   await repository.change(args, { cwd, env, lasting: true, sandbox });
 }
 
@@ -115,7 +118,7 @@ async function writeFiles(repository, cwd, env) {
 async function requireArchive(repository, { plan, node }) {
   const [commit] = await resolveRefs(repository, [archiveRef(plan, node)]);
   if (commit !== undefined) return commit;
-  throw new GitError("NOTHING_KEPT", `Nothing is kept of node "${node}" of plan "${plan}".`);
+  throw new GitError("NOTHING_KEPT", `There is no snapshot of node "${node}" of plan "${plan}".`);
 }
 
 /**
@@ -146,7 +149,7 @@ export async function extractArchive(repository, { plan, node }, folder) {
   return { commit };
 }
 
-// What a worktree had checked out, one commit after the other: the log of its HEAD.
+// The commits that a worktree has had checked out: the log of its HEAD.
 
 const MAX_LOG_BYTES = 64 * 1024 * 1024;
 const MAX_LOG_ENTRIES = 500;
@@ -158,13 +161,13 @@ async function readReflog(admin) {
   const text = await readRegular(file, MAX_LOG_BYTES).catch(() => "");
   const lines = text.slice(-MAX_LOG_TAIL).split("\n"); // a program may have filled it with lines
   const commits = lines.slice(-MAX_LOG_ENTRIES - 1).map((line) => line.split(" ")[1]);
-  return commits.filter((one) => isCommit(one) && !/^0+$/.test(one));
+  return commits.filter((commit) => isCommit(commit) && !/^0+$/.test(commit));
 }
 
-// A commit of everything that is in a worktree: changed, new and, up to a size, ignored files. The worktree itself
-// and its HEAD stay as they are.
+// A commit of all files of a worktree: changed, new and, up to a size, ignored files. The worktree itself and its HEAD
+// are not changed.
 
-/** Of ignored files: what is built or installed again is larger. */
+/** Ignored files beyond this size are usually built or installed, and can be made again. */
 const MAX_IGNORED_BYTES = 16 * 1024 * 1024;
 const MAX_IGNORED_FILES = 2000;
 
@@ -172,41 +175,43 @@ const MAX_IGNORED_FILES = 2000;
 
 /**
  * @typedef {object} Contents
- * @property {string} head the commit that is checked out; "": none
- * @property {boolean} dirty there are files that `head` does not have like that
- * @property {boolean} changed they are not as the setup has left them
- * @property {string[]} ignored files and folders, these with a / at their end
- * @property {string[]} lost commits that no ref has, `head` among them
- * @property {string[]} brought paths that are the user's and are no part of it
+ * @property {string} head the commit that is checked out; "" without a commit
+ * @property {boolean} dirty files differ from `head`
+ * @property {boolean} changed files differ from the state that the setup left
+ * @property {string[]} ignored files and folders; folders end with a /
+ * @property {string[]} lost commits that are reachable from no ref, `head` among them
+ * @property {string[]} brought paths that were copied from the user's checkout; they are not part of the work
  */
 
 /**
- * Commits that no ref has: HEAD, and those that only the worktree's own log knows, made here and then left with a
- * reset or another checkout.
+ * Commits that are reachable from no ref: HEAD, and commits in the worktree's own reflog, left by a reset or a
+ * checkout.
  * @param {Repository} repository @param {Place} place @param {string} head @param {Set<string>} known
  * @param {string} [but] a ref that does not count
  * @returns {Promise<string[]>} the latest at the end
  */
 async function findUnreferencedCommits(repository, place, head, known, but = "") {
   const all = new Set([...(await readReflog(place.admin)), head]);
-  const unknown = [...all].filter((one) => isCommit(one) && !/^0+$/.test(one) && !known.has(one));
+  const unknown = [...all].filter(
+    (commit) => isCommit(commit) && !/^0+$/.test(commit) && !known.has(commit),
+  );
   if (unknown.length === 0) return [];
-  const refs = ALL_REFS.flatMap((one) => [`--exclude=${but}`, one]);
+  const refs = ALL_REFS.flatMap((ref) => [`--exclude=${but}`, ref]);
   const args = ["rev-list", "--ignore-missing", "--stdin", "--not", ...refs];
-  const input = [...unknown, ...[...known].map((one) => `^${one}`)].join("\n");
+  const input = [...unknown, ...[...known].map((commit) => `^${commit}`)].join("\n");
   const { stdout } = await repository.query(args, {
     ...worktreeOptions(place),
     input: `${input}\n`,
   });
   const found = new Set(stdout.split("\n"));
-  return unknown.filter((one) => found.has(one));
+  return unknown.filter((commit) => found.has(commit));
 }
 
 /**
  * @param {Repository} repository @param {Place} place
  * @param {string[]} known commits that have refs @param {AbortSignal} [signal]
  * @returns {Promise<Contents>}
- * @throws {GitError} SUBMODULE: something in a submodule cannot be kept
+ * @throws {GitError} SUBMODULE: changes in a submodule cannot be part of a snapshot
  */
 export async function inspectWorktree(repository, place, known, signal) {
   await adoptPersonsChanges(repository, place);
@@ -242,9 +247,9 @@ async function isBeyondSetup(repository, { commit, ...place }, head, signal) {
   });
 }
 
-/** @param {string} what */
-const submoduleError = (what) =>
-  new GitError("SUBMODULE", `${what} that no snapshot can keep. Push or copy them first.`);
+/** @param {string} problem */
+const submoduleError = (problem) =>
+  new GitError("SUBMODULE", `${problem} that a snapshot cannot contain. Push or copy them first.`);
 
 /** @param {string} folder of submodules @returns {Promise<string[]>} git's folders in it, by their paths from there */
 async function listModules(folder) {
@@ -253,15 +258,15 @@ async function listModules(folder) {
     const place = path.join(folder, name);
     if (!(await fs.lstat(place)).isDirectory()) return [];
     if (!(await entryExists(path.join(place, "HEAD")))) {
-      return (await listModules(place)).map((one) => path.join(name, one));
+      return (await listModules(place)).map((module) => path.join(name, module));
     }
     const inner = await listModules(path.join(place, "modules"));
-    return [name, ...inner.map((one) => path.join(name, "modules", one))];
+    return [name, ...inner.map((module) => path.join(name, "modules", module))];
   });
   return (await Promise.all(found)).flat();
 }
 
-/** Commits in submodules are in git's folder of the worktree, and go with it. @param {Repository} repository @param {Place} place */
+/** Commits of submodules are in git's folder of the worktree and are deleted with it. @param {Repository} repository @param {Place} place */
 async function checkSubmodules(repository, place) {
   const { env: _, ...options } = worktreeOptions(place);
   const pushed = ["--remotes", "--tags"];
@@ -285,7 +290,7 @@ async function checkSubmodules(repository, place) {
   }
 }
 
-/** Folders that a command makes again. Others say so themselves: with a tag, or a file of the tool. */
+/** Folders that a command rebuilds. REBUILT_TAGS are files that mark other such folders. */
 const REBUILT_NAMES = new Set(
   "node_modules __pycache__ .venv .tox .gradle .next target build dist coverage".split(" "),
 );
@@ -299,11 +304,11 @@ async function isRebuilt(folder) {
 }
 
 /**
- * What of an ignored entry is kept. Git takes back none of it, once it is gone.
+ * How much of the ignored files fits into a snapshot. Git cannot restore ignored files.
  * @typedef {object} Room
- * @property {number} bytes that are left; below 0: it does not fit
- * @property {string[]} files that are taken
- * @property {string} nested a repository in it; "": none
+ * @property {number} bytes left; below 0: the entry does not fit
+ * @property {string[]} files chosen
+ * @property {string} nested a repository inside; "" if there is no such repository
  */
 
 /** @param {string} root @param {string} entry @param {Room} room */
@@ -335,12 +340,12 @@ async function isChanged(place, since) {
 }
 
 /**
- * Those for which there is room, in the order in which git lists them.
+ * Chooses the entries that fit, in the order in which git lists them.
  * @param {string} root @param {string[]} entries
- * @param {{isAsked?: boolean, setup?: import("./commit-work.mjs").SetupIgnored}} [options] isAsked: a person has asked
- *   for the removal; setup: what that makes again
- * @returns {Promise<{files: string[], omitted: string[]}>} omitted: too large, and made again by a command
- * @throws {GitError} NESTED_REPOSITORY, TOO_LARGE: nobody could make it again
+ * @param {{isAsked?: boolean, setup?: import("./commit-work.mjs").SetupIgnored}} [options] isAsked: a person has
+ *   requested the removal; setup: files that the setup will make again
+ * @returns {Promise<{files: string[], omitted: string[]}>} omitted: too large, but a command makes them again
+ * @throws {GitError} NESTED_REPOSITORY, TOO_LARGE: files that no command makes again
  */
 export async function chooseIgnored(root, entries, { isAsked = false, setup } = {}) {
   const chosen = { files: /** @type {string[]} */ ([]), omitted: /** @type {string[]} */ ([]) };
@@ -368,7 +373,7 @@ export async function chooseIgnored(root, entries, { isAsked = false, setup } = 
 const tooLargeError = (entry) =>
   new GitError(
     "TOO_LARGE",
-    `"${entry}", which git ignores, does not fit into the ${MAX_IGNORED_BYTES >> 20} MB of ignored files that a snapshot keeps. Move it elsewhere, or delete it.`,
+    `"${entry}", which git ignores, does not fit into the ${MAX_IGNORED_BYTES >> 20} MB of ignored files that a snapshot keeps. Move it to a different folder, or delete it.`,
     { path: entry },
   );
 
@@ -376,14 +381,14 @@ const tooLargeError = (entry) =>
 const nestedRepositoryError = (where) =>
   new GitError(
     "NESTED_REPOSITORY",
-    `"${where}" is a repository of its own, which no snapshot can keep. Move it elsewhere.`,
+    `"${where}" is a separate repository, which a snapshot cannot contain. Move it to a different folder.`,
     { path: where },
   );
 
 /**
- * Stages everything in an index, which is not the worktree's own.
+ * Stages everything in an index that is not the worktree's own.
  * @param {Repository} repository @param {Partial<import("./git.mjs").RunOptions>} where cwd, and env with the index
- * @param {{without: string[], files: string[]}} what files: ignored ones
+ * @param {{without: string[], files: string[]}} paths files: ignored files to add
  * @returns {Promise<string>} the tree
  */
 export async function writeTree(repository, where, { without, files }) {
@@ -407,15 +412,15 @@ export async function checkLinks(repository, tree, head) {
 
 /**
  * @typedef {{ref: string, commit: string}} Archive
- * @typedef {{kept?: Archive, omitted: string[]}} Snapshot omitted: ignored things that are too large
- * @typedef {{why: string, signal?: AbortSignal, isAsked?: boolean}} SnapshotOptions isAsked: as of chooseIgnored, for
- *   what belongs to no plan
+ * @typedef {{kept?: Archive, omitted: string[]}} Snapshot omitted: ignored files that are too large
+ * @typedef {{why: string, signal?: AbortSignal, isAsked?: boolean}} SnapshotOptions isAsked: as in chooseIgnored, for
+ *   folders without a plan
  */
 
 /**
  * @param {Repository} repository @param {Place} place @param {Contents} contents
  * @param {SnapshotOptions} options
- * @returns {Promise<Snapshot>} without `kept`: there was nothing that refs do not have
+ * @returns {Promise<Snapshot>} without `kept` if refs have all contents
  */
 async function createSnapshot(repository, place, contents, { why, signal, isAsked }) {
   const { head, changed, ignored, lost, brought } = contents;
@@ -431,7 +436,7 @@ async function createSnapshot(repository, place, contents, { why, signal, isAske
   });
 }
 
-/** Nothing was checked out yet. @param {Place} place */
+/** Whether no file was checked out yet. @param {Place} place */
 async function isEmpty(place) {
   if (await entryExists(path.join(gitFolder(place.admin), "index"))) return false;
   const names = await fs.readdir(place.path);
@@ -439,12 +444,12 @@ async function isEmpty(place) {
 }
 
 /**
- * Keeps what is in a worktree, before it is removed or reset: for the node whose work it is. What checks have left is
- * nobody's.
+ * Archives the contents of a worktree, before it is removed or reset, for the node whose work it is. Files that checks
+ * left are not archived.
  * @param {Repository} repository @param {Place & {known?: string[]}} given known: commits that have refs
  * @param {SnapshotOptions} options
- * @returns {Promise<Snapshot & {dirty: boolean}>} dirty: it is not as its commit
- * @throws {GitError} something in it cannot be kept: it must stay
+ * @returns {Promise<Snapshot & {dirty: boolean}>} dirty: it differs from its commit
+ * @throws {GitError} a part cannot be archived: the worktree must stay
  */
 export async function snapshotContents(repository, given, options) {
   const holder = await readHolder(given.admin);
@@ -456,12 +461,12 @@ export async function snapshotContents(repository, given, options) {
   return { ...(await createSnapshot(repository, place, contents, options)), dirty };
 }
 
-// Snapshots of worktrees that were removed, brought back: each as a branch of its own, never in a checkout.
+// Restores snapshots of removed worktrees: each as a new branch, never in a checkout.
 
 const MAX_NAMES = 100;
 
 /**
- * A branch at a commit: a new one, or one that tap has made for it before.
+ * Creates a branch at a commit, or returns the branch that tap created for it before.
  * @param {Repository} repository @param {string} wanted @param {string} commit @returns {Promise<string>} its name
  */
 async function branchFor(repository, wanted, commit) {
@@ -476,7 +481,7 @@ async function branchFor(repository, wanted, commit) {
   throw new GitError("EXISTS", `There are ${MAX_NAMES} branches "${wanted}-…". Delete some.`);
 }
 
-/** Links resolved, also where the end is not there yet. @param {string} folder @returns {Promise<string>} */
+/** Resolves links, also where the last parts do not exist yet. @param {string} folder @returns {Promise<string>} */
 async function realEnd(folder) {
   const real = await fs.realpath(folder).catch(() => undefined);
   if (real !== undefined) return real;
@@ -485,23 +490,23 @@ async function realEnd(folder) {
 }
 
 /** @param {Repository} repository @param {string} given absolute */
-async function requireBeside(repository, given) {
+async function requireOutsideCheckouts(repository, given) {
   const folder = await realEnd(given);
   for (const { path: root } of await listCheckouts(repository)) {
     if (!isInside(folder, root)) continue;
-    const text = `"${folder}" is in the checkout "${root}". Name a folder beside it.`;
+    const text = `"${folder}" is in the checkout "${root}". Name a folder outside of it.`;
     throw new GitError("INVALID", text);
   }
 }
 
 /**
  * @param {Repository} repository @param {{plan: string, node: string}} of
- * @param {{to?: string}} [options] to: a folder that gets the files, too; absolute, empty or not there yet
+ * @param {{to?: string}} [options] to: a folder that also gets the files; absolute, empty or not existing
  * @returns {Promise<{branch: string, commit: string, folder?: string}>}
  */
 export async function restoreArchive(repository, { plan, node }, { to } = {}) {
   const commit = await requireArchive(repository, { plan, node });
-  if (to !== undefined) await requireBeside(repository, to);
+  if (to !== undefined) await requireOutsideCheckouts(repository, to);
   const wanted = `restored-${checkId(plan, "plan")}-${checkId(node, "node")}`;
   const branch = await branchFor(repository, wanted, commit);
   if (to === undefined) return { branch, commit };
@@ -509,13 +514,13 @@ export async function restoreArchive(repository, { plan, node }, { to } = {}) {
   return { branch, commit, folder: to };
 }
 
-/** @typedef {{commits: string[], ref: string}} UnreachableCommits the latest commit at the end; ref: has them */
+/** @typedef {{commits: string[], ref: string}} UnreachableCommits commits: the latest at the end; ref: reaches them */
 
 /**
- * Keeps commits that an attempt has made in its worktree and then left, on no branch, where it has come to nothing
- * else: what was amended or reset on the way to a commit was given up. A second time: they are kept already.
- * @param {Repository} repository @param {Worktree} worktree @param {string} head what the attempt has come to
- * @returns {Promise<UnreachableCommits | undefined>} undefined: none
+ * Archives commits that an attempt made in its worktree and then left, on no branch, if the attempt ended at its start.
+ * Commits that were amended or reset before the final commit are not archived. A second call finds them archived.
+ * @param {Repository} repository @param {Worktree} worktree @param {string} head the final commit of the attempt
+ * @returns {Promise<UnreachableCommits | undefined>} undefined: no such commits
  */
 export async function archiveUnreachableCommits(repository, worktree, head) {
   const { plan, node, commit: start } = worktree;
@@ -533,10 +538,9 @@ export async function archiveUnreachableCommits(repository, worktree, head) {
   return { commits, ref };
 }
 
-// Plans that were deleted: refs/tap/deleted/<plan> says when, and what the plan had committed keeps its refs for a
-// while.
+// Deleted plans: refs/tap/deleted/<plan> has the time, and the plan's commits keep their refs for a while.
 
-/** Only one host has a plan, so nobody else moves this ref. @param {Repository} repository @param {string} plan */
+/** Only one host runs a plan, so no other process moves this ref. @param {Repository} repository @param {string} plan */
 export async function markDeleted(repository, plan) {
   const ref = deletionRef(plan);
   const tree = await repository.change(["mktree"], { input: "" });
@@ -547,10 +551,10 @@ export async function markDeleted(repository, plan) {
 }
 
 /**
- * Lets go of what plans had committed that were deleted long ago.
+ * Deletes the refs of plans that were deleted long ago.
  * @param {Repository} repository
- * @param {{now: number, ms?: number, isThere: (plan: string) => boolean}} when isThere: it was not deleted after all, or
- *   has been imported since
+ * @param {{now: number, ms?: number, isThere: (plan: string) => boolean}} when isThere: the plan exists, since its
+ *   deletion failed or it was imported again
  * @returns {Promise<string[]>} the refs that were deleted
  */
 export async function expireDeletions(repository, { now, ms = ARCHIVE_MS, isThere }) {
@@ -560,8 +564,8 @@ export async function expireDeletions(repository, { now, ms = ARCHIVE_MS, isTher
     const plan = ref.slice(DELETIONS.length + 1);
     if (at >= now - ms || plan.includes("/") || isThere(plan)) continue;
     const refs = [...(await readRefs(repository, [planRefs(plan)])), { ref, commit }];
-    const moves = refs.map((one) => ({ ref: one.ref, from: one.commit, to: undefined }));
-    if (await moveRefs(repository, moves)) gone.push(...refs.map((one) => one.ref));
+    const moves = refs.map((found) => ({ ref: found.ref, from: found.commit, to: undefined }));
+    if (await moveRefs(repository, moves)) gone.push(...refs.map(({ ref: name }) => name));
   }
   return gone;
 }

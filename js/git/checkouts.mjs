@@ -1,5 +1,4 @@
-// The user's checkouts, which are only looked at: what has changed in them, what they have checked out, and what is
-// going on in them.
+// The user's checkouts, read only: their changes, their branches, and a merge or rebase in progress.
 
 import fs from "node:fs/promises";
 import path from "node:path";
@@ -16,12 +15,12 @@ const MAX_ENTRIES = 10_000;
  * @typedef {object} Entry
  * @property {string} path
  * @property {string} state two letters of git's short status: "??" untracked, "UU" and the like in conflict
- * @property {string} submodule "" for no submodule, else what changed of it: "c" its commit, "m" files, "u" new files
+ * @property {string} submodule "" for no submodule, otherwise its changes: "c" its commit, "m" files, "u" new files
  *
  * @typedef {{entries: Entry[], tracked: Entry[], cut: boolean}} Status `tracked`: without untracked files
  */
 
-/** What can be going on in a checkout, by the file or folder that says so, and how it is ended. */
+/** Operations that can be in progress in a checkout: the file or folder that shows it, its name, how to end it. */
 const OPERATIONS = [
   ["MERGE_HEAD", "a merge", "git merge --abort"],
   ["rebase-merge", "a rebase", "git rebase --abort"],
@@ -34,8 +33,8 @@ const OPERATIONS = [
 /** @param {string} gitDir of a checkout @returns {Promise<{what: string, end: string} | undefined>} */
 export async function findOperation(gitDir) {
   for (const folder of new Set([gitDir, gitFolder(gitDir)])) {
-    for (const [file, what, end] of OPERATIONS) {
-      if (await exists(path.join(folder, file))) return { what, end };
+    for (const [file, name, end] of OPERATIONS) {
+      if (await exists(path.join(folder, file))) return { what: name, end };
     }
   }
   return undefined;
@@ -54,27 +53,26 @@ function readEntry(record) {
   return { path: name, state, submodule: sub[0] === "S" ? parseSubmoduleState(sub) : "" };
 }
 
-/** A checkout without its .git is not looked for further up. @param {string} folder */
+/** Git does not search above a checkout without .git. @param {string} folder */
 export const getCeilingEnvironment = (folder) => ({
   GIT_CEILING_DIRECTORIES: path.dirname(folder),
 });
 
 /**
- * As a pattern: `git add` fails where a path that is left out literally is ignored, too. The backslash in front makes
- * it one.
- * @param {string} one
+ * A pattern, because `git add` fails if a literal exclude is ignored as well. The leading backslash makes it a pattern.
+ * @param {string} name
  */
-const toGlobPattern = (one) => `\\${one[0]}${one.slice(1).replace(/[\\*?[]/g, "\\$&")}`;
+const toGlobPattern = (name) => `\\${name[0]}${name.slice(1).replace(/[\\*?[]/g, "\\$&")}`;
 
-/** Pathspecs. @param {string[]} without paths from the top of the worktree, none: all */
+/** Pathspecs. @param {string[]} without paths from the top of the worktree to exclude */
 export const formatPathspecs = (without) => [
   ...["--", ":/"],
   ...without
     .map(toGlobPattern)
-    .flatMap((one) => [one, `${one}/**`].map((all) => `:(exclude,top,glob)${all}`)),
+    .flatMap((pattern) => [pattern, `${pattern}/**`].map((all) => `:(exclude,top,glob)${all}`)),
 ];
 
-/** `git add` takes what lies outside of a sparse checkout, too. @param {Repository} repository */
+/** `git add` includes files outside of a sparse checkout. @param {Repository} repository */
 export const getAddArguments = async (repository) =>
   (await repository.git.isAtLeast(2, 34)) ? ["add", "--sparse"] : ["add"];
 
@@ -85,7 +83,8 @@ const parseSubmoduleState = (flags) => flags.slice(1).replaceAll(".", "").toLowe
  * @param {Repository} repository @param {string} [folder] a checkout of it; the user's
  * @param {object} [options]
  * @param {AbortSignal} [options.signal]
- * @param {"normal" | "no" | "all"} [options.untracked] normal: folders of untracked files are one entry, with a / at their end
+ * @param {"normal" | "no" | "all"} [options.untracked] normal: a folder of untracked files is a single entry that ends
+ *   with /
  * @param {boolean} [options.ignored] ignored files are listed, too
  * @param {string[]} [options.without] paths that are left out
  * @param {boolean} [options.reading] false: the index may be refreshed
@@ -109,7 +108,7 @@ export async function readStatus(repository, folder, options = {}) {
 }
 
 /**
- * The state of the user's checkout, to be compared with a later one.
+ * The state of the user's checkout, for a comparison with a later state.
  * @param {Repository} repository @param {AbortSignal} [signal] @param {"normal" | "all"} [untracked] as of readStatus
  * @returns {Promise<Map<string, string>>} by path
  */
@@ -124,7 +123,7 @@ export async function fingerprintCheckout(repository, signal, untracked = "norma
   return seen;
 }
 
-/** @param {Map<string, string>} before @param {Map<string, string>} after @returns {string[]} paths that changed between two looks */
+/** @param {Map<string, string>} before @param {Map<string, string>} after @returns {string[]} paths that changed */
 export function compareFingerprints(before, after) {
   const names = new Set([...before.keys(), ...after.keys()]);
   return [...names].filter((name) => before.get(name) !== after.get(name)).sort();
@@ -134,11 +133,11 @@ export function compareFingerprints(before, after) {
  * @typedef {object} Checkout
  * @property {string} path
  * @property {string} head a commit; "" in a bare repository
- * @property {string} branch its full ref; "" where none is checked out
+ * @property {string} branch its full ref; "" with a detached HEAD
  * @property {boolean} bare
  */
 
-/** @param {Repository} repository @returns {Promise<Checkout[]>} the main one first */
+/** @param {Repository} repository @returns {Promise<Checkout[]>} the main checkout first */
 export async function listCheckouts(repository) {
   const hasNul = await repository.git.isAtLeast(2, 36);
   const args = ["worktree", "list", "--porcelain", ...(hasNul ? ["-z"] : [])];
@@ -165,7 +164,7 @@ export async function resolveGitDir(folder) {
   return path.resolve(folder, target);
 }
 
-/** A branch that is being rebased or bisected is not checked out, and yet in use. */
+/** A branch that is being rebased or bisected is in use, although it is not checked out. */
 const IN_USE = ["rebase-merge/head-name", "rebase-apply/head-name", "BISECT_START"];
 
 /** @param {string} gitDir @param {string} branch */
@@ -182,9 +181,11 @@ async function isInUse(gitDir, branch) {
 /** Where a branch is checked out. @param {Repository} repository @param {string} branch checked @returns {Promise<BranchCheckout[]>} */
 export async function findBranchCheckouts(repository, branch) {
   const all = await listCheckouts(repository);
-  const maybe = all.filter((one) => !one.bare && ["", branchRef(branch)].includes(one.branch));
+  const maybe = all.filter(
+    ({ bare, branch: ref }) => !bare && ["", branchRef(branch)].includes(ref),
+  );
   const found = maybe.map(async ({ path: place, branch: own }) => {
-    // Its folder may be away for a while, and its index would still be that of before.
+    // If its folder is temporarily missing, its index could be outdated.
     const gitDir = await resolveGitDir(place).catch(() => undefined);
     const holds = own !== "" || (gitDir !== undefined && (await isInUse(gitDir, branch)));
     return holds ? [{ path: place, gitDir }] : [];
@@ -194,8 +195,8 @@ export async function findBranchCheckouts(repository, branch) {
 
 /**
  * @param {Repository} repository @param {BranchCheckout} checkout
- * @returns {Promise<{isThere: boolean, clean: boolean, changed: string[], operation: string}>} isThere: false where its
- *   folder or its .git is gone; clean: no tracked file has changes, and nothing is going on
+ * @returns {Promise<{isThere: boolean, clean: boolean, changed: string[], operation: string}>} isThere: false if its
+ *   folder or its .git is missing; clean: no tracked file has changes, and no operation is in progress
  */
 export async function inspectCheckout(repository, { path: place, gitDir }) {
   if (!gitDir) return { isThere: false, clean: false, changed: [], operation: "" };

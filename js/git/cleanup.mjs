@@ -1,5 +1,5 @@
-// Removes a worktree: only one that tap has made, that no process works in, and after everything in it is kept. What
-// was not removed, and why, is said.
+// Removes a worktree, if tap made it and no process uses it, after a snapshot of its contents. A removal that fails
+// returns the reason.
 
 import fs from "node:fs/promises";
 import path from "node:path";
@@ -32,27 +32,27 @@ import { asidePath, defaultFolder, hasSubmodules, restoreAside, Worktrees } from
 
 /** @typedef {import("./repository.mjs").Repository} Repository */
 
-/** All is kept of what has such a name. */
+/** Folders with this prefix are archived and wait for deletion. */
 const TRASH_PREFIX = ".removed-";
 const TRASH_NAME = /^\.removed-(\w+)-/;
-/** Nothing may be kept yet of what has this one (asidePath of worktrees). */
+/** Folders with this name (asidePath of worktrees) may not be archived yet. */
 const ASIDE_NAME = /^\.aside-(\w+)-/;
 
 /**
- * What the caller has recorded of a worktree.
+ * The caller's record of a worktree.
  * @typedef {object} WorktreeRecord
  * @property {string} plan
  * @property {string} node
  * @property {string} path
  * @property {string} nonce
  * @property {string} [commit] where it started
- * @property {string[]} [known] commits that have refs: git need not be asked about them
+ * @property {string[]} [known] commits that are known to have refs
  *
  * @typedef {import("./archive.mjs").Archive} Archive
  *
  * @typedef {object} Removal
  * @property {boolean} removed
- * @property {Archive} [kept] what was in it
+ * @property {Archive} [kept] the snapshot
  * @property {string[]} [omitted] ignored files and folders that are too large to be kept
  * @property {string} [code] why it was not removed
  * @property {string} [message]
@@ -83,7 +83,7 @@ export function toNotRemoved(error, place) {
 const trashPath = (folder, record) =>
   path.join(folder, `${TRASH_PREFIX}${record.nonce}-${path.basename(record.path)}`);
 
-/** A git that was killed may have moved a worktree and not written down where it is. @param {Worktrees} worktrees @param {string} place @param {string} nonce */
+/** Git may have been killed between moving a worktree and storing its new path. @param {Worktrees} worktrees @param {string} place @param {string} nonce */
 async function finishMove({ repository }, place, nonce) {
   const admin = await resolveGitDir(place).catch(() => undefined);
   if (admin === undefined || path.dirname(admin) !== adminsFolder(repository)) return;
@@ -94,8 +94,8 @@ async function finishMove({ repository }, place, nonce) {
 }
 
 /**
- * After a crash: those of which anything is left, that is the folder, what a removal has put aside, or what git knows
- * of it. Nothing else may work with the plan's worktrees meanwhile.
+ * After a crash: the records with a folder, a folder of an interrupted removal, or a registration in git.
+ * REQUIRES: no other code changes the plan's worktrees meanwhile.
  * @template {WorktreeRecord} R
  * @param {Worktrees} worktrees @param {{plan: string, nonce: string}} of @param {R[]} records
  * @returns {Promise<R[]>}
@@ -165,7 +165,7 @@ async function removeUnderLock(worktrees, folder, record, options) {
   return { removed: true, ...left, ...(kept && { kept }) };
 }
 
-/** Git has forgotten what a removal that was cut off had put aside. @param {Worktrees} worktrees @param {WorktreeRecord} record */
+/** Archives the folder of an interrupted removal that git no longer knows. @param {Worktrees} worktrees @param {WorktreeRecord} record */
 async function keepAside(worktrees, { path: place, nonce, plan, node }) {
   const aside = asidePath(place, nonce);
   if (!(await entryExists(aside))) return {};
@@ -210,7 +210,7 @@ async function snapshotAndRemove({ repository }, place, trash, options) {
 
 /** As `git worktree remove` does it. @param {Repository} repository @param {{admin: string}} place whose folder is gone */
 async function unregister(repository, { admin }) {
-  await removeStore(admin); // before: nobody would look for it without git's own folder
+  await removeStore(admin); // first: the store is found through git's own folder
   await withLock(repository.commonDir, async () => {
     await fs.rm(admin, { recursive: true, force: true });
     await fs.rmdir(adminsFolder(repository)).catch(() => {}); // others are in it
@@ -218,7 +218,7 @@ async function unregister(repository, { admin }) {
 }
 
 /**
- * Checkouts for checks of a plan that are still there, also put aside.
+ * Checkouts for checks of a plan that still exist, also under the name of an interrupted removal.
  * @param {Worktrees} worktrees @param {string} plan @returns {Promise<{node: string, attempt: number, path: string}[]>}
  */
 export async function findCheckouts(worktrees, plan) {
@@ -233,23 +233,23 @@ export async function findCheckouts(worktrees, plan) {
   return [...found.values()];
 }
 
-// Folders among the worktrees that belong to nobody: git does not know them, or no plan does. They are reported, and
-// removed one at a time when somebody asks.
+// Orphans: folders among the worktrees that are unknown to git or to every plan. tap reports them, and removes a
+// single folder on request.
 
 const MAX_FILES = 500_000;
-/** Names of snapshots of what belongs to no plan. */
+/** The plan name in snapshots of folders without a plan. */
 const ORPHANS = "orphans";
 
 /**
  * @typedef {object} Orphan
  * @property {string} path
- * @property {"unregistered" | "forgotten" | "removed"} kind git does not know it; tap has made it for a plan that is
- *   not known; a removal was interrupted after everything was kept
+ * @property {"unregistered" | "forgotten" | "removed"} kind git does not know it; tap made it for a plan that is not
+ *   known; a removal was interrupted after the snapshot
  */
 
 /**
  * @param {Worktrees} worktrees
- * @param {{paths: Iterable<string>, nonces: Iterable<string>}} known what plans have recorded
+ * @param {{paths: Iterable<string>, nonces: Iterable<string>}} known from the records of plans
  * @returns {Promise<Orphan[]>}
  */
 export async function findOrphans(worktrees, known) {
@@ -275,7 +275,7 @@ async function classifyFolder({ repository }, place, nonces) {
   const admin = await findAdmin(repository, place);
   if (admin === undefined) return "unregistered";
   const nonce = await readNonce(admin);
-  // Somebody else's worktree is none of our business.
+  // The user made this worktree.
   if (nonce === "" || nonces.has(nonce)) return undefined;
   return (await isOwnedByOther(admin, repository.owner)) ? undefined : "forgotten";
 }
@@ -288,9 +288,9 @@ const toNodeId = (place) =>
     .slice(0, 64);
 
 /**
- * After everything in it is kept at refs/tap/kept/orphans/<name>.
+ * Removes it after a snapshot at refs/tap/kept/orphans/<name>.
  * @param {Worktrees} worktrees @param {{path: string}} orphan
- * @param {{nonces: Iterable<string>}} known what plans have recorded
+ * @param {{nonces: Iterable<string>}} known from the records of plans
  * @returns {Promise<Removal>}
  */
 export async function removeOrphan(worktrees, { path: place }, { nonces }) {
@@ -300,7 +300,10 @@ export async function removeOrphan(worktrees, { path: place }, { nonces }) {
   try {
     const kind = await classifyFolder(worktrees, place, new Set(nonces));
     if (kind === undefined)
-      return notRemoved("NOT_OURS", `"${place}" stays: it is somebody's worktree.`);
+      return notRemoved(
+        "NOT_OURS",
+        `"${place}" stays: tap did not make this worktree, or a plan uses it.`,
+      );
     if (kind === "forgotten") return await removeForgotten(worktrees, place);
     const [, aside] = ASIDE_NAME.exec(path.basename(place)) ?? [];
     const wanted = path.join(folder, path.basename(place).replace(ASIDE_NAME, ""));
@@ -330,7 +333,7 @@ async function removeForgotten(worktrees, place) {
   return removeWorktree(worktrees, record, { why: "no plan knows it", isAsked: true });
 }
 
-/** Of a folder that git does not know: all of it, ignored files too, as they are. @param {Worktrees} worktrees @param {string} place @param {{plan: string, node: string}} of */
+/** A snapshot of a folder that git does not know, with its ignored files. @param {Worktrees} worktrees @param {string} place @param {{plan: string, node: string}} of */
 async function snapshotFolder({ repository }, place, of) {
   const names = await fs.readdir(place);
   if (names.every((name) => name === ".git")) {
@@ -338,7 +341,10 @@ async function snapshotFolder({ repository }, place, of) {
     if (!git?.isDirectory()) return { omitted: [] };
   }
   if ((await fs.lstat(path.join(place, ".git")).catch(() => undefined))?.isDirectory()) {
-    throw new GitError("NESTED_REPOSITORY", "it is a repository of its own. Move it elsewhere.");
+    throw new GitError(
+      "NESTED_REPOSITORY",
+      "it is a separate repository. Move it to a different folder.",
+    );
   }
   const index = path.join(await repository.ownFolder(), `orphan-${of.node}-${process.pid}`);
   await fs.rm(index, { force: true });
@@ -356,7 +362,7 @@ async function snapshotFolder({ repository }, place, of) {
     if (nested !== undefined) {
       throw new GitError(
         "NESTED_REPOSITORY",
-        `"${nested}" in it is a repository of its own. Move it elsewhere.`,
+        `"${nested}" in it is a separate repository. Move it to a different folder.`,
       );
     }
     return {
@@ -368,7 +374,7 @@ async function snapshotFolder({ repository }, place, of) {
   }
 }
 
-/** @param {string} folder @param {number} [most] files that are looked at @returns {Promise<{bytes: number, complete: boolean}>} on the disk */
+/** @param {string} folder @param {number} [most] files that are counted @returns {Promise<{bytes: number, complete: boolean}>} on the disk */
 export async function diskUse(folder, most = MAX_FILES) {
   let [bytes, left] = [0, most];
   const folders = [folder];
@@ -393,28 +399,28 @@ export async function diskUses(worktrees, paths) {
   return uses;
 }
 
-// The orphans of a repository, looked for while plans work: what a plan may have made meanwhile is none.
+// Searches the orphans of a repository while plans work. A folder that a plan has just made is not an orphan.
 
-/** For a size that is only to be told. */
+/** For an estimated size. */
 const MAX_ESTIMATE_FILES = 20_000;
-/** The id of the plan for which a folder is named; also of one that was put aside to be deleted. */
+/** The id of the plan in a folder's name, also while the folder waits for deletion. */
 const OF_PLAN = /^(?:\.(?:removed|aside)-\w+-)?(p[a-z0-9]{8})-/;
 
 /** @typedef {{path: string, nonce: string}} WorktreeMark */
 /**
- * What is recorded of a plan's worktrees; "live": it has not ended, and makes more; undefined: no such plan is known.
+ * The recorded worktrees of a plan; "live": the plan has not ended and makes more; undefined: the plan is not known.
  * @typedef {(planId: string) => Promise<WorktreeMark[] | "live" | undefined>} FindMarks
  */
 /** @typedef {Orphan & {bytes: number, complete: boolean}} SizedOrphan */
 
-/** @param {Repository} repository @returns {Promise<{folder: string, beside: boolean}[]>} where it has worktrees */
+/** @param {Repository} repository @returns {Promise<{folder: string, beside: boolean}[]>} its folders of worktrees */
 async function listWorktreeFolders(repository) {
   const root = await mainRoot(repository);
   const places = [];
   for (const beside of [false, true]) {
     const place = defaultFolder(root, beside);
     const folder = await fs.realpath(place).catch(() => "");
-    // Where a link of the repository leads to, nothing is tap's.
+    // A link in the repository may lead to folders that are not tap's.
     if (folder !== "" && (beside || folder === place)) places.push({ folder, beside });
   }
   return places;
@@ -430,7 +436,7 @@ async function collectMarks(folder, names, recordedOf) {
     if (!recorded) continue;
     if (recorded === "live") known.paths.push(path.join(folder, name));
     else {
-      known.paths.push(...recorded.map((one) => one.path));
+      known.paths.push(...recorded.map((mark) => mark.path));
       known.nonces.push(...recorded.map(({ nonce }) => nonce));
     }
   }
@@ -439,7 +445,7 @@ async function collectMarks(folder, names, recordedOf) {
 
 /**
  * @param {Repository} repository @param {FindMarks} recordedOf
- * @param {{sizes?: boolean}} [options] sizes: with what each takes on the disk
+ * @param {{sizes?: boolean}} [options] sizes: with the size of each on the disk
  * @returns {Promise<SizedOrphan[]>}
  */
 export async function searchOrphans(repository, recordedOf, { sizes = true } = {}) {
@@ -462,8 +468,8 @@ async function searchFolder(repository, { folder, beside }, recordedOf, sizes) {
   };
   const first = await look();
   if (first.length === 0) return [];
-  // A plan records a worktree before it makes it: what was new at the first look is known by the second.
-  const second = new Map((await look()).map((one) => [one.path, one]));
+  // A plan records a worktree before it makes it, so the second search knows folders that were new to the first.
+  const second = new Map((await look()).map((orphan) => [orphan.path, orphan]));
   const found = [];
   for (const { path: place } of first) {
     const orphan = second.get(place);
@@ -475,7 +481,7 @@ async function searchFolder(repository, { folder, beside }, recordedOf, sizes) {
 }
 
 /**
- * Removes one that searchOrphans has found; whether it still is one is asked again.
+ * Removes an orphan that searchOrphans found, after checking again that it is an orphan.
  * @param {Repository} repository @param {string} place @param {FindMarks} recordedOf
  * @returns {Promise<Removal>}
  */
@@ -493,7 +499,7 @@ export async function cleanOrphan(repository, place, recordedOf) {
   return removeOrphan(new Worktrees(repository, at), { path: place }, known);
 }
 
-/** Of all folders among the worktrees; `complete` is false where there are too many files. @param {Repository} repository */
+/** The size of all worktree folders; `complete` is false if there are too many files. @param {Repository} repository */
 export async function worktreeUse(repository) {
   const use = { worktrees: 0, bytes: 0, complete: true };
   for (const { folder } of await listWorktreeFolders(repository)) {

@@ -38,8 +38,8 @@ import { loadIndex, MARKED_ONLY } from "./worktree-status.mjs";
 /** @typedef {import("./worktrees.mjs").Worktree} Worktree */
 /** @typedef {import("./merge.mjs").Change} Change */
 
-// What a plan's `setup` has left in a worktree: it is no work of the node's. A file that is still as it was left is in
-// no commit; one that the node has changed further is the node's as a whole.
+// Files that a plan's `setup` left in a worktree are not part of the node's work. A file that is unchanged since then
+// is in no commit. A file that the node changed is in the commit as a whole.
 
 /** In git's folder of the worktree: the tree that the setup has left. */
 const NOTE = "tap-setup";
@@ -53,7 +53,7 @@ export const NOT_SPARSE = "core.sparseCheckout=false";
 /** @typedef {{path: string, admin: string, commit: string}} Place commit: where the worktree started */
 /** @typedef {Partial<import("./git.mjs").RunOptions>} Where cwd, and env with the folders and the index */
 
-/** @param {string} admin @returns {Promise<string>} "": its setup has left nothing */
+/** @param {string} admin @returns {Promise<string>} "" if the setup left no files */
 async function readSetupTree(admin) {
   const tree = await readRegular(path.join(admin, NOTE)).catch(() => "");
   return isCommit(tree) ? tree : "";
@@ -62,13 +62,13 @@ async function readSetupTree(admin) {
 /** Whether a setup has left anything that git does not ignore. @param {string} admin */
 export const hasSetupFiles = async (admin) => (await readSetupTree(admin)) !== "";
 
-/** A worktree begins again: nothing is set up in it. @param {string} admin */
+/** A worktree starts again, without a setup. @param {string} admin */
 export const forgetSetup = (admin) =>
   Promise.all([NOTE, IGNORED_NOTE].map((name) => fs.rm(path.join(admin, name), { force: true })));
 
 /** entries: as git lists them; at: when, in ms since 1970 @typedef {{entries: string[], at: number}} SetupIgnored */
 
-/** What the setup has left that git ignores. @param {string} admin @returns {Promise<SetupIgnored | undefined>} undefined: nothing */
+/** Ignored files that the setup left. @param {string} admin @returns {Promise<SetupIgnored | undefined>} undefined: no files */
 export async function readSetupIgnored(admin) {
   const file = path.join(admin, IGNORED_NOTE);
   const text = await readRegular(file, MAX_NOTE_BYTES).catch(() => "");
@@ -93,7 +93,7 @@ export async function withIndexCopy(place, { signal, more }, use) {
     await copyRegular(path.join(folder, "index"), file).catch(() => fs.rm(file, { force: true }));
     return await use({ ...rest, env: variables, signal });
   } finally {
-    await Promise.all([file, `${file}.lock`].map((one) => fs.rm(one, { force: true })));
+    await Promise.all([file, `${file}.lock`].map((stale) => fs.rm(stale, { force: true })));
   }
 }
 
@@ -101,8 +101,8 @@ export async function withIndexCopy(place, { signal, more }, use) {
  * Stages the worktree in an index of its own.
  * @template T
  * @param {Repository} repository @param {Place} place
- * @param {{signal?: AbortSignal, without: string[], more?: Record<string, string>}} how without: paths besides those that
- *   were brought; more: variables
+ * @param {{signal?: AbortSignal, without: string[], more?: Record<string, string>}} how without: paths to exclude in
+ *   addition to the copied files; more: variables
  * @param {(where: Where) => Promise<T>} use
  */
 function withStagedIndex(repository, place, { without, ...how }, use) {
@@ -119,7 +119,7 @@ const writeIndexTree = async (repository, where) =>
   (await repository.change(["write-tree"], where)).stdout.trim();
 
 /**
- * Remembers what is in the worktree now as left by its setup. It is on the disk afterwards.
+ * Records the present files of the worktree as left by its setup, durably.
  * @param {Repository} repository @param {Place} place @param {{signal?: AbortSignal}} [options]
  */
 export async function noteSetup(repository, place, { signal } = {}) {
@@ -140,7 +140,7 @@ export async function noteSetup(repository, place, { signal } = {}) {
 }
 
 /**
- * Takes out of an index what is still as the setup has left it: the work is what differs between the two trees.
+ * Removes files from an index that are unchanged since the setup: the work is the difference of the two trees.
  * @param {Repository} repository @param {Place} place @param {Where} where
  */
 export async function leaveOutSetup(repository, place, where) {
@@ -152,7 +152,7 @@ export async function leaveOutSetup(repository, place, where) {
   // Only the index counts: a filter or a hook may have changed files meanwhile.
   const start = ["read-tree", "-i", "-m", place.commit];
   await repository.change(start, { ...where, settings: [NOT_SPARSE] });
-  const lines = work.map((one) => `${one.mode} ${one.object}\t${one.path}\0`);
+  const lines = work.map((change) => `${change.mode} ${change.object}\t${change.path}\0`);
   // A file takes the place of a folder, and a folder that of a file.
   await repository.change(["update-index", "--replace", "-z", "--index-info"], {
     ...{ ...where, input: Buffer.from(lines.join(""), "latin1") },
@@ -160,7 +160,7 @@ export async function leaveOutSetup(repository, place, where) {
 }
 
 /**
- * What is in a worktree beyond its setup, in an index that only `use` sees; no object is added to the repository.
+ * The changes since the setup, in an index that only `use` sees. No object is added to the repository.
  * @template T
  * @param {Repository} repository @param {Place} place
  * @param {{signal?: AbortSignal, without: string[]}} how
@@ -192,7 +192,7 @@ const TRAILER = "Plan-Node";
 
 /**
  * @typedef {object} Committed
- * @property {string} commit that of the attempt; where nothing was changed, the one at which it started
+ * @property {string} commit the attempt's commit; without changes, the commit at which it started
  * @property {boolean} made by this call
  * @property {import("./merge.mjs").LineCounts} changes since the start
  */
@@ -210,7 +210,7 @@ const withoutTrailer = (message) =>
 
 /**
  * @param {string} message @param {{plan: string, node: string, attempt: number}} of
- * @returns {string} with the trailer, and no other of its kind
+ * @returns {string} with this trailer as the only trailer of its kind
  */
 export function withTrailer(message, of) {
   const text = withoutTrailer(checkMessage(message));
@@ -219,17 +219,17 @@ export function withTrailer(message, of) {
   return `${text || "Work"}${hasTrailers ? "\n" : "\n\n"}${formatTrailer(of)}\n`;
 }
 
-/** Of a landed commit: trailers, and what it has of the node's own message. Together they fit into a message. */
+/** Limits of a landed commit: its trailers and the node's own message together fit into a message. */
 const MAX_TRAILERS = 50;
 const MAX_TRAILER = 500;
 const MAX_OWN_MESSAGE = 32 * 1024;
 const MAX_LOG_COMMITS = 1000;
 const MAX_LOG_BYTES = 1024 * 1024;
-// eslint-disable-next-line no-control-regex -- they are what it looks for
+// eslint-disable-next-line no-control-regex -- matches control characters
 const CONTROL = /[\u0001-\u0008\u000B-\u001F\u007F-\u009F\u2028\u2029]/g;
-/** No line of a message begins with it: none is a comment, or the scissors of git. */
+/** No line of a message starts with it, so git takes no line for a comment or the scissors. */
 const COMMENT = "core.commentChar=\u0001";
-/** Trailers that name one commit. */
+/** Trailers that identify a single commit. */
 const IDENTIFYING = /^(?:plan|plan-node|change-id)\s*:/i;
 
 /** @param {Repository} repository @param {string} format @param {string[]} which @returns {Promise<string[]>} of each commit */
@@ -237,17 +237,17 @@ async function readLog(repository, format, which) {
   const flags = ["-z", "--no-show-signature", `--max-count=${MAX_LOG_COMMITS}`];
   const args = ["log", ...flags, `--format=${format}`, ...which, "--"];
   const { stdout } = await repository.query(args, { cuts: true, mostBytes: MAX_LOG_BYTES });
-  // An agent has written it: each line that git will see is one here, and no terminal obeys it.
+  // Agents write messages: split lines as git does, and remove characters that control a terminal.
   const lines = stdout.replaceAll(/\r\n?/g, "\n");
   return lines.replaceAll(CONTROL, "").split("\0");
 }
 
 /**
- * The message of the commit with which a node lands: that of the last commit that the node made itself, or else of the
- * one that tap made, with the trailers of all commits that land with it.
+ * The message of the commit with which a node lands: the message of the node's last own commit, or of tap's commit if
+ * the node made no commit, with the trailers of all commits that land with it.
  * @param {Repository} repository
- * @param {{plan: string, planName: string, node: string, name: string, leaf: string, from?: string, since: string[]}} asked
- *   from: with what the node began; since: commits of which the target needs no trailers
+ * @param {{plan: string, planName: string, node: string, name: string, leaf: string, from?: string, since: string[]}}
+ *   asked from: the node's start; since: commits whose trailers the target has already
  */
 export async function formatLandedMessage(repository, asked) {
   const { plan, planName, node, name, leaf, from, since } = asked;
@@ -256,13 +256,13 @@ export async function formatLandedMessage(repository, asked) {
   const own = made.find((text) => !text.includes(`\n${TRAILER}: ${plan}/${node}/`)) ?? made[0];
   const [subject] = (own ?? name).trimStart().split("\n");
   const text = own && own.length <= MAX_OWN_MESSAGE ? own : subject.slice(0, MAX_TRAILER);
-  const lands = ["--reverse", leaf, ...since.map((one) => `^${checkCommit(one)}`)];
+  const lands = ["--reverse", leaf, ...since.map((commit) => `^${checkCommit(commit)}`)];
   const found = await readLog(repository, "%(trailers:only,unfold)", lands);
   const isTaken = (/** @type {string} */ line) =>
     line !== "" && line.length <= MAX_TRAILER && !IDENTIFYING.test(line);
   const trailers = [...new Set(found.join("").split("\n").filter(isTaken))].slice(-MAX_TRAILERS);
   const last = [`Plan: ${planName.replace(/\s+/g, " ")}`, `${TRAILER}: ${plan}/${node}`];
-  const options = [...trailers, ...last].map((one) => `--trailer=${one}`);
+  const options = [...trailers, ...last].map((trailer) => `--trailer=${trailer}`);
   const args = ["interpret-trailers", "--no-divider", "--if-exists=addIfDifferent", ...options];
   // Trailers of the user's config may be commands.
   const env = { GIT_CONFIG_NOSYSTEM: "1", GIT_CONFIG_GLOBAL: os.devNull };
@@ -280,29 +280,29 @@ async function requireHead(repository, worktree) {
 }
 
 /**
- * Another history cannot be merged with what others have done.
+ * An unrelated history cannot be merged with the work of other nodes.
  * @param {Repository} repository @param {Worktree} worktree @param {string} commit
- * @returns {Promise<import("./merge.mjs").LineCounts | undefined>} what it changes, where that was seen
+ * @returns {Promise<import("./merge.mjs").LineCounts | undefined>} its changes, if they were counted
  */
 async function requireDescendant(repository, worktree, commit) {
   if (commit === worktree.commit) return undefined;
   const lines = await linesOnTop(repository, worktree.commit, commit);
   if (lines) return lines;
-  // The first one is the commit itself, or, where a tag leads to it, another name.
+  // The first line is the commit itself, unless `commit` names a tag.
   const args = ["rev-list", "--ancestry-path", "--max-count=1", commit, `^${worktree.commit}`];
   if ((await repository.query(args)).stdout.trim() === commit) return undefined;
   const text = `The work has ended on ${commit.slice(0, 10)}, which does not descend from ${worktree.commit.slice(0, 10)}, with which it began. Let it commit on top of that. Then retry the node.`;
   throw new GitError("NOT_DESCENDED", text, { commit, base: worktree.commit });
 }
 
-/** Whether this attempt's commit was made by a call that was interrupted. @param {Repository} repository @param {Worktree} worktree @param {string} head */
+/** Whether an interrupted call made this attempt's commit. @param {Repository} repository @param {Worktree} worktree @param {string} head */
 async function isOwnCommit(repository, worktree, head) {
   if (head === worktree.commit) return false;
   const { stdout } = await repository.query(["show", "--no-patch", "--format=%B", head]);
   return stdout.split("\n").includes(formatTrailer(worktree));
 }
 
-/** `git add` would take conflict markers as they are. @param {Repository} repository @param {{path: string, admin: string}} worktree */
+/** `git add` would commit conflict markers. @param {Repository} repository @param {{path: string, admin: string}} worktree */
 export async function checkMerged(repository, worktree) {
   const index = await loadIndex(worktree, repository.hexDigits, MARKED_ONLY);
   if (index?.hasConflicts === false) return;
@@ -316,7 +316,7 @@ export async function checkMerged(repository, worktree) {
       stdout
         .split("\0")
         .filter(Boolean)
-        .map((one) => one.split("\t")[1]),
+        .map((line) => line.split("\t")[1]),
     ),
   ];
   const text = `The work has ended within a merge: ${formatFiles(paths)} has conflicts. Let it resolve them and git add the files, or abort the merge. Then retry the node from the start.`;
@@ -324,8 +324,8 @@ export async function checkMerged(repository, worktree) {
 }
 
 /**
- * Whether it is as the commit with which it began. `git add` takes longer: it writes each file once more that is as old
- * as the index.
+ * Whether it equals the commit at which it started. `git add` is slower: it writes each file that is as old as the
+ * index.
  * @param {Repository} repository @param {Worktree} worktree @param {AbortSignal} [signal]
  */
 async function isUnchanged(repository, worktree, signal) {
@@ -333,7 +333,7 @@ async function isUnchanged(repository, worktree, signal) {
   return (await readStatus(repository, worktree.path, look)).entries.length === 0;
 }
 
-/** @param {Repository} repository @param {Worktree} worktree @param {string} head @param {AbortSignal} [signal] @returns {Promise<Change[]>} what is to be committed */
+/** @param {Repository} repository @param {Worktree} worktree @param {string} head @param {AbortSignal} [signal] @returns {Promise<Change[]>} the changes to commit */
 async function stage(repository, worktree, head, signal) {
   if (head === worktree.commit && (await isUnchanged(repository, worktree, signal))) return [];
   const where = { ...worktreeOptions(worktree), signal };
@@ -368,16 +368,18 @@ async function checkNested(worktree, staged) {
   const links = staged.filter(({ mode }) => mode === "160000").map((change) => change.path);
   if (links.length === 0) return;
   const modules = await readRegular(path.join(worktree.path, ".gitmodules")).catch(() => "");
-  const paths = [...modules.matchAll(/^\s*path\s*=\s*(.+?)\s*$/gm)].map(([, one]) => one);
-  const nested = links.find((one) => !paths.includes(one));
+  const paths = [...modules.matchAll(/^\s*path\s*=\s*(.+?)\s*$/gm)].map(
+    ([, submodule]) => submodule,
+  );
+  const nested = links.find((link) => !paths.includes(link));
   if (nested === undefined) return;
-  const text = `"${nested}" is a repository of its own: a commit cannot have its files. Move it out of the worktree.`;
+  const text = `"${nested}" is a separate repository: a commit cannot contain its files. Move it out of the worktree.`;
   throw new GitError("NESTED_REPOSITORY", text, { path: nested });
 }
 
 /**
- * Whatever runs in a worktree finds the repository by its .git file; without it git goes upwards, to the user's
- * checkout. What a person has done there meanwhile counts.
+ * Programs in a worktree find the repository through its .git file. Without it, git searches upwards and finds the
+ * user's checkout. Changes that a person made there meanwhile count.
  * @param {Repository} repository @param {{path: string, admin: string}} worktree
  */
 export async function checkWorktreeLink(repository, worktree) {
@@ -396,19 +398,19 @@ export async function checkWorktreeLink(repository, worktree) {
 }
 
 const DETACHED_HINT =
-  "HEAD is detached in worktrees of plans: a hook that asks for the name of the branch gets none.";
+  "HEAD is detached in worktrees of plans: a hook that reads the name of the branch gets an empty text.";
 
 /** @param {unknown} error of `git commit` @param {number} timeoutMs */
 function toCommitRefusal(error, timeoutMs) {
   if (isGitError(error, "TIMEOUT")) {
-    const text = `git commit was ended after ${timeoutMs / 1000} s: a hook of the repository may hang. A longer \`timeout\` gives it more.`;
+    const text = `git commit was stopped after ${timeoutMs / 1000} s: a hook of the repository may hang. A longer \`timeout\` gives it more time.`;
     return new GitError("TIMEOUT", text);
   }
   if (!isGitError(error, "GIT_FAILED")) return error;
-  const { said, details } = /** @type {GitError} */ (error);
-  if (details.exitCode !== 1 || /^fatal: /m.test(said)) return error;
-  const text = `A hook of the repository refused the commit: ${formatOutput(said) || "it said nothing"}. Do what it asks for, or change the hook. ${DETACHED_HINT}`;
-  return new GitError("HOOK_FAILED", text, { said, exitCode: 1 });
+  const { said: output, details } = /** @type {GitError} */ (error);
+  if (details.exitCode !== 1 || /^fatal: /m.test(output)) return error;
+  const text = `A hook of the repository refused the commit: ${formatOutput(output) || "it printed no reason"}. Do as it asks, or change the hook. ${DETACHED_HINT}`;
+  return new GitError("HOOK_FAILED", text, { said: output, exitCode: 1 });
 }
 
 /** @param {Repository} repository @param {Worktree} worktree @param {{message: string, hooks: boolean, timeoutMs: number, env?: Record<string, string>, signal?: AbortSignal}} options */
@@ -430,16 +432,16 @@ async function commitStaged(repository, worktree, { message, hooks, timeoutMs, e
 }
 
 /**
- * Commits everything but evidence, what was brought and what the setup has left, and gives the commit its ref. Again
- * after a crash: the same commit.
+ * Commits everything but evidence, copied files and the setup's files, and sets the commit's ref. A second call after a
+ * crash returns the same commit.
  * @param {Repository} repository @param {Worktree} worktree
  * @param {object} options
  * @param {string} options.message
- * @param {boolean} [options.hooks] the user's hooks run
+ * @param {boolean} [options.hooks] run the user's hooks
  * @param {number} [options.timeoutMs] of the hooks
  * @param {Record<string, string>} [options.env] that hooks see
  * @param {AbortSignal} [options.signal]
- * @param {boolean} [options.isFirst] it was not called before for this attempt: the attempt has no commit
+ * @param {boolean} [options.isFirst] no earlier call for this attempt: the attempt has no commit
  * @returns {Promise<Committed>}
  */
 export async function commitWork(repository, worktree, options) {
@@ -474,13 +476,14 @@ export async function commitWork(repository, worktree, options) {
   return done(made, true, await requireDescendant(repository, worktree, made));
 }
 
-// What is in a worktree and not in the commit where it started, new files too. The worktree, its index and the objects
+// The difference between a worktree and its start, with new files. The worktree, its index and the objects
 // of the repository stay as they are.
 
 /**
- * @param {Repository} repository @param {{path: string, admin: string, commit: string}} worktree commit: where it started
+ * @param {Repository} repository @param {{path: string, admin: string, commit: string}} worktree commit: where it
+ *   started
  * @param {{mostBytes?: number, signal?: AbortSignal}} [options]
- * @returns {Promise<{text: string, cut: boolean}>} hostile text; ignored files and what the setup has left are not in it
+ * @returns {Promise<{text: string, cut: boolean}>} hostile text; without ignored files and the setup's files
  */
 export async function diffWorktree(
   repository,

@@ -1,4 +1,4 @@
-// Untracked things of the user's checkout in a worktree: copies (sharing blocks where the file system can) and links.
+// Copies (sharing blocks if the file system can) of the user's untracked files in a worktree, or links to them.
 
 import { constants } from "node:fs";
 import fs from "node:fs/promises";
@@ -12,9 +12,9 @@ import { exists, entryExists } from "./repository.mjs";
 
 /** @typedef {{path: string, why: "missing" | "exists" | "outside"}} Skipped */
 
-/** Each of them is left out by name when git looks for a node's work. */
+/** Each match is an exclude when git reads a node's work. */
 const MAX_MATCHES = 200;
-/** Files and folders that are looked at for one pattern. */
+/** Files and folders that a pattern may visit. */
 const MAX_VISITED = 100_000;
 const SKIPPED_FOLDERS = new Set([...IGNORED_FOLDERS, ".worktrees"]);
 
@@ -45,7 +45,7 @@ async function findMatches(root, pattern) {
         if (!SKIPPED_FOLDERS.has(entry.name)) folders.push(name);
       } else if (matches(name)) found.push(name);
       if (++visited > MAX_VISITED || found.length > MAX_MATCHES) {
-        const most = `more than ${MAX_MATCHES} files match, or more than ${MAX_VISITED} are looked at`;
+        const most = `more than ${MAX_MATCHES} files match, or more than ${MAX_VISITED} are searched`;
         throw new GitError("TOO_LARGE", `copy: "${pattern}": ${most}. Choose a narrower pattern.`);
       }
     }
@@ -53,12 +53,12 @@ async function findMatches(root, pattern) {
   return found.sort();
 }
 
-/** A name that is there is no pattern: folders may be called [id]. @param {string} root @param {string} name */
+/** An existing name is not a pattern: folders may be called [id]. @param {string} root @param {string} name */
 const isPattern = async (root, name) =>
   /[*?[{]/.test(name) && !(await entryExists(path.join(root, name)));
 
 /**
- * Patterns become the untracked files that they match in the checkout; one that matches nothing stays as it is.
+ * Replaces patterns by the untracked files that they match in the checkout. A pattern without a match stays.
  * @param {import("./repository.mjs").Repository} repository @param {string[]} names @returns {Promise<string[]>}
  */
 export async function expandPatterns(repository, names) {
@@ -71,15 +71,15 @@ export async function expandPatterns(repository, names) {
       continue;
     }
     const found = await findMatches(root, checkInnerPath(name, "copy"));
-    const paths = found.map((one) => `:(top,literal)${one}`);
+    const paths = found.map((file) => `:(top,literal)${file}`);
     const args = ["ls-files", "-z", "--", ...paths];
     const tracked = found.length > 0 ? (await repository.query(args)).stdout.split("\0") : [];
-    all.push(...(found.length > 0 ? found.filter((one) => !tracked.includes(one)) : [name]));
+    all.push(...(found.length > 0 ? found.filter((file) => !tracked.includes(file)) : [name]));
   }
   return [...new Set(all)];
 }
 
-/** The folder of a place that is to be made, without links. @param {string} root @param {string} place */
+/** Creates the parent folder of a place, without following links out. @param {string} root @param {string} place */
 async function makeParent(root, place) {
   const parent = path.dirname(place);
   for (let there = parent; ; there = path.dirname(there)) {
@@ -99,9 +99,9 @@ async function makeParent(root, place) {
 /** @param {string} root @param {string} from @param {string} to */
 function copy(root, from, to) {
   // A link that leads out of the repository is left out.
-  const filter = async (/** @type {string} */ one) => {
-    if (!(await fs.lstat(one)).isSymbolicLink()) return true;
-    const real = await fs.realpath(one).catch(() => root);
+  const filter = async (/** @type {string} */ file) => {
+    if (!(await fs.lstat(file)).isSymbolicLink()) return true;
+    const real = await fs.realpath(file).catch(() => root);
     return real !== root && isInside(real, root);
   };
   return fs.cp(from, to, {
@@ -121,17 +121,17 @@ async function link(from, to) {
   await fs.symlink(from, to, isFolder ? "junction" : "file");
 }
 
-/** @param {{copy?: unknown, link?: unknown}} what paths below a checkout @throws {GitError} where one leads out of it */
-export function checkUntrackedPaths(what) {
+/** @param {{copy?: unknown, link?: unknown}} lists paths below a checkout @throws {GitError} if a path leads out of it */
+export function checkUntrackedPaths(lists) {
   for (const list of /** @type {const} */ (["copy", "link"])) {
-    const names = what[list];
-    if (Array.isArray(names)) names.forEach((one) => checkInnerPath(one, list));
+    const names = lists[list];
+    if (Array.isArray(names)) names.forEach((name) => checkInnerPath(name, list));
   }
 }
 
 /**
- * @param {string} root of a checkout @param {{copy?: string[], link?: string[]}} what paths below it, checked
- * @returns {Promise<{copy: string[], link: string[]}>} those that are not there, and patterns that match nothing
+ * @param {string} root of a checkout @param {{copy?: string[], link?: string[]}} lists paths below it, checked
+ * @returns {Promise<{copy: string[], link: string[]}>} paths that do not exist, and patterns without a match
  */
 export async function findMissingPaths(root, { copy: copied = [], link: linked = [] }) {
   const missing = async (/** @type {string[]} */ names, hasPatterns = false) => {
@@ -149,7 +149,7 @@ export async function findMissingPaths(root, { copy: copied = [], link: linked =
 
 /**
  * @param {import("./repository.mjs").Repository} repository @param {string} commit @param {string[]} names
- * @returns {Promise<string[]>} those that the commit has, as a file or a folder
+ * @returns {Promise<string[]>} names that are a file or a folder of the commit
  */
 export async function findTracked(repository, commit, names) {
   const paths = names.map((name) => path.posix.normalize(name).replace(/\/$/, ""));
@@ -159,16 +159,16 @@ export async function findTracked(repository, commit, names) {
 }
 
 /**
- * Whatever is in the way is left as it is. What was brought is no part of commits, snapshots and cleaning.
+ * Does not overwrite files. Copied files are not part of commits, snapshots and cleaning.
  * @param {string} root of the user's checkout, without links
  * @param {{path: string, admin: string}} worktree
- * @param {{copy?: string[], link?: string[]}} what paths below the root
+ * @param {{copy?: string[], link?: string[]}} lists paths below the root
  * @returns {Promise<{brought: string[], skipped: Skipped[]}>}
  */
 export async function copyUntrackedFiles(root, worktree, { copy: copied = [], link: linked = [] }) {
   const wanted = [
-    ...copied.map((one) => ({ name: checkInnerPath(one, "copy"), how: copy })),
-    ...linked.map((one) => ({ name: checkInnerPath(one, "link"), how: link })),
+    ...copied.map((file) => ({ name: checkInnerPath(file, "copy"), how: copy })),
+    ...linked.map((file) => ({ name: checkInnerPath(file, "link"), how: link })),
   ];
   const brought = await readCopiedPaths(worktree.admin);
   /** @type {Skipped[]} */

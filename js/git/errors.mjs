@@ -1,103 +1,107 @@
-// Why an operation on a repository was not done: a code for programs, a sentence for people, and what git said.
+// Why an operation on a repository failed: a code for programs, a sentence for people, and git's output.
 
 import { wrapInQuotes, visible } from "../lib/visible.mjs";
 
-const MAX_SAID = 600;
+const MAX_OUTPUT = 600;
 const MAX_LOCK_LINES = 2;
 const MAX_FILES = 5;
 
 /**
- * Rows are tried in order. `advice`: what to do; `shown`: the part of what git said that matters.
- * @type {{code: string, said: RegExp, advice: string, shown?: (said: string) => string}[]}
+ * The first matching row counts. `advice`: the next step; `shown`: the important part of git's output.
+ * @type {{code: string, pattern: RegExp, advice: string, shown?: (output: string) => string}[]}
  */
 const CAUSES = [
   {
     code: "REF_CHANGED",
-    said: /cannot lock ref .*(?:but expected|reference already exists|reference is missing|unable to resolve reference)/,
-    advice: "Somebody else has moved the ref; look at it and try again.",
+    pattern:
+      /cannot lock ref .*(?:but expected|reference already exists|reference is missing|unable to resolve reference)/,
+    advice: "A different program changed the ref; check it and try again.",
   },
   {
     code: "LOCKED",
-    said: /\.lock': File exists|could not lock config file|another git process seems to be running/i,
+    pattern:
+      /\.lock': File exists|could not lock config file|another git process seems to be running/i,
     advice: "If no git is at work in this repository, remove the lock file.",
     shown: lockLines,
   },
   {
     code: "RACE",
     // `git gc --prune=now` also removes the folder of objects that are written just then.
-    said: /(?:failed to read|Invalid path) .*worktrees[\\/']|(?:create temporary|tmp_objdir|bulk_fsync).*No such file/,
-    advice: "Another git changes or prunes this repository; try again.",
+    pattern:
+      /(?:failed to read|Invalid path) .*worktrees[\\/']|(?:create temporary|tmp_objdir|bulk_fsync).*No such file/,
+    advice: "A different git process changes or prunes this repository; try again.",
   },
   {
     code: "DISK_FULL",
-    said: /No space left on device|Disk quota exceeded|Out of diskspace/,
+    pattern: /No space left on device|Disk quota exceeded|Out of diskspace/,
     advice: "Free some space and try again.",
   },
   {
     code: "NO_LFS",
-    said: /filter '?lfs'? failed|git-lfs/,
+    pattern: /filter '?lfs'? failed|git-lfs/,
     advice:
       "Files of Git LFS have to be in the repository, since a node has no network: run `git lfs fetch --all` in your checkout, and retry. tap does not support `lfs.storage`.",
   },
   {
     code: "FILTER_FAILED",
-    said: /external filter '|filter '[^']*' failed/,
+    pattern: /external filter '|filter '[^']*' failed/,
     advice:
       "A filter of your git config did not work. Its program is looked for on the PATH of the session or the terminal that made the plan.",
   },
   {
     code: "NO_SUBMODULE",
-    said: /(?:into|[Ff]etch(?:ed)? in) submodule path/,
+    pattern: /(?:into|[Ff]etch(?:ed)? in) submodule path/,
     advice:
-      "Each worktree fetches the submodules from their URLs: make those reachable, and retry. One that is a path on this machine needs `git config --global protocol.file.allow always`.",
+      "Each worktree fetches the submodules from their URLs: make those reachable, and retry. A submodule whose URL is a path on this machine needs `git config --global protocol.file.allow always`.",
   },
   {
     code: "UNSAFE_OWNER",
-    said: /dubious ownership|unsafe repository/,
+    pattern: /dubious ownership|unsafe repository/,
     advice:
-      "The folder belongs to another user; `git config --global --add safe.directory` permits it.",
+      "The folder belongs to another user; `git config --global --add safe.directory` allows git to use it.",
   },
   {
     code: "NOT_A_REPOSITORY",
-    said: /not a git repository|must be run in a work tree/i,
-    advice: "Go to a folder of one, or make one there: `git init`.",
+    pattern: /not a git repository|must be run in a work tree/i,
+    advice: "Change to a folder of a repository, or create a repository: `git init`.",
   },
   {
     code: "NO_IDENTITY",
-    said: /tell me who you are|auto-detect email|empty ident name/i,
+    pattern: /tell me who you are|auto-detect email|empty ident name/i,
     advice: "Set user.name and user.email with `git config --global`.",
   },
   {
     code: "UNRELATED",
-    said: /refusing to merge unrelated histories/,
+    pattern: /refusing to merge unrelated histories/,
     advice:
-      "The work of a node has left the history that it began with. Let it go on from the commit that it finds there: retry that node from the start, or make a new plan.",
+      "The work of a node has left the history that it began with. It has to continue from the commit in its worktree: retry that node from the start, or make a new plan.",
   },
   {
     code: "NESTED_REPOSITORY",
-    said: /does not have a commit checked out/,
+    pattern: /does not have a commit checked out/,
     advice: "A repository inside the worktree cannot be committed; move or remove it.",
   },
   {
     code: "DAMAGED",
-    said: /bad object|object file .* is empty|loose object .* corrupt|unable to read (?:tree|sha1|object)/i,
-    advice: "`git fsck` says what is missing.",
+    pattern:
+      /bad object|object file .* is empty|loose object .* corrupt|unable to read (?:tree|sha1|object)/i,
+    advice: "`git fsck` lists the missing objects.",
   },
   {
     code: "READ_ONLY",
-    said: /Read-only file system|Permission denied/,
+    pattern: /Read-only file system|Permission denied/,
     advice: "This user needs to be able to write there.",
   },
 ];
 
-/** The end of what was said, on one line. @param {string} text */
+/** The end of git's output, on a single line. @param {string} text */
 export const formatOutput = (text) =>
   visible(
     text
       .trim()
       .split(/\s*\n\s*/)
       .join("; ")
-      .slice(-MAX_SAID),
+      .slice(-MAX_OUTPUT),
   );
 
 /** @param {string[]} files @returns {string} the first of them */
@@ -107,21 +111,21 @@ export const formatFiles = (files) =>
     .map((file) => wrapInQuotes(visible(file)))
     .join(", ") + (files.length > MAX_FILES ? " and others" : "");
 
-/** Git's own advice is long, and names no file. @param {string} said */
-function lockLines(said) {
-  const [before] = said.split("Another git process");
+/** Git's own advice is long, and names no file. @param {string} output */
+function lockLines(output) {
+  const [before] = output.split("Another git process");
   const lines = before.split("\n").filter((line) => /lock/.test(line));
-  return lines.slice(0, MAX_LOCK_LINES).join("\n") || said.split(/, e\.g\.|\n/)[0];
+  return lines.slice(0, MAX_LOCK_LINES).join("\n") || output.split(/, e\.g\.|\n/)[0];
 }
 
-/** @param {string} said @returns {string} the file that is in the way; "": unknown */
-function lockFile(said) {
+/** @param {string} output @returns {string} the lock file; "" if it is unknown */
+function lockFile(output) {
   const [, file, locked] =
-    /'([^'\n]+\.lock)': File exists|lock config file (.+): File exists/.exec(said) ?? [];
+    /'([^'\n]+\.lock)': File exists|lock config file (.+): File exists/.exec(output) ?? [];
   return file ?? (locked ? `${locked}.lock` : "");
 }
 
-/** An operation that was refused or failed. `details` depend on the code. */
+/** `details` depend on the code. */
 export class GitError extends Error {
   /**
    * @param {string} code @param {string} message
@@ -131,7 +135,7 @@ export class GitError extends Error {
     super(message, { cause });
     this.name = "GitError";
     this.code = code;
-    /** What git itself said, as it was. */
+    /** Git's output, unchanged. */
     this.said = details.said ?? "";
     this.details = details;
   }
@@ -146,14 +150,14 @@ export const isGitError = (error, ...codes) =>
  * @param {{code: number | null, signal: string | null, stdout: string, stderr: string}} ended
  */
 export function toGitError(words, { code, signal, stdout, stderr }) {
-  const said = stderr.trim() === "" ? stdout : stderr;
-  const cause = CAUSES.find((one) => one.said.test(said));
+  const output = stderr.trim() === "" ? stdout : stderr;
+  const cause = CAUSES.find(({ pattern }) => pattern.test(output));
   const how = signal === null ? `exit code ${code}` : `signal ${signal}`;
-  const file = cause?.code === "LOCKED" ? visible(lockFile(said)) : "";
+  const file = cause?.code === "LOCKED" ? visible(lockFile(output)) : "";
   const advice = cause
     ? ` ${cause.advice.replace("the lock file", () => file || "the lock file")}`
     : "";
-  const shown = formatOutput(cause?.shown?.(said) ?? said).replace(/\.$/, "");
-  const text = `git ${words.join(" ")} failed (${how}): ${shown || "it said nothing"}.${advice}`;
-  return new GitError(cause?.code ?? "GIT_FAILED", text, { said, exitCode: code });
+  const shown = formatOutput(cause?.shown?.(output) ?? output).replace(/\.$/, "");
+  const text = `git ${words.join(" ")} failed (${how}): ${shown || "without output"}.${advice}`;
+  return new GitError(cause?.code ?? "GIT_FAILED", text, { said: output, exitCode: code });
 }

@@ -1,4 +1,4 @@
-// Folders that a plan names for its programs, and what none of them may touch: what the disk says of them.
+// Folders that a plan names for its programs, and places that these folders must not contain, as found on the disk.
 
 import fs from "node:fs/promises";
 import os from "node:os";
@@ -8,11 +8,11 @@ import { mainRoot } from "./worktree-admin.mjs";
 import { defaultFolder } from "./worktrees.mjs";
 
 /**
- * named: absolute, as the name says it; real: without links; why: it cannot be used
+ * named: absolute, with links; real: without links; why: the reason why it cannot be used
  * @typedef {{name: string, named: string, real?: string, why?: string}} InspectedFolder
  */
 /**
- * Without links.
+ * All without links.
  * @typedef {object} ReservedPlaces
  * @property {string[]} checkouts the user's own
  * @property {string[]} git its folders
@@ -26,13 +26,13 @@ async function inspectFolder(root, name) {
   try {
     const real = await fs.realpath(named);
     const isFolder = (await fs.stat(real)).isDirectory();
-    // There names have more than one form without any link.
+    // On Windows a name without links may have several forms.
     const same = process.platform === "win32" ? { named: real } : { named };
     return { name, ...same, ...(isFolder ? { real } : { why: "is not a folder" }) };
   } catch (error) {
     const { code } = /** @type {any} */ (error);
     const isGone = code === "ENOENT" || code === "ENOTDIR";
-    return { name, named, why: isGone ? "is not there" : `cannot be looked into (${code})` };
+    return { name, named, why: isGone ? "is not there" : `cannot be read (${code})` };
   }
 }
 

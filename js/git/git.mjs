@@ -1,4 +1,4 @@
-// The one place that starts git: never through a shell, in an environment of its own, bounded in output and time.
+// Starts git: never through a shell, in a clean environment, with limits on output and time.
 
 import { randomBytes } from "node:crypto";
 import fs from "node:fs/promises";
@@ -8,18 +8,18 @@ import { GitError, isGitError, toGitError } from "./errors.mjs";
 
 const TIMEOUT_MS = 120_000;
 const MAX_OUTPUT_BYTES = 32 * 1024 * 1024;
-/** For a lock of another git. */
+/** Longest wait for a lock of a different git process. */
 const LOCK_MS = 10_000;
 const FIRST_WAIT_MS = 10;
 const MAX_WAIT_MS = 250;
 
-/** What git gets of this process's environment: no GIT_*, no tokens. */
+/** The variables of this process that git gets: no GIT_*, no tokens. */
 const INHERITED_VARIABLES =
   /^(?:PATH|HOME|USER|LOGNAME|USERNAME|USERPROFILE|HOMEDRIVE|HOMEPATH|SystemRoot|ProgramData|APPDATA|LOCALAPPDATA|TMPDIR|TEMP|TMP|PATHEXT|XDG_CONFIG_HOME)$/i;
-/** And where it reaches other machines, as the user's git does it. */
+/** Additional variables for commands that use the network, as the user's git has them. */
 const NETWORK_VARIABLES = /^(?:SSH_AUTH_SOCK|https?_proxy|no_proxy|all_proxy)$/i;
 
-/** No daemons, no collection of garbage in the background, and objects on the disk before the refs that need them. */
+/** No daemons, no background garbage collection, and objects reach the disk before their refs. */
 const SETTINGS = Object.entries({
   "core.fsmonitor": "false",
   "maintenance.auto": "false",
@@ -28,29 +28,29 @@ const SETTINGS = Object.entries({
   "core.fsyncMethod": "batch",
   "advice.addEmbeddedRepo": "false",
 }).flatMap(([key, value]) => ["-c", `${key}=${value}`]);
-/** No file can be in it. */
+/** No file can exist below it. */
 const NO_HOOKS = ["-c", "core.hooksPath=/dev/null"];
 
 /**
  * @typedef {object} RunOptions
  * @property {string} cwd absolute
  * @property {string | Buffer} [input] for its stdin
- * @property {number[]} [codes] that are no failure; 0
+ * @property {number[]} [codes] exit codes that are not a failure; default: 0
  * @property {number} [timeoutMs]
- * @property {AbortSignal} [signal] ends it
- * @property {boolean} [hooks] the user's hooks run
- * @property {boolean} [network] it may reach other machines
- * @property {boolean} [lasting] it may take long or run programs of the user: its group ends with this process
- * @property {boolean} [reading] it takes no lock, not even to refresh an index
- * @property {boolean} [cuts] output beyond `mostBytes` is cut and git is ended; else that is a failure
+ * @property {AbortSignal} [signal] stops git
+ * @property {boolean} [hooks] run the user's hooks
+ * @property {boolean} [network] allow connections to other machines
+ * @property {boolean} [lasting] it may take long or run the user's programs: its process group ends with this process
+ * @property {boolean} [reading] take no lock, not even to refresh an index
+ * @property {boolean} [cuts] true: output beyond `mostBytes` is cut and git is stopped; false: that is a failure
  * @property {number} [mostBytes] of output
  * @property {string[]} [settings] "key=value", of git
- * @property {Record<string, string>} [env] besides what every git gets
+ * @property {Record<string, string>} [env] added to the inherited variables
  * @property {(pid: number) => void} [onStart]
- * @property {import("../process/sandbox.mjs").Policy} [sandbox] git and the programs that it runs are inside
- * @property {string} [inputFile] in place of `input`: what its stdin reads, from the start each time
- * @property {number} [outputFile] where its stdout goes
- * @property {"utf8" | "latin1"} [encoding] of its stdout; latin1: one character for each byte, since names of files may be no UTF-8
+ * @property {import("../process/sandbox.mjs").Policy} [sandbox] for git and the programs that it runs
+ * @property {string} [inputFile] instead of `input`: a file for its stdin, read from the start at each try
+ * @property {number} [outputFile] file descriptor for its stdout
+ * @property {"utf8" | "latin1"} [encoding] of its stdout; latin1: one character a byte, for names that are not UTF-8
  *
  * @typedef {{code: number | null, signal: string | null, stdout: string, stderr: string, cut: boolean}} GitResult
  */
@@ -77,7 +77,7 @@ const toArguments = (args, { hooks, settings = [] }) => [
   ...args,
 ];
 
-/** By why it was ended. @type {Record<string, [string, (ms: number, bytes: number) => string]>} */
+/** By the reason why it was stopped. @type {Record<string, [string, (ms: number, bytes: number) => string]>} */
 const FAILURES = {
   "": ["", () => ""],
   late: ["TIMEOUT", (ms) => ` has not ended within ${ms} ms`],
@@ -93,7 +93,7 @@ export class Git {
    * @param {object} [options]
    * @param {string} [options.program]
    * @param {NodeJS.ProcessEnv} [options.env] of this process
-   * @param {number} [options.lockMs] how long a lock of another git is waited for
+   * @param {number} [options.lockMs] longest wait for a lock of a different git process
    * @param {(args: string[]) => void} [options.onRun] for tests and measurements
    */
   constructor({ program = "git", env = process.env, lockMs = LOCK_MS, onRun = () => {} } = {}) {
@@ -103,7 +103,7 @@ export class Git {
     this.onRun = onRun;
   }
 
-  /** @returns {Promise<number[]>} major and minor; asked once */
+  /** @returns {Promise<number[]>} major and minor; git runs once */
   version() {
     this.#version ??= this.run(["version"], { cwd: "/" }).then(({ stdout }) => {
       const [, major, minor] = /(\d+)\.(\d+)/.exec(stdout) ?? [];
@@ -120,7 +120,7 @@ export class Git {
   }
 
   /**
-   * @param {string[]} args what a user gave stands behind `--` or `--end-of-options`, or was checked
+   * @param {string[]} args a user's values stand behind `--` or `--end-of-options`, or were checked
    * @param {RunOptions} options
    * @returns {Promise<GitResult>}
    * @throws {GitError}
@@ -157,9 +157,9 @@ export class Git {
   }
 
   /**
-   * The same, again while another git holds a lock or changes worktrees.
+   * Like run, with retries while a different git process holds a lock or changes worktrees.
    * @param {string[]} args @param {RunOptions} options
-   * @param {(lockFile: string) => Promise<boolean>} [clear] removes a lock that nobody holds
+   * @param {(lockFile: string) => Promise<boolean>} [clear] removes a stale lock
    */
   async change(args, options, clear) {
     const until = performance.now() + this.lockMs;
@@ -177,10 +177,10 @@ export class Git {
   }
 }
 
-// What goes into a command line of git or into a ref is checked here first: names of branches and refs, ids of plans
+// Checks of values for git's command line and refs: names of branches and refs, ids of plans
 // and nodes, commits, paths, messages.
 
-/** What agents leave there is evidence and no part of the work. */
+/** Agents put evidence there. It is not part of the work. */
 export const EVIDENCE = ".orchestrator";
 
 const MAX_NAME = 200;
@@ -193,45 +193,45 @@ const COMMIT = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
 const NOT_IN_REF = /[\u0000-\u0020\u007f~^:?*[\\]|\.\.|@\{|\/\/|^\/|\/$|\.$/;
 const BAD_PART = /^\.|\.lock$/i;
 
-/** @param {string} what @param {unknown} value @param {string} why */
-const invalid = (what, value, why) =>
+/** @param {string} label @param {unknown} value @param {string} why */
+const invalid = (label, value, why) =>
   new GitError(
     "INVALID",
-    `${what}: ${visible(JSON.stringify(value) ?? "nothing").slice(0, 200)} ${why}`,
+    `${label}: ${visible(JSON.stringify(value) ?? "(missing)").slice(0, 200)} ${why}`,
   );
 
-/** @param {string} what @param {unknown} value @param {number} most @returns {string} */
-function checkText(what, value, most) {
-  if (typeof value !== "string" || value === "") throw invalid(what, value, "is not a text");
-  if (value.length > most) throw invalid(what, value, `has more than ${most} characters`);
+/** @param {string} label @param {unknown} value @param {number} most @returns {string} */
+function checkText(label, value, most) {
+  if (typeof value !== "string" || value === "") throw invalid(label, value, "is not a text");
+  if (value.length > most) throw invalid(label, value, `has more than ${most} characters`);
   return value;
 }
 
 /** @param {string} name @returns {string | undefined} why it cannot be a ref's name */
 function refProblem(name) {
   if (NOT_IN_REF.test(name)) {
-    return "has a blank, a control character, one of ~ ^ : ? * [ \\, or .. // @{, or ends with / or .";
+    return "has a blank, a control character, or one of the characters ~ ^ : ? * [ \\, or .. // @{, or ends with / or .";
   }
   if (name.split("/").some((part) => BAD_PART.test(part))) {
     return "has a part that begins with . or ends with .lock";
   }
   if (visible(name) !== name) return "has characters that cannot be seen";
   if (name.normalize("NFC") !== name) {
-    return "is not in composed form (NFC): it looks like another name";
+    return "is not in composed form (NFC): it looks like a different name";
   }
   return undefined;
 }
 
 /**
- * @param {unknown} name of a branch, without refs/heads/ @param {string} [what] of the plan it stands in
+ * @param {unknown} name of a branch, without refs/heads/ @param {string} [label] its name in messages
  * @returns {string} the name
  */
-export function checkBranch(name, what = "branch") {
-  const value = checkText(what, name, MAX_NAME);
+export function checkBranch(name, label = "branch") {
+  const value = checkText(label, name, MAX_NAME);
   const problem = refProblem(value);
-  if (problem) throw invalid(what, name, problem);
+  if (problem) throw invalid(label, name, problem);
   if (value.startsWith("-") || value === "@" || value === "HEAD" || value.startsWith("refs/")) {
-    throw invalid(what, name, "cannot be the name of a branch");
+    throw invalid(label, name, "cannot be the name of a branch");
   }
   return value;
 }
@@ -244,10 +244,10 @@ export function checkRef(name) {
   return value;
 }
 
-/** @param {unknown} id of a plan or a node @param {string} what @returns {string} */
-export function checkId(id, what) {
-  const value = checkText(what, id, MAX_NAME);
-  if (!ID.test(value)) throw invalid(what, id, "is not 1 to 64 of a-z A-Z 0-9 _ -");
+/** @param {unknown} id of a plan or a node @param {string} label @returns {string} */
+export function checkId(id, label) {
+  const value = checkText(label, id, MAX_NAME);
+  if (!ID.test(value)) throw invalid(label, id, "is not 1 to 64 of a-z A-Z 0-9 _ -");
   return value;
 }
 
@@ -269,25 +269,25 @@ export const isCommit = (value) => typeof value === "string" && COMMIT.test(valu
 
 /**
  * A file or folder below a folder: relative, with /.
- * @param {unknown} path @param {string} what @returns {string}
+ * @param {unknown} path @param {string} label @returns {string}
  */
-export function checkInnerPath(path, what) {
-  const value = checkText(what, path, MAX_PATH).replace(/\/+$/, "");
+export function checkInnerPath(path, label) {
+  const value = checkText(label, path, MAX_PATH).replace(/\/+$/, "");
   const parts = value.split(/[\\/]/);
-  if (value.includes("\0") || value.includes("\n")) throw invalid(what, path, "has a line break");
+  if (value.includes("\0") || value.includes("\n")) throw invalid(label, path, "has a line break");
   if (/^(?:[\\/]|[A-Za-z]:)/.test(value) || value === "") {
-    throw invalid(what, path, "is not a path below the repository");
+    throw invalid(label, path, "is not a path below the repository");
   }
   if (parts.some((part) => part === ".." || part === "." || part === "")) {
-    throw invalid(what, path, "has a part that is empty, . or ..");
+    throw invalid(label, path, "has a part that is empty, . or ..");
   }
   if (parts.some((part) => part.toLowerCase() === ".git")) {
-    throw invalid(what, path, "leads into git's own folder");
+    throw invalid(label, path, "leads into git's own folder");
   }
   return value;
 }
 
-/** @param {unknown} message of a commit @returns {string} with one line break at the end */
+/** @param {unknown} message of a commit @returns {string} with a single line break at the end */
 export function checkMessage(message) {
   const value = checkText("message", message, MAX_MESSAGE).replace(/\r\n?/g, "\n").trim();
   if (value === "") throw invalid("message", message, "is empty");
@@ -295,10 +295,10 @@ export function checkMessage(message) {
   return `${value}\n`;
 }
 
-/** Marks the worktrees of a plan: only its record knows it. */
+/** Marks the worktrees of a plan: only the plan's record has it. */
 export const newNonce = () => randomBytes(16).toString("hex");
 
-/** @param {unknown} nonce that marks what was made for a plan @returns {string} */
+/** @param {unknown} nonce marks things that were made for a plan @returns {string} */
 export function checkNonce(nonce) {
   const value = checkText("nonce", nonce, MAX_NAME);
   if (!/^[0-9a-zA-Z]{16,64}$/.test(value))

@@ -1,4 +1,4 @@
-// What a plan that ran elsewhere needs of a repository: its commits, and refs that keep them.
+// Imports a plan from a different machine or home: the commits that it needs here, and refs for them.
 
 import path from "node:path";
 import { markDeleted } from "./archive.mjs";
@@ -18,7 +18,7 @@ import {
 
 /** @typedef {import("./repository.mjs").Repository} Repository */
 
-/** With a number behind it, still an id. */
+/** Short enough for a number behind it. */
 const MAX_ID_PREFIX = 56;
 
 /** @typedef {{node: string, attempt: number, commit: string}} AttemptCommit */
@@ -27,30 +27,30 @@ const MAX_ID_PREFIX = 56;
 export async function missingCommits(repository, commits) {
   const all = [...new Set(commits.map(checkCommit))];
   if (all.length === 0) return [];
-  const input = all.map((one) => `${one}\n`).join("");
+  const input = all.map((commit) => `${commit}\n`).join("");
   const { stdout } = await repository.query(["cat-file", "--batch-check"], { input });
   const there = new Set(stdout.split("\n").map((line) => line.replace(/ commit \d+$/, "")));
-  return all.filter((one) => !there.has(one));
+  return all.filter((commit) => !there.has(commit));
 }
 
 /**
- * @param {Repository} repository @param {string | undefined} tip of a branch; undefined: it is not there
- * @param {string[]} commits @returns {Promise<Set<string>>} those that the branch does not have
+ * @param {Repository} repository @param {string | undefined} tip of a branch; undefined: it does not exist
+ * @param {string[]} commits @returns {Promise<Set<string>>} commits that the branch does not contain
  */
 export async function missingOnTarget(repository, tip, commits) {
   const missing = await missingCommits(repository, commits);
   if (tip === undefined) return new Set(commits);
-  const there = commits.filter((one) => !missing.includes(one));
+  const there = commits.filter((commit) => !missing.includes(commit));
   const input = [`^${checkCommit(tip)}`, ...there].map((line) => `${line}\n`).join("");
   const { stdout, cut } = await repository.query(["rev-list", "--stdin"], { input, cuts: true });
-  if (cut) return new Set(commits); // a branch with another history: what landed is checked again
+  if (cut) return new Set(commits); // the branch has a different history: check all landed commits again
   const beyond = new Set(stdout.split("\n"));
-  return new Set([...missing, ...there.filter((one) => beyond.has(one))]);
+  return new Set([...missing, ...there.filter((commit) => beyond.has(commit))]);
 }
 
 /**
- * What another run of the same plan has left here, and what this one must not take for its own, gets refs that an
- * unknown plan would have: they expire as those of a deleted one.
+ * Moves refs of an earlier run of the same plan to the name of an unknown, deleted plan, so that they expire, and this
+ * run does not use them.
  * @param {Repository} repository @param {string} plan @param {import("./refs.mjs").Ref[]} others
  */
 async function setAside(repository, plan, others) {
@@ -67,31 +67,31 @@ async function setAside(repository, plan, others) {
 }
 
 /**
- * Another home may go on with the plan here: what it has is not moved away beneath it.
+ * A different home may run the plan here: its refs must not be moved.
  * @param {Repository} repository @param {string} plan
- * @param {{others: import("./refs.mjs").Ref[], isDeleted: boolean}} found others: what would be moved
+ * @param {{others: import("./refs.mjs").Ref[], isDeleted: boolean}} found others: refs that would be moved
  */
 async function requireNoOther(repository, plan, { others, isDeleted }) {
   const made = others.find(({ ref }) => ![integrationRef(plan), resultRef(plan)].includes(ref));
-  let what = made && !isDeleted ? `has ${made.ref} here, which the file does not know` : "";
+  let problem = made && !isDeleted ? `has ${made.ref} here, which the file does not know` : "";
   for (const admin of await listAdmins(repository)) {
     const folder = path.basename(await readWorktreeFolder(admin));
     if (!folder.startsWith(`${plan}-`) || !(await isOwnedByOther(admin, repository.owner)))
       continue;
-    what = `has the worktree ${folder} here, made from another COPILOT_HOME`;
+    problem = `has the worktree ${folder} here, made from a different COPILOT_HOME`;
   }
-  if (what === "") return;
+  if (problem === "") return;
   throw new GitError(
     "PLAN_ELSEWHERE",
-    `Plan "${plan}" ${what}: it may go on there. Delete it there first, or, if it goes on nowhere, delete the refs below ${planRefs(plan)}/.`,
+    `Plan "${plan}" ${problem}: it may be running there. Delete it there first, or, if it runs nowhere, delete the refs below ${planRefs(plan)}/.`,
   );
 }
 
 /**
- * Each attempt gets the ref that it had where it was made. Nothing else gets one: nobody has checked here what is to
- * land, so it is made again. The plan is no longer marked as deleted.
+ * Each attempt gets the ref that it had where it was made. Results to land get no ref: nobody checked them here, so tap
+ * makes them again. The plan is no longer marked as deleted.
  * @param {Repository} repository @param {string} plan @param {AttemptCommit[]} made
- * @returns {Promise<() => Promise<void>>} puts all back as it was
+ * @returns {Promise<() => Promise<void>>} restores the refs of before
  */
 export async function importRefs(repository, plan, made) {
   const refs = await readRefs(repository, [planRefs(plan)]);
@@ -104,15 +104,15 @@ export async function importRefs(repository, plan, made) {
   const set = [...wanted].flatMap(([ref, to]) =>
     there.get(ref) === to ? [] : [{ ref, from: undefined, to }],
   );
-  // It is a plan again: no other home may let go of its refs.
+  // The plan exists again: other homes must not expire its refs.
   const [deleted] = await resolveRefs(repository, [deletionRef(plan)]);
   await requireNoOther(repository, plan, { others, isDeleted: deleted !== undefined });
   if (deleted) set.push({ ref: deletionRef(plan), from: deleted, to: undefined });
   const aside = others.length > 0 ? await setAside(repository, plan, others) : [];
-  // A ref may go and come: not in one transaction.
+  // Both lists may have the same ref, so they are two transactions.
   for (const moves of [aside, set]) {
     if (moves.length === 0 || (await moveRefs(repository, moves))) continue;
-    throw new GitError("REF_CHANGED", "Somebody else has set refs of this plan. Try again.");
+    throw new GitError("REF_CHANGED", "A different program set refs of this plan. Try again.");
   }
   const back = [set, aside].map((moves) =>
     moves.map(({ ref, from, to }) => ({ ref, from: to, to: from })),

@@ -1,4 +1,4 @@
-// What the room offers (the service `worktree` of features).
+// The exports of this folder (the service `worktree` of features).
 
 export { setAttemptRef } from "./refs.mjs";
 export { restoreArchive } from "./archive.mjs";

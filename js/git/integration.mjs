@@ -1,13 +1,13 @@
 // The leaves of a plan on their way to its target. Three refs take part:
 //
 //   integration   the leaves and the target, merged with true parents, so that every merge has the right base
-//   result        what the target is to become: a squash commit for each leaf, with the tree of its merge
+//   result        the next commits of the target: a squash commit for each leaf, with the tree of its merge
 //   the target    follows the result, by fast-forward only
 //
-// Integration and result move in one transaction. Each squash commit is a parent in integration, too: a later commit
-// of the user on top of it merges like any other. A leaf that is in them while the target moves elsewhere is taken out
-// again: with the new tip it is another tree, which nobody has tested. If the target no longer has what had landed,
-// integration and result start again from the target as it is: nothing that the user has taken back returns.
+// Integration and result move in a single transaction. Each squash commit is a parent in integration, too, so a commit
+// that the user adds on top of it merges without conflicts. If the target moves while a leaf is pending, the leaf is
+// removed from both refs: on the new tip it would be a different tree, which was not tested. If the target no longer
+// has commits that had landed, both refs start again at the target, so that reverted work does not return.
 
 import { GitError } from "./errors.mjs";
 import { checkBranch, checkCommit, checkMessage } from "./git.mjs";
@@ -16,9 +16,9 @@ import { branchRef, integrationRef, moveRefs, resolveRefs, resultRef } from "./r
 
 /** @typedef {import("./repository.mjs").Repository} Repository */
 
-// What the refs of a plan hold: leaves, of which the last ones can be taken out again, so that nothing lands with them.
+// The leaves in a plan's refs. The last leaves can be removed again, so that they do not land.
 
-/** Of the integration, for each leaf that is taken out: its merge, its squash commit, and a merge of the target. */
+/** Commits of the integration for each removed leaf: its merge, its squash commit, and a merge of the target. */
 const STEPS = 3;
 
 /** @typedef {{integration: string | undefined, result: string | undefined}} PlanTips */
@@ -33,15 +33,15 @@ async function readFirstParents(repository, commit, most) {
   const { stdout } = await repository.query([...args, checkCommit(commit)]);
   const lines = stdout.trim().split("\n");
   return lines.map((line) => {
-    const [one, ...parents] = line.split(" ");
-    return [one, parents];
+    const [first, ...parents] = line.split(" ");
+    return [first, parents];
   });
 }
 
 /**
- * Both refs as they were before the last of some leaves.
+ * Both refs before the last of some leaves.
  * @param {Parents} parents @param {PlanTips} held @param {Set<string>} leaves
- * @returns {PlanTips | undefined} undefined: none of them is the last in the refs
+ * @returns {PlanTips | undefined} undefined: the refs do not end with a leaf of these
  */
 function rewindLastLeaf(parents, { integration, result }, leaves) {
   const getParents = (/** @type {string | undefined} */ commit) =>
@@ -49,13 +49,13 @@ function rewindLastLeaf(parents, { integration, result }, leaves) {
   const [merge, squash] = getParents(integration);
   const [tip, ...others] = squash === result ? getParents(result) : [];
   if (others.length > 0) return undefined;
-  // A leaf that changes nothing has no squash commit.
+  // A leaf without changes has no squash commit.
   const [before, merged] = tip ? getParents(merge) : [merge, squash];
   return leaves.has(merged) ? { integration: before, result: tip ?? result } : undefined;
 }
 
 /**
- * Both refs as they would be without some leaves, as far as these are the last ones in them. No ref is moved.
+ * Both refs without some leaves, as long as they end with a leaf of these. No ref is moved.
  * @param {Repository} repository @param {PlanTips} held @param {string[]} leaves commits
  * @returns {Promise<PlanTips>}
  */
@@ -76,11 +76,11 @@ export async function rewindLeaves(repository, held, leaves) {
 }
 
 /**
- * Takes leaves that have not landed out of the refs, so that no later leaf carries them along. Does nothing if they are
- * on the target, or if another leaf came after them. Where somebody else moves the refs, that stands.
+ * Removes leaves that have not landed from the refs, so that no later leaf carries them along. Does nothing if they are
+ * on the target, or if a later leaf follows them, or if a different program moves the refs.
  * @param {Repository} repository
  * @param {{plan: string, target: string, leaves: string[], create?: boolean}} asked leaves: commits; create: the plan
- *   makes the target, which may not be there yet. Else nothing is done without it: the result is all that there is
+ *   creates the target, which may not exist yet. Without it a missing target means: change no ref
  * @returns {Promise<boolean>} whether anything was taken out
  */
 export async function removePendingLeaves(repository, { plan, target, leaves, create = false }) {
@@ -97,8 +97,8 @@ export async function removePendingLeaves(repository, { plan, target, leaves, cr
 }
 
 /**
- * What would land, and whether it may land as it is: the target has it, or is where the leaves that wait were put on
- * it. All else in the result has landed, and a target without it has lost it since.
+ * The result, and whether it may land: the target contains it, or the target is the base of the pending leaves. The
+ * rest of the result has landed; a target without it has lost it since.
  * @param {Repository} repository
  * @param {{plan: string, target: string, waiting: () => string[], apart?: () => boolean}} asked as of `integrate`
  * @returns {Promise<{result: string | undefined, follows: boolean}>}
@@ -124,49 +124,49 @@ const TRIES = 5;
  * @property {string} plan
  * @property {string} target a branch
  * @property {string} base where the target starts, if it does not exist
- * @property {string} [leaf] a commit; absent: only the target's new commits are taken in
+ * @property {string} [leaf] a commit; absent: only merge the target's new commits
  * @property {string} [message] of the squash commit
- * @property {{tree: string, tip: string}} [expect] what was tested: else the leaf is in no ref
- * @property {() => string[]} [waiting] leaves in the result that have not landed; all else in it has
- * @property {() => boolean} [apart] whether leaves that wait were tested: then they are not merged with a target that has moved
+ * @property {{tree: string, tip: string}} [expect] the tested tree and tip; if they differ, no ref gets the leaf
+ * @property {() => string[]} [waiting] leaves in the result that have not landed; all other leaves have landed
+ * @property {() => boolean} [apart] pending leaves were tested: they are not merged with a target that moved
  * @property {AbortSignal} [signal]
  *
  * @typedef {object} Ready
  * @property {"ready"} status
- * @property {string} tree what the target will have
+ * @property {string} tree the next tree of the target
  * @property {string} tip on which the next squash commit stands
  * @property {string} merge a commit with that tree, for a checkout
- * @property {boolean} landed the leaf is in it already
- * @property {boolean} waits the target has moved, and the result, in which others wait, does not follow it
+ * @property {boolean} landed the tip contains the leaf already
+ * @property {boolean} waits the target has moved, and the result, with pending leaves, does not follow it
  *
  * @typedef {object} Conflicting
  * @property {"conflict"} status
- * @property {"leaves" | "target"} side with what it conflicts; target: nothing of the plan has landed, or the plan's
- *   own result conflicts with it
+ * @property {"leaves" | "target"} side the conflicting side; target: no leaf of the plan has landed, or the plan's own
+ *   result conflicts with the target
  * @property {string} other the commit of that side
  * @property {string} ours a commit
  * @property {string} theirs a commit
  * @property {string[]} conflicts files
  * @property {string[]} notes
  *
- * @typedef {{status: "moved", tree: string, tip: string}} Moved it is not what was tested
+ * @typedef {{status: "moved", tree: string, tip: string}} Moved tree and tip differ from the tested ones
  * @typedef {{status: "integrated", commit: string, tree: string, tip: string, again: boolean, waits: boolean}}
- *   Integrated commit: of the result; tip: on which it stands; where it was there before, itself
+ *   Integrated commit: of the result; tip: its parent; again: an earlier call had integrated it
  */
 
-/** A conflict, on its way out. */
+/** Carries a conflict to catchConflict. */
 class Conflict {
-  /** @param {Omit<Conflicting, "status">} what */
-  constructor(what) {
-    this.what = what;
+  /** @param {Omit<Conflicting, "status">} details */
+  constructor(details) {
+    this.details = details;
   }
 }
 
-/** One look at the refs, and what follows from it. Commits are made, no ref is moved. */
+/** A single read of the refs, and its consequences. It makes commits and moves no ref. */
 class Step {
   /** @type {(string | undefined)[]} */
   before = [];
-  /** What is built on: the refs, without the leaf where it has to be tested again. @type {PlanTips} */
+  /** The refs to build on, without the leaf if it must be tested again. @type {PlanTips} */
   tips = { integration: undefined, result: undefined };
   tip = "";
   integration = "";
@@ -180,15 +180,15 @@ class Step {
     this.request = asked;
   }
 
-  /** @param {string} ours @param {string} theirs @param {{side: "leaves" | "target", other: string}} what @param {string} message */
-  async #merge(ours, theirs, what, message) {
+  /** @param {string} ours @param {string} theirs @param {{side: "leaves" | "target", other: string}} against @param {string} message */
+  async #merge(ours, theirs, against, message) {
     const { repository, request: asked } = this;
     const { tree, conflicts, notes } = {
       notes: [],
       ...(await probe(repository, ours, theirs, asked)),
     };
-    if (conflicts) throw new Conflict({ ...what, ours, theirs, conflicts, notes });
-    // Each look at the same refs has to find the same tip.
+    if (conflicts) throw new Conflict({ ...against, ours, theirs, conflicts, notes });
+    // Each read of the same refs has to find the same tip.
     const env = await readMergeDates(repository, [ours, theirs]);
     const parents = [ours, theirs];
     const commit = await commitTree(
@@ -201,12 +201,12 @@ class Step {
     return { commit, tree: /** @type {string} */ (tree) };
   }
 
-  /** @param {string[]} more leaves @returns {Promise<string | undefined>} where what waits in the result was put on the target */
+  /** @param {string[]} more leaves @returns {Promise<string | undefined>} the base of the pending leaves */
   async #findBase(...more) {
     return (await rewindLeaves(this.repository, this.tips, [...this.waiting, ...more])).result;
   }
 
-  /** A leaf that is in the refs, and whose target has moved since, is taken out of what is built on. @param {string | undefined} target */
+  /** Removes a pending leaf whose target has moved from the refs to build on. @param {string | undefined} target */
   async #rewindMovedLeaf(target) {
     const { repository, tips: held, request: asked } = this;
     const { integration, result } = held;
@@ -218,14 +218,14 @@ class Step {
       this.tips = await rewindLeaves(repository, held, [leaf]);
   }
 
-  /** A result that somebody has moved by hand: what is merged is not in it. */
+  /** Whether a person moved the result: the integration does not contain it. */
   async #isByHand() {
     const { integration, result } = this.tips;
     if (!this.request.leaf || !integration || !result) return false;
     return !(await isAncestor(this.repository, result, integration));
   }
 
-  /** Where the next squash commit stands, and what the leaf is merged with. @param {string | undefined} target @returns {Promise<{tip: string, integration: string | undefined}>} */
+  /** The parent of the next squash commit, and the commit to merge the leaf with. @param {string | undefined} target @returns {Promise<{tip: string, integration: string | undefined}>} */
   async #findTip(target) {
     const { repository, request: asked } = this;
     const { result } = this.tips;
@@ -243,11 +243,11 @@ class Step {
       return { tip: result, integration };
     }
     const message = `Merge the result of plan ${asked.plan} into ${asked.target}`;
-    const what = /** @type {const} */ ({ side: "target", other: target });
-    return { tip: (await this.#merge(target, result, what, message)).commit, integration };
+    const against = /** @type {const} */ ({ side: "target", other: target });
+    return { tip: (await this.#merge(target, result, against, message)).commit, integration };
   }
 
-  /** @param {PlanTips} next @returns {Promise<boolean>} false: a ref has moved meanwhile */
+  /** @param {PlanTips} next @returns {Promise<boolean>} false: a ref has changed */
   async #move(next) {
     const { repository, request: asked } = this;
     const [, integration, result] = this.before;
@@ -258,7 +258,7 @@ class Step {
     return moves.length === 0 || moveRefs(repository, moves);
   }
 
-  /** The refs have no leaf that has to be tested again. @returns {Promise<boolean>} false: a ref has moved meanwhile */
+  /** Removes a leaf from the refs that must be tested again. @returns {Promise<boolean>} false: a ref has changed */
   stepBack() {
     return this.#move(this.tips);
   }
@@ -275,13 +275,13 @@ class Step {
     await this.#rewindMovedLeaf(at);
     const { tip, integration } = await this.#findTip(at);
     this.tip = tip;
-    // One that the target has in it would make a leaf of the first merge.
+    // If the target contains the integration, the first merge must not become a leaf.
     const isIn = integration === undefined || (await isAncestor(repository, integration, this.tip));
     this.integration = isIn ? this.tip : integration;
     if (!(await isAncestor(repository, this.tip, this.integration))) {
       const message = `Merge ${target} into the integration of plan ${plan}`;
-      const what = /** @type {const} */ ({ side: "target", other: this.tip });
-      this.integration = (await this.#merge(this.integration, this.tip, what, message)).commit;
+      const against = /** @type {const} */ ({ side: "target", other: this.tip });
+      this.integration = (await this.#merge(this.integration, this.tip, against, message)).commit;
     }
     if (leaf === undefined || (await isAncestor(repository, leaf, this.integration))) {
       const tree = await resolveTree(repository, this.tip);
@@ -289,18 +289,18 @@ class Step {
     }
     const message = `Merge ${leaf} into the integration of plan ${plan}`;
     const side = this.integration === this.tip ? "target" : "leaves";
-    const what = /** @type {const} */ ({ side, other: this.integration });
-    const { commit, tree } = await this.#merge(this.integration, leaf, what, message);
+    const against = /** @type {const} */ ({ side, other: this.integration });
+    const { commit, tree } = await this.#merge(this.integration, leaf, against, message);
     return { tree, merge: commit, landed: false };
   }
 
-  /** @param {{tree: string, merge: string, landed: boolean}} found @returns {Promise<string | undefined>} the result; undefined: a ref has moved meanwhile */
+  /** @param {{tree: string, merge: string, landed: boolean}} found @returns {Promise<string | undefined>} the result; undefined: a ref has changed */
   async apply({ tree, merge, landed }) {
     const { repository, request: asked, tip } = this;
     let [next, nextIntegration] = [tip, this.integration];
     if (!landed) {
       nextIntegration = merge;
-      // A leaf that changes nothing needs no commit.
+      // A leaf without changes needs no commit.
       if ((await resolveTree(repository, tip)) !== tree) {
         next = await commitTree(repository, tree, [tip], String(asked.message));
         const message = `Take in the squash commit of ${asked.leaf}`;
@@ -326,13 +326,13 @@ async function catchConflict(work) {
   try {
     return await work();
   } catch (thrown) {
-    if (thrown instanceof Conflict) return { status: "conflict", ...thrown.what };
+    if (thrown instanceof Conflict) return { status: "conflict", ...thrown.details };
     throw thrown;
   }
 }
 
 /**
- * @param {Repository} repository @param {string} node as its trailer `Plan-Node` says @param {string[]} where to look
+ * @param {Repository} repository @param {string} node in its trailer `Plan-Node` @param {string[]} where to search
  * @returns {Promise<[string, string] | undefined>} the latest commit with that trailer: its parent and itself
  */
 async function findCommitByTrailer(repository, node, where) {
@@ -344,15 +344,15 @@ async function findCommitByTrailer(repository, node, where) {
 
 /**
  * The squash commit of a node that is in a result already.
- * @param {Repository} repository @param {string} result @param {string} node as its trailer `Plan-Node` says
- * @returns {Promise<[string, string]>} its parent and itself; both the result, where the node changed nothing
+ * @param {Repository} repository @param {string} result @param {string} node in its trailer `Plan-Node`
+ * @returns {Promise<[string, string]>} its parent and itself; both are the result if the node made no changes
  */
 export async function findSquashCommit(repository, result, node) {
   return (await findCommitByTrailer(repository, node, [checkCommit(result)])) ?? [result, result];
 }
 
 /**
- * What would land, so that it can be tested first. No ref is moved.
+ * The commit that would land, so that checks can run first. No ref is moved.
  * @param {Repository} repository @param {IntegrationRequest} asked without `message`
  * @returns {Promise<Ready | Conflicting>}
  */
@@ -366,7 +366,7 @@ export function previewIntegration(repository, asked) {
 }
 
 /**
- * Merges a leaf on the plan's integration and adds its squash commit to the result. A second time it is there already.
+ * Merges a leaf into the plan's integration and adds its squash commit to the result. A second call changes nothing.
  * @param {Repository} repository @param {IntegrationRequest} asked
  * @returns {Promise<Integrated | Moved | Conflicting>}
  */
@@ -389,13 +389,13 @@ export function integrate(repository, asked) {
       const commit = await step.apply(found);
       if (commit) return { status: "integrated", commit, tree, tip, again: landed, waits };
     }
-    const text = `The refs of plan "${asked.plan}" are moved by somebody else again and again.`;
+    const text = `The refs of plan "${asked.plan}" were changed by other programs in each of ${TRIES} attempts. Try again.`;
     throw new GitError("REF_CHANGED", text);
   });
 }
 
 /**
- * A node's commit on the target, as its trailer says.
+ * A node's commit on the target, found by its trailer.
  * @param {Repository} repository @param {{target: string, base: string, node: string}} asked node: `<plan>/<node>`
  * @returns {Promise<[string, string] | undefined>} its parent and itself
  */
@@ -404,7 +404,7 @@ export async function findLandedCommit(repository, { target, base, node }) {
   return at ? findCommitByTrailer(repository, node, [at, `^${checkCommit(base)}`]) : undefined;
 }
 
-/** The result, if the target has all of it. @param {Repository} repository @param {{plan: string, target: string}} asked */
+/** The result, if the target contains all of it. @param {Repository} repository @param {{plan: string, target: string}} asked */
 export async function findLandedResult(repository, { plan, target }) {
   const [at, result] = await resolveRefs(repository, [branchRef(target), resultRef(plan)]);
   return at && result && (await isAncestor(repository, result, at)) ? result : undefined;

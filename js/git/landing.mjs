@@ -1,5 +1,5 @@
-// The target follows the result of its plan, by fast-forward. Where it is checked out, git moves it in that checkout,
-// if nothing is changed there; elsewhere the ref is moved.
+// The target follows the result of its plan, by fast-forward. If a checkout has the target, git moves it there,
+// provided the checkout has no changes. Without a checkout, the ref is moved.
 
 import { createHash } from "node:crypto";
 import fsSync from "node:fs";
@@ -26,9 +26,9 @@ import { toBytePath } from "./worktree-status.mjs";
 
 /** @typedef {import("./repository.mjs").Repository} Repository */
 
-// A landing in a checkout of the user's. What is to be done is written down before git begins. Git goes on without the
-// process that has started it. If git itself is cut off, tap touches no file: any may be the user's, and git cannot
-// tell. The user is told which they are, and how to put them back with nothing lost.
+// A landing in a checkout of the user's. A journal records it before git starts. Git survives the process that started
+// it. If git itself is killed, tap changes no file, since any file may be the user's. tap lists the files and a command
+// that restores them without loss.
 
 const CHECKOUT_MS = 1_800_000;
 const POLL_MS = 50;
@@ -52,7 +52,7 @@ async function journalFile(repository, target) {
   return join(await repository.ownFolder(), `landing-${name}`);
 }
 
-/** Where the names are of the files that a landing has left. @param {string} file its journal */
+/** The list of files that an interrupted landing left. @param {string} file its journal */
 const listFile = (file) => `${file}-files`;
 
 /** @param {string} root */
@@ -62,9 +62,9 @@ const checkoutOptions = (root) => ({
 });
 
 /**
- * One landing on a branch after the other.
+ * Lets only a single landing on a branch run at a time.
  * @template T @param {Repository} repository @param {string} target @param {() => Promise<T>} work
- * @param {AbortSignal} [signal] of the wait for those before it
+ * @param {AbortSignal} [signal] ends the wait for earlier landings
  * @returns {Promise<T>}
  */
 export function withTargetLock(repository, target, work, signal) {
@@ -75,19 +75,19 @@ export function withTargetLock(repository, target, work, signal) {
   };
   return withLock(`${repository.commonDir}\n${target}`, begin, signal).catch((error) => {
     if (hasBegun) throw error;
-    throw new GitError("CANCELLED", `Another landing on "${target}" still goes on.`);
+    throw new GitError("CANCELLED", `A different landing on "${target}" is still in progress.`);
   });
 }
 
-/** @param {string} file @returns {Promise<string>} "": it is not there */
+/** @param {string} file @returns {Promise<string>} "" if it does not exist */
 const readJournal = (file) => readRegular(file).catch(() => "");
 
-/** Another process may have written what it begins since. @param {string} file @param {string} text as which it began */
+/** Unless a later landing has replaced the journal. @param {string} file @param {string} text its start */
 async function removeJournal(file, text) {
   if ((await readJournal(file)).startsWith(text)) fsSync.rmSync(file, { force: true });
 }
 
-/** @param {string} file @param {number} pid 0: none is at work any more */
+/** @param {string} file @param {number} pid 0: git has ended */
 function noteGit(file, pid) {
   try {
     fsSync.appendFileSync(file, `${pid} ${pid && readStartTime(pid)}\n`);
@@ -98,7 +98,7 @@ function noteGit(file, pid) {
 
 /**
  * @param {string} text of the file
- * @returns {{begun: LandingJournal, git: LandingJournal["by"]} | undefined} undefined: it was cut off, before git began
+ * @returns {{begun: LandingJournal, git: LandingJournal["by"]} | undefined} undefined: interrupted before git started
  */
 function parseJournal(text) {
   const [first, ...started] = text.trimEnd().split("\n");
@@ -113,14 +113,14 @@ function parseJournal(text) {
 }
 
 /**
- * Git moves the branch of the checkout, with its files. Nothing cuts that off but its limit of time.
- * @param {Repository} repository @param {Omit<LandingJournal, "at" | "by">} what
- * @param {(error: unknown) => boolean} isRefusal git has changed nothing
+ * Git moves the branch of the checkout, with its files. Only the time limit interrupts it.
+ * @param {Repository} repository @param {Omit<LandingJournal, "at" | "by">} landing
+ * @param {(error: unknown) => boolean} isRefusal whether git made no changes
  */
-export async function fastForward(repository, what, isRefusal) {
-  const { target, path: cwd, to } = what;
+export async function fastForward(repository, landing, isRefusal) {
+  const { target, path: cwd, to } = landing;
   const by = { pid: process.pid, start: readStartTime(process.pid) };
-  const begun = { ...what, at: Date.now(), by };
+  const begun = { ...landing, at: Date.now(), by };
   const file = await journalFile(repository, target);
   const line = `${JSON.stringify(begun)}\n`;
   fsSync.writeFileSync(file, line, { flush: true });
@@ -129,7 +129,7 @@ export async function fastForward(repository, what, isRefusal) {
   try {
     await repository.change(args, { ...checkoutOptions(cwd), onStart });
   } catch (/** @type {any} */ error) {
-    // Behind a lock of the index git has not begun; at one of the branch it had written all.
+    // With a lock on the index git has not started; with a lock on the branch it has written all files.
     const mayBeUnchanged = isRefusal(error) || isGitError(error, "LOCKED");
     if (!mayBeUnchanged || (await isWritten(repository, begun))) {
       noteGit(file, 0);
@@ -142,12 +142,12 @@ export async function fastForward(repository, what, isRefusal) {
   fsSync.rmSync(listFile(file), { force: true });
 }
 
-/** Of the git of this process: as that of a former one. @param {Repository} repository @param {LandingJournal} begun @param {any} error */
+/** Recovers as after a killed git. @param {Repository} repository @param {LandingJournal} begun @param {any} error */
 async function settleFailure(repository, { target, path, to }, error) {
   const left = await recoverLandingUnderLock(repository, target);
   const [at] = await resolveRefs(repository, [branchRef(target)]);
   if (at === to) return;
-  const text = left || `The files in "${path}" are as they were: try again.`;
+  const text = left || `The files in "${path}" are unchanged: try again.`;
   throw new GitError(error.code ?? "GIT_FAILED", `${error.message} ${text}`, {
     path,
     cause: error,
@@ -155,14 +155,14 @@ async function settleFailure(repository, { target, path, to }, error) {
 }
 
 /**
- * Its folder may be away for a while, with something else in its place: nothing lands in it until it is back, or git
- * has forgotten it.
+ * The folder may be missing for a while, with a different folder in its place. Landings wait until it is back, or git
+ * has removed its registration.
  * @param {LandingJournal} begun
  */
 const isAway = async ({ path: place, gitDir }) =>
   (await resolveGitDir(place).catch(() => "")) !== gitDir && fsSync.existsSync(gitDir);
 
-/** Git writes the index once all files are written, and then moves the branch. @param {Repository} repository @param {LandingJournal} begun */
+/** Git writes all files, then the index, and then moves the branch. @param {Repository} repository @param {LandingJournal} begun */
 async function isWritten(repository, { path: place, to }) {
   const args = ["diff-index", "--cached", "--quiet", to];
   const { code } = await repository.query(args, { ...checkoutOptions(place), codes: [0, 1] });
@@ -171,7 +171,7 @@ async function isWritten(repository, { path: place, to }) {
 
 /**
  * @param {Repository} repository @param {LandingJournal} begun @param {string} file its journal
- * @returns {Promise<string>} what is left of it, and how that is put back; "": nothing
+ * @returns {Promise<string>} the remaining files, and how to restore them; "": no such files
  */
 async function settleCutOff(repository, begun, file) {
   const { target, path: place, gitDir, from, to } = begun;
@@ -193,7 +193,7 @@ async function settleCutOff(repository, begun, file) {
   return names.length === 0 ? "" : writeLeft(begun, names, listFile(file));
 }
 
-/** Of the files that the landing changes, those that are not as before. @param {Repository} repository @param {LandingJournal} begun @returns {Promise<string[]>} their bytes, as Latin-1: they may be no UTF-8 */
+/** The landing's files that differ from the old commit. @param {Repository} repository @param {LandingJournal} begun @returns {Promise<string[]>} their bytes, as Latin-1, since names may not be UTF-8 */
 async function listChanged(repository, { path: place, from, to }) {
   const args = ["diff", "--name-only", "-z", "--no-renames", "--ignore-submodules=all", from, "--"];
   const { stdout } = await repository.query(args, checkoutOptions(place));
@@ -210,16 +210,16 @@ async function listChanged(repository, { path: place, from, to }) {
     .map((change) => change.path);
 }
 
-/** A stash loses nothing, whoever has written it. @param {LandingJournal} begun @param {string[]} names @param {string} list */
+/** A stash keeps the files of every author. @param {LandingJournal} begun @param {string[]} names @param {string} list */
 function writeLeft({ target, path: place }, names, list) {
   fsSync.writeFileSync(list, Buffer.from(names.map((name) => `${name}\0`).join(""), "latin1"));
   const changed = names.map((name) => Buffer.from(name, "latin1").toString());
   const files = `--pathspec-from-file=${quoteWord(list)} --pathspec-file-nul`;
   const command = `git -C ${quoteWord(place)} --literal-pathspecs stash push --all ${files}`;
-  return `A landing on "${target}" was cut off in "${place}". It may have written ${formatFiles(changed)}, wholly or in part, or you have since. To put back what was there, and keep what is there now in a stash: ${command}`;
+  return `A landing on "${target}" was interrupted in "${place}". ${formatFiles(changed)} may be written wholly or in part, by git or since then by you. To restore the old files, and keep the present ones in a stash: ${command}`;
 }
 
-/** The lock that the git of this landing has left. @param {string} place @param {string} lock @param {number} since */
+/** Removes the lock of this landing's git. @param {string} place @param {string} lock @param {number} since */
 async function removeStaleIndexLock(place, lock, since) {
   const stat = fsSync.statSync(lock, { throwIfNoEntry: false });
   if (stat === undefined || stat.mtimeMs < since - CLOCK_SKEW_MS) return;
@@ -231,10 +231,13 @@ async function removeStaleIndexLock(place, lock, since) {
 async function waitForGit({ begun, git }, signal) {
   for (let wait = POLL_MS; isSameProcess(git); wait = Math.min(2 * wait, MAX_POLL_MS)) {
     if (signal?.aborted) {
-      throw new GitError("CANCELLED", `A former landing in "${begun.path}" still goes on.`);
+      throw new GitError(
+        "CANCELLED",
+        `An earlier landing in "${begun.path}" is still in progress.`,
+      );
     }
     if (Date.now() > begun.at + CHECKOUT_MS) {
-      const message = `A landing of tap in "${begun.path}" does not end. End its git, with the pid ${git.pid}, and try again.`;
+      const message = `A landing of tap in "${begun.path}" does not end. Stop its git, with the pid ${git.pid}, and try again.`;
       throw new GitError("TIMEOUT", message);
     }
     await sleep(wait);
@@ -242,9 +245,9 @@ async function waitForGit({ begun, git }, signal) {
 }
 
 /**
- * What a former process has begun on a branch: waits for its git, and finds what that has not ended. In turn.
+ * Recovers a landing of an earlier process: waits for its git, and lists unfinished files. REQUIRES: the target's lock.
  * @param {Repository} repository @param {string} target @param {AbortSignal} [signal]
- * @returns {Promise<string>} what it has left, and how that is put back: it stays as it is, and is not looked for again
+ * @returns {Promise<string>} the remaining files, and how to restore them. They are reported only once
  */
 export async function recoverLandingUnderLock(repository, target, signal) {
   const file = await journalFile(repository, target);
@@ -255,20 +258,21 @@ export async function recoverLandingUnderLock(repository, target, signal) {
   if (found) {
     await waitForGit(found, signal);
     const { path: place } = found.begun;
-    if (await isAway(found.begun)) return `A landing was cut off in "${place}", which is away.`;
+    if (await isAway(found.begun))
+      return `A landing was interrupted in "${place}", which is missing.`;
     try {
       left = await settleCutOff(repository, found.begun, file);
     } catch (error) {
-      // Later, it may work.
+      // A later try may succeed.
       if (isGitError(error, "LOCKED", "RACE", "DISK_FULL", "NO_GIT")) throw error;
-      left = `What a landing has left in "${place}" cannot be listed: ${errorMessage(error)} What has changed there: git -C ${quoteWord(place)} status`;
+      left = `The files of an interrupted landing in "${place}" cannot be listed: ${errorMessage(error)} To list all changes there: git -C ${quoteWord(place)} status`;
     }
   }
   await removeJournal(file, text);
   return left;
 }
 
-/** Where nothing lands. @param {Repository} repository @param {string} target @param {AbortSignal} [signal] aborted: nothing is waited for */
+/** Recovery without a landing. @param {Repository} repository @param {string} target @param {AbortSignal} [signal] ends the wait for other landings */
 export const recoverLanding = (repository, target, signal) =>
   withTargetLock(
     repository,
@@ -277,9 +281,9 @@ export const recoverLanding = (repository, target, signal) =>
     signal,
   );
 
-// Whether a branch can be made: git has none of a name below another one, `main/sub` beside `main`.
+// Whether a branch can be created: git cannot have both `main` and `main/sub`.
 
-/** @param {string} branch @returns {string[]} what it would be below: of `a/b/c` it is `a` and `a/b` */
+/** @param {string} branch @returns {string[]} the prefixes of its name: `a` and `a/b` for `a/b/c` */
 const listParentNames = (branch) =>
   branch
     .split("/")
@@ -287,19 +291,21 @@ const listParentNames = (branch) =>
     .map((_, at, parts) => parts.slice(0, at + 1).join("/"));
 
 /**
- * @param {string} branch @param {string[]} branches that there are
- * @returns {string | undefined} the one in its way
+ * @param {string} branch @param {string[]} branches that exist
+ * @returns {string | undefined} the branch in its way
  */
 export const findBlockingBranch = (branch, branches) =>
   branches.includes(branch)
     ? undefined
-    : branches.find((one) => listParentNames(branch).includes(one) || one.startsWith(`${branch}/`));
+    : branches.find(
+        (other) => listParentNames(branch).includes(other) || other.startsWith(`${branch}/`),
+      );
 
 /** @param {string} branch @param {string} other */
 export const formatBlocked = (branch, other) =>
-  `${wrapInQuotes(visible(branch))} cannot be made while there is the branch ${wrapInQuotes(visible(other))}: git has no branch below another one.`;
+  `${wrapInQuotes(visible(branch))} cannot be created while the branch ${wrapInQuotes(visible(other))} exists: git cannot store a branch below a different branch.`;
 
-/** @param {Repository} repository @param {string} branch checked @returns {Promise<string | undefined>} the one in its way */
+/** @param {Repository} repository @param {string} branch checked @returns {Promise<string | undefined>} the branch in its way */
 export async function readBlockingBranch(repository, branch) {
   const refs = await readRefs(repository, [branch, ...listParentNames(branch)].map(branchRef));
   const heads = branchRef("").length;
@@ -309,11 +315,14 @@ export async function readBlockingBranch(repository, branch) {
   );
 }
 
-/** @param {Repository} repository @param {string} target @throws {GitError} where it is not there and cannot be made */
+/** @param {Repository} repository @param {string} target @throws {GitError} if it does not exist and cannot be created */
 export async function requireFreeName(repository, target) {
   const other = await readBlockingBranch(repository, checkBranch(target, "targetBranch"));
   if (other === undefined) return;
-  throw new GitError("NAME_TAKEN", `${formatBlocked(target, other)} Choose another targetBranch.`);
+  throw new GitError(
+    "NAME_TAKEN",
+    `${formatBlocked(target, other)} Choose a different targetBranch.`,
+  );
 }
 
 const CHANGED = /local changes/i;
@@ -321,9 +330,9 @@ const UNTRACKED = /untracked working tree files|would lose untracked files/i;
 
 /**
  * @typedef {object} Landing
- * @property {"landed" | "dirty" | "lost" | "moved" | "gone" | "taken"} status dirty: it is checked out with changes;
+ * @property {"landed" | "dirty" | "lost" | "moved" | "gone" | "taken"} status dirty: a checkout of it has changes;
  *   lost: it was moved meanwhile; moved: it has commits that the result does not have, so integrate first; gone: it was
- *   deleted; taken: another branch is in its way
+ *   deleted; taken: a branch is in its way
  * @property {string} [commit] landed: where the target is
  * @property {boolean} [again] landed: it was there before
  * @property {string} [path] of the checkout
@@ -344,7 +353,7 @@ const reportDirty = (target, path, changed, why, advice = TIDY) => ({
 });
 
 /**
- * A branch that does not exist yet. A second time, or where it exists: nothing.
+ * Creates a branch, unless it exists.
  * @param {Repository} repository @param {string} target @param {string} commit
  * @returns {Promise<boolean>} whether it was made
  */
@@ -355,22 +364,22 @@ export function createTarget(repository, target, commit) {
 
 /**
  * @param {Repository} repository
- * @param {{plan: string, target: string, create?: boolean, expect?: string, signal?: AbortSignal}} what create: the target,
- *   where it does not exist; expect: the result, else it is lost
+ * @param {{plan: string, target: string, create?: boolean, expect?: string, signal?: AbortSignal}} request create:
+ *   creates a missing target; expect: the result; if it differs, the status is "lost"
  * @returns {Promise<Landing>}
  */
-export function land(repository, what) {
-  checkBranch(what.target, "targetBranch");
+export function land(repository, request) {
+  checkBranch(request.target, "targetBranch");
   const work = async () => {
-    const left = await recoverLandingUnderLock(repository, what.target, what.signal);
-    const landing = await landUnderLock(repository, what);
+    const left = await recoverLandingUnderLock(repository, request.target, request.signal);
+    const landing = await landUnderLock(repository, request);
     if (left === "" || landing.status !== "dirty") return landing;
     return { ...landing, message: `${landing.message} ${left}` };
   };
-  return withTargetLock(repository, what.target, work, what.signal);
+  return withTargetLock(repository, request.target, work, request.signal);
 }
 
-/** @param {Repository} repository @param {Parameters<typeof land>[1]} what @returns {Promise<Landing>} */
+/** @param {Repository} repository @param {Parameters<typeof land>[1]} request @returns {Promise<Landing>} */
 async function landUnderLock(repository, { plan, target, create = false, expect, signal }) {
   const ref = branchRef(target);
   const [at, result] = await resolveRefs(repository, [ref, resultRef(plan)]);
@@ -378,7 +387,7 @@ async function landUnderLock(repository, { plan, target, create = false, expect,
     throw new GitError("NOTHING_TO_LAND", `Plan "${plan}" has no result to land.`);
   }
   if (expect !== undefined && result !== expect) {
-    const message = `The result of plan "${plan}" was moved by somebody else.`;
+    const message = `The result of plan "${plan}" was changed by a different program.`;
     return { status: "lost", message };
   }
   if (at === undefined) {
@@ -421,7 +430,7 @@ const reportTaken = (plan, target, other) => ({
 /** @param {string} target @returns {Landing} */
 const reportLost = (target) => ({
   status: "lost",
-  message: `"${target}" was moved by somebody else.`,
+  message: `"${target}" was changed by a different program.`,
 });
 
 /** @param {Repository} repository @param {string} target @param {import("./checkouts.mjs").BranchCheckout[]} places @returns {Promise<Landing | undefined>} */
@@ -432,7 +441,7 @@ async function findRefusal(repository, target, places) {
   }
   const [{ path }, other] = places;
   if (other) {
-    const advice = "Check out something else in one of them";
+    const advice = "Check out a different branch in either of them";
     return reportDirty(target, path, [], `and in "${other.path}"`, advice);
   }
   const { isThere, clean, changed, operation } = await inspectCheckout(repository, places[0]);
@@ -447,28 +456,30 @@ async function findRefusal(repository, target, places) {
 /** A word that names a file: with a folder, or an ending. @param {string} word */
 const isFileWord = (word) => /[./]/.test(word) && !word.startsWith("-");
 
-/** What the filters of the user's git name. @param {Repository} repository @param {string} root of a checkout @returns {Promise<string[]>} from there */
+/** Files in the filter commands of the user's git. @param {Repository} repository @param {string} root of a checkout @returns {Promise<string[]>} relative to the checkout */
 async function listFilterFiles(repository, root) {
   const parts = String.raw`^filter\..*\.(clean|smudge|process)$`;
   const args = ["config", "-z", "--get-regexp", parts];
   const { stdout } = await repository.query(args, { cwd: root, codes: [0, 1] });
-  const commands = stdout.split("\0").map((one) => one.slice(one.indexOf("\n") + 1));
-  const words = commands.flatMap((one) => one.split(/[\s"'=;|&()<>]+/)).filter(isFileWord);
+  const commands = stdout.split("\0").map((entry) => entry.slice(entry.indexOf("\n") + 1));
+  const words = commands.flatMap((command) => command.split(/[\s"'=;|&()<>]+/)).filter(isFileWord);
   return words.map((word) => relative(root, resolve(root, word)).split(sep).join("/"));
 }
 
 /**
- * A filter may be a program of the tree. Git would run it in the checkout, without a sandbox, as a node has made it.
+ * A filter may be a program of the tree. Git would run the node's version of it in the checkout, without a sandbox.
  * @param {Repository} repository @param {import("./checkouts.mjs").BranchCheckout} place
- * @param {{target: string, at: string, result: string}} what @returns {Promise<Landing | undefined>}
+ * @param {{target: string, at: string, result: string}} commits @returns {Promise<Landing | undefined>}
  */
 async function refuseChangedFilter(repository, { path: root }, { target, at, result }) {
   const files = await listFilterFiles(repository, root);
   if (files.length === 0) return undefined;
-  const folders = files.map(dirname).filter((one) => one !== ".");
+  const folders = files.map(dirname).filter((folder) => folder !== ".");
   const changed = (await changesBetween(repository, at, result))
     .map((change) => change.path)
-    .filter((name) => files.includes(name) || folders.some((one) => name.startsWith(`${one}/`)));
+    .filter(
+      (name) => files.includes(name) || folders.some((folder) => name.startsWith(`${folder}/`)),
+    );
   if (changed.length === 0) return undefined;
   const why = `and the result changes ${formatFiles(changed)}, which a filter of your git runs`;
   const advice = `Look at it, and run git -C ${quoteWord(root)} merge ${result}`;
@@ -478,11 +489,11 @@ async function refuseChangedFilter(repository, { path: root }, { target, at, res
 /** @param {string} target @param {string} path @param {unknown} error @returns {Landing | undefined} */
 function toRefusal(target, path, error) {
   if (!isGitError(error, "GIT_FAILED")) return undefined;
-  const { said } = /** @type {GitError} */ (error);
-  if (/fast-forward/i.test(said)) return reportLost(target);
-  const isUntracked = UNTRACKED.test(said);
-  if (!isUntracked && !CHANGED.test(said)) return undefined;
-  const files = [...said.matchAll(/^\t(.+)$/gm)].map(([, file]) => file.trim());
+  const { said: output } = /** @type {GitError} */ (error);
+  if (/fast-forward/i.test(output)) return reportLost(target);
+  const isUntracked = UNTRACKED.test(output);
+  if (!isUntracked && !CHANGED.test(output)) return undefined;
+  const files = [...output.matchAll(/^\t(.+)$/gm)].map(([, file]) => file.trim());
   const all = formatFiles(files);
   if (!isUntracked) return reportDirty(target, path, files, `which has changes in ${all}`);
   const why = `where the landing would overwrite ${all}, which git does not track`;
@@ -491,7 +502,7 @@ function toRefusal(target, path, error) {
 
 /**
  * @param {Repository} repository @param {import("./checkouts.mjs").BranchCheckout} place that is clean
- * @param {{target: string, at: string, result: string, signal?: AbortSignal}} what
+ * @param {{target: string, at: string, result: string, signal?: AbortSignal}} commits
  * @returns {Promise<Landing>}
  */
 async function landInCheckout(repository, { path, gitDir = "" }, { target, at, result, signal }) {
@@ -500,8 +511,8 @@ async function landInCheckout(repository, { path, gitDir = "" }, { target, at, r
   if ((await readHead(gitDir)) !== `ref: ${branchRef(target)}`) return reportLost(target);
   const refusal = (/** @type {unknown} */ error) => toRefusal(target, path, error);
   try {
-    const what = { target, path, gitDir, from: at, to: result };
-    await fastForward(repository, what, (error) => refusal(error) !== undefined);
+    const landing = { target, path, gitDir, from: at, to: result };
+    await fastForward(repository, landing, (error) => refusal(error) !== undefined);
   } catch (error) {
     const refused = refusal(error);
     if (refused) return refused;
@@ -511,6 +522,6 @@ async function landInCheckout(repository, { path, gitDir = "" }, { target, at, r
   if (now === result) return { status: "landed", commit: result, again: false, path };
   const head = await readHead(gitDir);
   if (head === `ref: ${branchRef(target)}`) return reportLost(target);
-  const text = `Another branch was checked out in "${path}" in the moment in which "${target}" was to land there, and may have the result now. If it does: git reset --keep ORIG_HEAD. Then try again.`;
+  const text = `A different branch was checked out in "${path}" just before "${target}" landed there, and may have the result now. If it does: git reset --keep ORIG_HEAD. Then try again.`;
   throw new GitError("REF_CHANGED", text, { path });
 }

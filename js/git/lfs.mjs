@@ -1,5 +1,5 @@
-// Git LFS in a worktree that has a store. git-lfs writes what it makes into the store; it reads the repository's own
-// files as those of an alternate. New ones become the repository's once their SHA-256 was checked.
+// Git LFS in a worktree that has a store. git-lfs writes new files to the store, and reads the repository's own files
+// as an alternate. New files are imported into the repository after a check of their SHA-256.
 
 import crypto from "node:crypto";
 import { createReadStream, existsSync } from "node:fs";
@@ -10,7 +10,7 @@ import { findProgram } from "../process/sandbox.mjs";
 import { GitError } from "./errors.mjs";
 import { readRegular } from "./repository.mjs";
 
-/** Of one store. */
+/** Per store. */
 const MAX_FILES = 10_000;
 const MAX_BYTES = 8 * 2 ** 30;
 const OBJECT = /^([0-9a-f]{2})([0-9a-f]{2})[0-9a-f]{60}$/;
@@ -24,9 +24,9 @@ const createLfsError = (text) =>
 const lfsFolder = (common) => path.join(common, "lfs");
 
 /**
- * The folders of a store for git-lfs, where the repository has files of it.
+ * Creates the folders of a store for git-lfs, if the repository has files of git-lfs.
  * @param {string} store @param {string} common @returns {Promise<string>} the alternate by which git-lfs finds the
- *   repository's; "": it has none
+ *   repository's files; "": there are no such files
  */
 export async function createLfsFolders(store, common) {
   const stat = await fs.lstat(lfsFolder(common)).catch(() => undefined);
@@ -43,7 +43,7 @@ export async function createLfsFolders(store, common) {
 }
 
 /**
- * In a tree with files of git-lfs, git without it would take their pointers for the files.
+ * Without git-lfs, git would take pointers for the files.
  * @param {string} worktree @param {string} [search] as PATH @throws {GitError} NO_LFS
  */
 export async function requireLfs(worktree, search) {
@@ -53,9 +53,9 @@ export async function requireLfs(worktree, search) {
   try {
     findProgram("git-lfs", worktree, search);
   } catch {
-    const what =
+    const problem =
       "This commit has files of Git LFS, and git-lfs is not on the PATH of the session or the terminal that made the plan.";
-    throw new GitError("NO_LFS", `${what} Install git-lfs, run \`git lfs install\`, and retry.`);
+    throw new GitError("NO_LFS", `${problem} Install git-lfs, run \`git lfs install\`, and retry.`);
   }
 }
 
@@ -89,9 +89,9 @@ async function computeSha256(file, signal) {
 }
 
 /**
- * New files in the store become the repository's. They are copied first: what is checked is what stays.
+ * Imports new files of the store into the repository. The copy is checked, so that nobody can change a checked file.
  * @param {string} store @param {string} common @param {AbortSignal} [signal]
- * @throws {GitError} NO_LFS: one is not what its name says, or they are too many or too large
+ * @throws {GitError} NO_LFS: a file does not match its name, or the files are too many or too large
  */
 export async function importLfsFiles(store, common, signal) {
   if (!existsSync(path.join(store, "lfs"))) return;
@@ -109,7 +109,7 @@ export async function importLfsFiles(store, common, signal) {
     try {
       await fs.copyFile(file, copy, fs.constants.COPYFILE_FICLONE);
       if ((await computeSha256(copy, signal)) !== name)
-        throw createLfsError(`"${file}" has other content than its name says.`);
+        throw createLfsError(`"${file}" does not match the SHA-256 in its name.`);
       await fs.mkdir(path.dirname(target), { recursive: true });
       await fs.rename(copy, target);
     } finally {

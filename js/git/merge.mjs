@@ -1,4 +1,4 @@
-// Merges that need no checkout: whether two commits merge, and into which tree; and commits with such trees.
+// Merges without a checkout: whether two commits merge, and into which tree; and commits with such trees.
 
 import fs from "node:fs/promises";
 import os from "node:os";
@@ -19,8 +19,8 @@ import {
 
 /** @typedef {import("./repository.mjs").Repository} Repository */
 
-// Merges in a worktree made for one merge: with a git that cannot merge without a checkout (older than 2.38), and for
-// merge drivers. It is outside of the user's checkout, since a driver such as npm's looks upwards for its files.
+// Merges in a temporary worktree: for a git that cannot merge without a checkout (older than 2.38), and for merge
+// drivers. It is outside of the user's checkout, since a driver such as npm's searches its files upwards.
 
 const SCRATCH_MERGE_MS = 600_000;
 
@@ -32,7 +32,7 @@ async function removeScratch(repository, place, admin) {
   await withLock(repository.commonDir, () => repository.change(args, { codes: [0, 128] }));
 }
 
-/** Those of processes that have ended. @param {Repository} repository */
+/** Removes the temporary worktrees of processes that have ended. @param {Repository} repository */
 async function sweep(repository) {
   for (const admin of await listAdmins(repository)) {
     const [, pid] = /^tap-scratch-(\d+)-/.exec(basename(admin)) ?? [];
@@ -44,7 +44,7 @@ async function sweep(repository) {
 }
 
 /**
- * Where this machine has a sandbox, the programs of the user's config run in it: they may start files of the worktree.
+ * If this machine has a sandbox, the programs of the user's config run in it: they may start files of the worktree.
  * @param {Repository} repository @param {string} ours checked @param {AbortSignal | undefined} signal
  * @param {(where: Partial<import("./git.mjs").RunOptions>) => Promise<Probe>} merge
  * @returns {Promise<Probe>}
@@ -72,7 +72,7 @@ async function mergeInScratch(repository, ours, signal, merge) {
 
 /** @typedef {{name: string, command: string}} Driver */
 
-/** The merge drivers of the user's that are commands. @param {Repository} repository @returns {Promise<{drivers: Driver[], preset: string | undefined}>} preset: for files without one */
+/** The user's merge drivers that are commands. @param {Repository} repository @returns {Promise<{drivers: Driver[], preset: string | undefined}>} preset: for files without a driver */
 async function listDrivers(repository) {
   const args = ["config", "-z", "--get-regexp", String.raw`^merge\.(default|.*\.driver)$`];
   const { stdout } = await repository.query(args, { codes: [0, 1] });
@@ -89,12 +89,12 @@ async function listDrivers(repository) {
   return { drivers: found.filter(({ name }) => name !== undefined), preset };
 }
 
-/** @param {Repository} repository @param {string} ours @param {string} theirs @returns {Promise<Driver[]>} those that there are, if a changed file has one of them */
+/** @param {Repository} repository @param {string} ours @param {string} theirs @returns {Promise<Driver[]>} all drivers, if a changed file uses any of them */
 async function findDrivers(repository, ours, theirs) {
   const { drivers, preset } = await listDrivers(repository);
   if (drivers.length === 0) return drivers;
   const changes = await changesBetween(repository, ours, theirs, { encoding: "latin1" });
-  const input = Buffer.from(changes.map((one) => `${one.path}\0`).join(""), "latin1");
+  const input = Buffer.from(changes.map((change) => `${change.path}\0`).join(""), "latin1");
   const view = await getAttributeView(repository, ours);
   const { stdout } = await repository.query(["check-attr", "-z", "--stdin", "merge"], {
     ...view,
@@ -132,7 +132,7 @@ const MERGE_MS = 600_000;
 
 /**
  * @typedef {{tree: string, conflicts?: undefined}} Clean
- * @typedef {{tree?: undefined, conflicts: string[], notes: string[]}} Conflict conflicts: files; notes: what git says
+ * @typedef {{tree?: undefined, conflicts: string[], notes: string[]}} Conflict conflicts: files; notes: git's line
  *   about each
  * @typedef {Clean | Conflict} Probe
  */
@@ -142,15 +142,17 @@ const usesScratch = async (repository) =>
   repository.merges === "scratch" || !(await repository.git.isAtLeast(2, 38));
 
 /**
- * One result out of `-z --name-only`: a tree, files until an empty field, then what git says.
+ * A single result out of `-z --name-only`: a tree, files until an empty field, then git's messages.
  * @param {string[]} fields @param {boolean} clean @returns {Probe}
  */
 function readResult([tree, ...rest], clean) {
   if (clean) return { tree };
   const end = rest.indexOf("");
   const conflicts = rest.slice(0, end === -1 ? undefined : end).filter(Boolean);
-  const said = end === -1 ? [] : rest.slice(end + 1);
-  const notes = said.map((one) => one.trim()).filter((one) => /^CONFLICT \(.*\):/.test(one));
+  const messages = end === -1 ? [] : rest.slice(end + 1);
+  const notes = messages
+    .map((message) => message.trim())
+    .filter((message) => /^CONFLICT \(.*\):/.test(message));
   return { conflicts, notes: notes.slice(0, MAX_NOTES) };
 }
 
@@ -171,7 +173,7 @@ export async function probe(repository, ours, theirs, { signal } = {}) {
     const view = await getAttributeView(repository, ours);
     return merge({ ...view, signal, lasting: true, timeoutMs: MERGE_MS });
   }
-  // What a driver prints would be in git's own answer.
+  // A driver's output must not mix with git's answer.
   const settings = drivers.map(({ name, command }) => `merge.${name}.driver=(${command}\n) >&2`);
   return mergeInScratch(repository, ours, signal, (where) => merge({ ...where, settings }));
 }
@@ -180,14 +182,14 @@ export async function probe(repository, ours, theirs, { signal } = {}) {
 async function runMergeTree(repository, ours, theirs, where) {
   const args = ["merge-tree", "--write-tree", "-z", "--name-only", ours, theirs];
   const ended = await repository.change(args, { ...where, codes: [0, 1] });
-  // A conflict has a tree; this is a failure of git.
+  // A conflict has a tree. Without a tree, git failed.
   if (ended.code === 1 && ended.stdout === "") throw toGitError(["merge-tree"], ended);
   return readResult(ended.stdout.split("\0"), ended.code === 0);
 }
 
 /**
- * Many at once, with the attributes of the first, and without the user's merge drivers: what these would merge is no
- * conflict.
+ * Probes many pairs at once, with the attributes of the first commit, and without the user's merge drivers: files with
+ * a driver do not conflict.
  * @param {Repository} repository @param {[string, string][]} pairs @param {{signal?: AbortSignal}} [options]
  * @returns {Promise<Probe[]>} in their order
  */
@@ -211,7 +213,7 @@ export async function probeAll(repository, pairs, { signal } = {}) {
   return readMany(stdout, pairs.length);
 }
 
-/** Each: 0 or 1 for clean, the tree, files, an empty field, another. @param {string} text @param {number} count @returns {Probe[]} */
+/** Per pair: 0 or 1 for clean, the tree, files, and two empty fields. @param {string} text @param {number} count @returns {Probe[]} */
 function readMany(text, count) {
   const fields = text.split("\0");
   /** @type {Probe[]} */
@@ -219,7 +221,7 @@ function readMany(text, count) {
   for (let at = 0; probes.length < count;) {
     const end = fields.indexOf("", at);
     if (end < at + 2)
-      throw new GitError("GIT_FAILED", "git merge-tree gave fewer results than asked for.");
+      throw new GitError("GIT_FAILED", "git merge-tree returned fewer results than requested.");
     probes.push(readResult(fields.slice(at + 1, end), fields[at] === "1"));
     at = end + 1;
   }
@@ -249,7 +251,7 @@ export async function commitTree(repository, tree, parents, message, env = {}) {
   return (await repository.change(args, { input: checkMessage(message), env })).stdout.trim();
 }
 
-/** With the time of the latest of these, a merge of them is the same commit each time. @param {Repository} repository @param {string[]} commits */
+/** The time of the latest of these commits, so that a merge of them is the same commit each time. @param {Repository} repository @param {string[]} commits */
 export async function readMergeDates(repository, commits) {
   const { stdout } = await repository.query(["show", "--no-patch", "--format=%ct", ...commits]);
   const latest = `@${Math.max(...stdout.trim().split("\n").map(Number))} +0000`;
@@ -261,7 +263,7 @@ export async function readMergeDates(repository, commits) {
  * @typedef {{status: "conflict", ours: string[], theirs: string, conflicts: string[], notes: string[]}} Conflicting
  */
 
-/** Those with which a commit conflicts; all, where it does so only with what they are together. @param {Repository} repository @param {string[]} commits @param {string} theirs @param {{signal?: AbortSignal}} options */
+/** The commits with which `theirs` conflicts; all, if it conflicts only with their merge. @param {Repository} repository @param {string[]} commits @param {string} theirs @param {{signal?: AbortSignal}} options */
 async function findConflicting(repository, commits, theirs, options) {
   if (commits.length === 1) return commits;
   const pairs = commits.map((ours) => /** @type {[string, string]} */ ([ours, theirs]));
@@ -271,12 +273,12 @@ async function findConflicting(repository, commits, theirs, options) {
 }
 
 /**
- * Several commits as one, with all of them as parents; a second time it is the same one. One that has all others in it
- * is the result itself.
- * @param {Repository} repository @param {string[]} commits the first is what the others are merged into
+ * Merges several commits, with all of them as parents. A second call returns the same commit. A commit that contains
+ * all others is the result itself.
+ * @param {Repository} repository @param {string[]} commits the others are merged into the first
  * @param {string} message @param {{signal?: AbortSignal}} [options]
- * @returns {Promise<Merged | Conflicting>} theirs: the one that could not be merged into those before it;
- *   ours: those of them that it conflicts with
+ * @returns {Promise<Merged | Conflicting>} theirs: the commit that could not be merged into those before it;
+ *   ours: the earlier commits that it conflicts with
  */
 export async function mergeCommits(repository, commits, message, { signal } = {}) {
   if (commits.length === 0) throw new GitError("INVALID", "There is no commit to merge.");
@@ -298,7 +300,7 @@ export async function mergeCommits(repository, commits, message, { signal } = {}
   return { status: "merged", commit: all };
 }
 
-/** Those that are in no other, in the order given. @param {Repository} repository @param {string[]} commits */
+/** The commits that no other contains, in the order given. @param {Repository} repository @param {string[]} commits */
 async function findIndependent(repository, commits) {
   const unique = [...new Set(commits)];
   if (unique.length === 1) return unique;
@@ -306,11 +308,11 @@ async function findIndependent(repository, commits) {
     codes: [0, 1],
   });
   const kept = new Set(stdout.split("\n"));
-  const found = unique.filter((one) => kept.has(one));
+  const found = unique.filter((commit) => kept.has(commit));
   return found.length === 0 ? unique : found;
 }
 
-// What changed between two commits.
+// The differences between two commits.
 
 export const MAX_DIFF_BYTES = 64 * 1024;
 
@@ -325,7 +327,7 @@ export const readRaw = (text) =>
 
 /**
  * @param {Repository} repository @param {string} from a commit or a tree @param {string} to
- * @param {Partial<import("./git.mjs").RunOptions>} [options] encoding: latin1 where paths may be no UTF-8
+ * @param {Partial<import("./git.mjs").RunOptions>} [options] encoding: latin1 if paths may not be UTF-8
  * @returns {Promise<Change[]>}
  */
 export async function changesBetween(repository, from, to, options) {
@@ -370,8 +372,8 @@ const LINE_FLAGS = ["--numstat", "-z", "-M", "--no-ext-diff", "--no-textconv"];
 /** @param {string} text of `--numstat -z` @returns {LineCounts} */
 function countLines(text) {
   const files = readNumstat(text);
-  const sum = (/** @type {"insertions" | "deletions"} */ what) =>
-    files.reduce((total, one) => total + one[what], 0);
+  const sum = (/** @type {"insertions" | "deletions"} */ field) =>
+    files.reduce((total, file) => total + file[field], 0);
   return { files, insertions: sum("insertions"), deletions: sum("deletions") };
 }
 
@@ -383,9 +385,9 @@ export async function linesBetween(repository, from, to) {
 }
 
 /**
- * The same of a commit whose only parent is known.
+ * The same for a commit whose only parent is known.
  * @param {Repository} repository @param {string} parent @param {string} commit
- * @returns {Promise<LineCounts | undefined>} undefined: it has other parents, or is no commit
+ * @returns {Promise<LineCounts | undefined>} undefined: it has other parents, or is not a commit
  */
 export async function linesOnTop(repository, parent, commit) {
   const flags = ["--no-color", "--no-show-signature", "--format=%H %P", ...LINE_FLAGS];

@@ -1,4 +1,4 @@
-// What speaks against a plan in a repository, before anything is made.
+// Reasons why a plan cannot run in a repository, checked before tap creates files.
 
 import fs from "node:fs/promises";
 import path from "node:path";
@@ -10,7 +10,7 @@ import { exists } from "./repository.mjs";
 
 /** @typedef {import("./repository.mjs").Repository} Repository */
 
-/** Stays free, besides the files themselves. */
+/** Free space to leave, in addition to the files. */
 const SPARE_BYTES = 64 * 1024 * 1024;
 /** A file takes whole blocks. */
 const BLOCK_BYTES = 4096;
@@ -23,8 +23,8 @@ function matches(pattern, name) {
     const next = new Set();
     if (part[0] === "*") {
       for (let at = Math.min(...ends); at <= name.length; ++at) {
-        const goesOn = next.has(at - 1) && (part !== "*" || name[at - 1] !== "/");
-        if (ends.has(at) || goesOn) next.add(at);
+        const continues = next.has(at - 1) && (part !== "*" || name[at - 1] !== "/");
+        if (ends.has(at) || continues) next.add(at);
       }
     } else for (const at of ends) if (name[at] === part) next.add(at + 1);
     if (next.size === 0) return false;
@@ -34,17 +34,17 @@ function matches(pattern, name) {
 }
 
 /**
- * Whether a branch is protected: `*` stands for any characters but /, `**` for any. Case does not count: on some file
- * systems it does not in names of branches.
+ * Whether a branch is protected: `*` stands for any characters but /, `**` for any. Case is ignored, as on some file
+ * systems.
  * @param {string} branch @param {readonly string[]} patterns
  */
 export const isProtected = (branch, patterns) =>
   patterns.some((pattern) => matches(pattern.toLowerCase(), branch.toLowerCase()));
 
-/** @param {string} targetBranch @param {readonly string[]} patterns @throws {GitError} where it is protected */
+/** @param {string} targetBranch @param {readonly string[]} patterns @throws {GitError} if it is protected */
 export function requireUnprotected(targetBranch, patterns) {
   if (!isProtected(checkBranch(targetBranch, "targetBranch"), patterns)) return;
-  const text = `The config protects "${targetBranch}" (protectedBranches). Choose another targetBranch, and merge it yourself.`;
+  const text = `The config protects "${targetBranch}" (protectedBranches). Choose a different targetBranch, and merge it yourself.`;
   throw new GitError("PROTECTED", text);
 }
 
@@ -53,7 +53,7 @@ export async function checkoutBytes(repository, commit) {
   const partial = await repository.query(["config", "--get", "extensions.partialClone"], {
     codes: [0, 1],
   });
-  // To learn the sizes, git would fetch every file.
+  // Git would fetch every file for its size.
   if (partial.stdout.trim() !== "") return 0;
   const { stdout, cut } = await repository.query(["ls-tree", "-r", "-l", "-z", commit], {
     cuts: true,
@@ -66,7 +66,7 @@ export async function checkoutBytes(repository, commit) {
   return bytes;
 }
 
-/** @param {string} folder that may not be there yet @returns {Promise<number>} bytes */
+/** @param {string} folder that may not exist yet @returns {Promise<number>} bytes */
 async function freeBytes(folder) {
   for (let place = folder; ; place = path.dirname(place)) {
     try {
@@ -80,7 +80,8 @@ async function freeBytes(folder) {
 
 /**
  * @param {Repository} repository
- * @param {{commit: string, folder: string, count: number, free?: (folder: string) => Promise<number>}} wanted worktrees at once
+ * @param {{commit: string, folder: string, count: number, free?: (folder: string) => Promise<number>}} wanted worktrees
+ *   at once
  */
 export async function checkSpace(repository, { commit, folder, count, free = freeBytes }) {
   const needed = (await checkoutBytes(repository, commit)) * count + SPARE_BYTES;
@@ -90,13 +91,13 @@ export async function checkSpace(repository, { commit, folder, count, free = fre
   const checkouts = count === 1 ? "1 checkout needs" : `${count} checkouts need`;
   throw new GitError(
     "NO_SPACE",
-    `${checkouts} about ${mb(needed)}; "${folder}" has ${mb(there)} free. Free some space, lower maxParallel, or configure another folder for worktrees.`,
+    `${checkouts} about ${mb(needed)}; "${folder}" has ${mb(there)} free. Free some space, lower maxParallel, or configure a different folder for worktrees.`,
     { needed, free: there },
   );
 }
 
 /**
- * With both settings git takes another folder for each worktree's: its own, or the user's checkout.
+ * With both settings git uses a different folder for each worktree: its own, or the user's checkout.
  * @param {Repository} repository
  */
 async function requireOwnWorktrees(repository) {
@@ -107,14 +108,14 @@ async function requireOwnWorktrees(repository) {
   const worktree = await repository.query([...file, "--get", "core.worktree"], { codes: [0, 1] });
   if (worktree.stdout === "") return;
   const text =
-    'The repository has extensions.worktreeConfig, and core.worktree for all worktrees: programs in a worktree would work elsewhere. In the main checkout: `git config --worktree core.worktree "$(git config --local core.worktree)" && git config --local --unset core.worktree`.';
+    'The repository has extensions.worktreeConfig, and core.worktree for all worktrees: programs in a worktree would use a different folder. In the main checkout: `git config --worktree core.worktree "$(git config --local core.worktree)" && git config --local --unset core.worktree`.';
   throw new GitError("INVALID", text);
 }
 
 /**
  * @param {Repository} repository
  * @param {{targetBranch?: string, protectedBranches?: readonly string[], signal?: AbortSignal}} [plan]
- * @returns {Promise<{changed: string[]}>} what the user has not committed: no worktree has it
+ * @returns {Promise<{changed: string[]}>} the user's uncommitted files, which worktrees do not have
  * @throws {GitError} if a plan cannot work here
  */
 export async function checkRepositoryReady(repository, plan = {}) {
@@ -137,10 +138,11 @@ export async function checkRepositoryReady(repository, plan = {}) {
 }
 
 /**
- * The folder of the user's hooks that a new worktree lacks: it is in the checkout, in no commit, and not copied. Git
- * runs no hook then, and does not say so.
- * @param {Repository} repository @param {string} commit of the worktree @param {string[]} brought names of `copy` and `link`
- * @returns {Promise<string | undefined>} from the root
+ * The folder of the user's hooks, if a new worktree lacks it: it is in the checkout, in no commit, and not copied. Git
+ * then runs no hook, without a message.
+ * @param {Repository} repository @param {string} commit of the worktree @param {string[]} brought names of `copy` and
+ *   `link`
+ * @returns {Promise<string | undefined>} relative to the root
  */
 export async function findMissingHooks(repository, commit, brought) {
   const args = ["config", "--get", "core.hooksPath"];
@@ -149,9 +151,11 @@ export async function findMissingHooks(repository, commit, brought) {
   if (/^[~/.]?$|^[~/]|^\.\.(?:\/|$)|^[A-Za-z]:/.test(name)) return undefined;
   if (!(await exists(path.join(repository.root, name)))) return undefined;
   if ((await findTracked(repository, commit, [name])).length > 0) return undefined;
-  const all = (await expandPatterns(repository, brought)).map((one) => path.posix.normalize(one));
+  const all = (await expandPatterns(repository, brought)).map((copied) =>
+    path.posix.normalize(copied),
+  );
   const isBrought = all.some(
-    (one) => `${one}/`.startsWith(`${name}/`) || name.startsWith(`${one}/`),
+    (copied) => `${copied}/`.startsWith(`${name}/`) || name.startsWith(`${copied}/`),
   );
   return isBrought ? undefined : name;
 }

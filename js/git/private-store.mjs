@@ -1,6 +1,6 @@
-// Git's part of a worktree whose programs run in a sandbox: an object store, and a copy of git's folder of it. They may
-// write both. Inside, these cover the repository's own, which stay as they are. What a program has committed
-// leaves them as a pack that git checks.
+// The private part of git for a worktree whose programs run in a sandbox: an object store, and a copy of git's folder
+// of the worktree. The programs may write both. In the sandbox they cover the repository's own folders, which stay
+// unchanged. Commits leave the store as a pack that git checks.
 
 import crypto from "node:crypto";
 import { existsSync } from "node:fs";
@@ -19,22 +19,24 @@ import { readRegular } from "./repository.mjs";
 const MAX_OBJECTS = 500_000;
 const MAX_LIST_BYTES = 64 * 1024 * 1024;
 const MAX_PACK_BYTES = 2 ** 31;
-/** A smaller pack becomes loose objects, as git's own fetch does it. */
+/** A smaller pack is unpacked into loose objects, as git's own fetch does. */
 const UNPACK_BELOW = 100;
 const PACK_MS = 600_000;
 const MAX_LOG_BYTES = 64 * 1024 * 1024;
-/** What keeps a commit from being collected as garbage; the HEAD of a worktree goes with it. */
+/** Refs that protect commits from garbage collection; the HEAD of a worktree is deleted with it. */
 export const ALL_REFS = "--branches --tags --remotes --glob=refs/stash --glob=refs/tap".split(" ");
-/** Files of tap's in git's folder of a worktree: no program of a plan writes them. */
+/** tap's files in git's folder of a worktree: programs of a plan do not write them. */
 const OWN_FILE = /^tap(?:-|$)/;
 
 /** @param {string} admin git's folder of a worktree */
 const commonFolder = (admin) => path.dirname(path.dirname(admin));
 
 const ALTERNATES = path.join("objects", "info", "alternates");
-/** Inside, the repository's objects are at this path. @param {string} admin @param {string} lfs see createLfsFolders */
+/** In the sandbox, the repository's objects are at this path. @param {string} admin @param {string} lfs see createLfsFolders */
 const formatAlternates = (admin, lfs) =>
-  [path.join(commonFolder(admin), "tap"), ...(lfs ? [lfs] : [])].map((one) => `${one}\n`).join("");
+  [path.join(commonFolder(admin), "tap"), ...(lfs ? [lfs] : [])]
+    .map((folder) => `${folder}\n`)
+    .join("");
 
 /** @param {string} admin */
 export const storeFolder = (admin) =>
@@ -44,23 +46,23 @@ export const storeFolder = (admin) =>
 export const hasStore = (admin) =>
   path.basename(path.dirname(admin)) === "worktrees" && existsSync(storeFolder(admin));
 
-/** Where the index and HEAD of a worktree are. @param {string} admin as git names it, also inside @returns {string} */
+/** The folder with the index and HEAD of a worktree. @param {string} admin as git names it, also in the sandbox @returns {string} */
 export const gitFolder = (admin) =>
   hasStore(admin) ? path.join(storeFolder(admin), "admin") : admin;
 
 /**
- * Git of tap in such a worktree: without network, and without folders of the plan.
+ * The sandbox of tap's own git in such a worktree: without network, and without folders of the plan.
  * @param {Place} place @returns {import("../process/sandbox.mjs").Policy | undefined} undefined: it has no store
  */
 export function createGitPolicy({ path: cwd, admin }) {
   if (!hasStore(admin)) return undefined;
   const repository = { common: commonFolder(admin), admin, own: storeFolder(admin) };
-  const none = { writable: [], readable: [], caches: [], hosts: [] };
-  return { cwd, repository, ...none, sandbox: "on" };
+  const noFolders = { writable: [], readable: [], caches: [], hosts: [] };
+  return { cwd, repository, ...noFolders, sandbox: "on" };
 }
 
 /**
- * Never waits for the other end of a pipe, and follows no link. Git compares the time of an index with those of files.
+ * Does not block on a pipe, and follows no link. Keeps the times, since git compares the times of index and files.
  * @param {string} from @param {string} to
  */
 export async function copyRegular(from, to) {
@@ -80,7 +82,7 @@ async function copyFolder(from, to) {
   }
 }
 
-/** As git's folder of the worktree is now; one that was there is replaced. @param {string} admin */
+/** Copies git's folder of the worktree as it is now, and replaces an older store. @param {string} admin */
 export async function createStore(admin) {
   await removeStore(admin);
   const store = storeFolder(admin);
@@ -106,7 +108,7 @@ export async function removeStore(admin) {
 
 const OLD_MS = 30 * 86_400_000;
 
-/** Of worktrees that git does not know any more. @param {string} common @param {number} [now] ms since 1970 */
+/** Stores of worktrees that git no longer knows. @param {string} common @param {number} [now] ms since 1970 */
 export async function deleteOldStores(common, now = Date.now()) {
   const folder = path.join(common, "tap", "nodes");
   for (const name of await fs.readdir(folder).catch(() => [])) {
@@ -117,7 +119,7 @@ export async function deleteOldStores(common, now = Date.now()) {
   }
 }
 
-/** Submodules are there since. @param {string} admin */
+/** Copies submodules that were added since. @param {string} admin */
 export async function refreshModules(admin) {
   if (!hasStore(admin)) return;
   const [from, to] = [admin, gitFolder(admin)].map((folder) => path.join(folder, "modules"));
@@ -125,7 +127,7 @@ export async function refreshModules(admin) {
   if (existsSync(from)) await copyFolder(from, to);
 }
 
-/** Removes the files of programs. The folder stays, since no program starts without it. @param {string} admin */
+/** Removes files of programs. The folder stays, since each program needs it at its start. @param {string} admin */
 export async function emptyTemporaryFolder(admin) {
   if (!hasStore(admin)) return;
   const folder = path.join(storeFolder(admin), "tmp");
@@ -133,8 +135,8 @@ export async function emptyTemporaryFolder(admin) {
   for (const name of await fs.readdir(folder)) await deleteFolder(path.join(folder, name));
 }
 
-// The user's git, and a person in the worktree, see git's own folder of it: at the commit that was checked out or taken
-// over last. What the person does there comes into the store.
+// The user's git, and a person in the worktree, use git's own folder of it, with the commit that was checked out or
+// taken over last. Changes that the person makes there are copied into the store.
 
 /** @param {string} admin */
 const publishedFile = (admin) => path.join(storeFolder(admin), "published");
@@ -158,7 +160,7 @@ async function replaceFile(from, to, name) {
   await fs.rename(next, path.join(to, name));
 }
 
-/** What git of tap has checked out. Besides it, only filters have run in the store. @param {string} admin */
+/** Copies the checkout of tap's git to git's own folder. In the store, only tap's git and filters have run. @param {string} admin */
 export async function publishCheckout(admin) {
   if (!hasStore(admin)) return;
   const folder = gitFolder(admin);
@@ -167,24 +169,24 @@ export async function publishCheckout(admin) {
   await notePublished(admin);
 }
 
-/** The index as it was when tap's git had written it: a program's own may call a file unchanged that is not. @param {string} admin */
+/** Restores the index of tap's git: an index of a program may wrongly call a file unchanged. @param {string} admin */
 export async function resetIndex(admin) {
   if (hasStore(admin)) await copyIndex(admin);
 }
 
 /** @param {string} admin */
 async function copyIndex(admin) {
-  // A program may have put a link at any other name.
+  // A program may have created a link with a known name.
   const next = path.join(gitFolder(admin), `tap-index-${crypto.randomUUID()}`);
   await copyRegular(path.join(admin, "index"), next);
   await fs.rename(next, path.join(gitFolder(admin), "index"));
 }
 
 /**
- * The index that was published, in place of one that programs may have written. Git of tap alone reads and writes it
- * then, until the next program starts.
- * @param {string} admin @returns {Promise<boolean>} false: what the store has checked out was not published, or is in
- *   several files
+ * Replaces an index that programs may have written by the published index. Until the next program starts, only tap's
+ * git reads and writes it.
+ * @param {string} admin @returns {Promise<boolean>} false: the store's checkout was not published, or has several index
+ *   files
  */
 export async function restoreIndex(admin) {
   if (!hasStore(admin)) return false;
@@ -197,8 +199,8 @@ export async function restoreIndex(admin) {
 }
 
 /**
- * A person may have committed or staged something in the worktree: then the store begins again as git's own folder is,
- * with all its objects. Nothing of the node runs meanwhile.
+ * A person may have committed or staged files in the worktree. Then the store starts again as a copy of git's own
+ * folder, with all objects of the store. REQUIRES: no program of the node runs.
  * @param {string} admin @param {() => Promise<void>} detach HEAD: a branch of the user's cannot move inside
  */
 export async function adoptChanges(admin, detach) {
@@ -226,9 +228,9 @@ export async function adoptChanges(admin, detach) {
 const MAX_STORE_ENTRIES = 1_000_000;
 
 /**
- * Git waits for the other end of a pipe, and reads a device or what a link leads to without an end.
+ * Rejects pipes, devices and links: git would block on a pipe, or read a device or a link's target without an end.
  * @param {string} admin
- * @throws {GitError} BAD_OBJECTS: the store has something else than files and folders; TOO_LARGE
+ * @throws {GitError} BAD_OBJECTS: the store has entries that are neither files nor folders; TOO_LARGE
  */
 export async function checkStore(admin) {
   if (!hasStore(admin)) return;
@@ -249,7 +251,7 @@ export async function checkStore(admin) {
       else if (!entry.isFile()) refuse(file);
     }
   }
-  // It may name a folder with such files.
+  // The file may name a folder with such entries.
   const alternates = path.join(store, ALTERNATES);
   const expected = await readRegular(path.join(store, "alternates")).catch(() =>
     formatAlternates(admin, ""),
@@ -264,18 +266,18 @@ export async function checkStore(admin) {
 function toImportError(error) {
   if (!isGitError(error, "GIT_FAILED", "DAMAGED", "TOO_LARGE")) return error;
   const { message } = /** @type {GitError} */ (error);
-  const text = `What was committed cannot be taken over from the worktree: ${message} Retry the node from the start.`;
+  const text = `The commits cannot be imported from the worktree: ${message} Retry the node from the start.`;
   const code = isGitError(error, "TOO_LARGE") ? "TOO_LARGE" : "BAD_OBJECTS";
   return new GitError(code, text, { cause: error });
 }
 
 /**
- * Brings commits and trees of a worktree's store into the repository, with all that they need.
+ * Imports commits and trees of a worktree's store into the repository, with all objects that they need.
  * @param {Repository} repository @param {Place} place
  * @param {string[]} wanted their names
  * @param {{base?: string, signal?: AbortSignal}} [options] base: a commit that the repository has
  * @returns {Promise<void>}
- * @throws {GitError} BAD_OBJECTS: they are broken or incomplete, or see checkStore; TOO_LARGE; NO_LFS
+ * @throws {GitError} BAD_OBJECTS: they are broken or incomplete, or as in checkStore; TOO_LARGE; NO_LFS
  */
 export async function importObjects(repository, place, wanted, { base, signal } = {}) {
   if (!hasStore(place.admin) || wanted.length === 0) return;
@@ -291,14 +293,14 @@ export async function importObjects(repository, place, wanted, { base, signal } 
   };
   try {
     const known = base ? [base] : await listKnown(repository, signal);
-    const input = [...wanted, ...known.map((one) => `^${one}`)].join("\n");
+    const input = [...wanted, ...known.map((commit) => `^${commit}`)].join("\n");
     await writePack(repository, file, { ...inside, input: `${input}\n` });
     const count = await countObjects(file);
     if (count === 0) return;
     if (count > MAX_OBJECTS)
       throw new GitError(
         "TOO_LARGE",
-        `It has ${count} new objects; at most ${MAX_OBJECTS} are taken over. Keep generated files out of the commit.`,
+        `It has ${count} new objects; at most ${MAX_OBJECTS} can be imported. Keep generated files out of the commit.`,
       );
     await readPack(repository, file, count, signal);
   } catch (error) {
@@ -309,7 +311,7 @@ export async function importObjects(repository, place, wanted, { base, signal } 
   }
 }
 
-/** @param {Repository} repository @param {AbortSignal} [signal] @returns {Promise<string[]>} what the refs of ALL_REFS have */
+/** @param {Repository} repository @param {AbortSignal} [signal] @returns {Promise<string[]>} the commits of ALL_REFS */
 async function listKnown(repository, signal) {
   const args = ["rev-parse", ...ALL_REFS];
   const { stdout } = await repository.query(args, { signal, mostBytes: MAX_LIST_BYTES });
@@ -327,7 +329,7 @@ async function countObjects(file) {
   }
 }
 
-/** Only what the repository does not have. @param {Repository} repository @param {string} file @param {Partial<import("./git.mjs").RunOptions>} options */
+/** Writes the objects that the repository does not have. @param {Repository} repository @param {string} file @param {Partial<import("./git.mjs").RunOptions>} options */
 async function writePack(repository, file, options) {
   const pack = await fs.open(file, "wx", 0o600);
   try {
@@ -337,7 +339,7 @@ async function writePack(repository, file, options) {
     if (size > MAX_PACK_BYTES)
       throw new GitError(
         "TOO_LARGE",
-        `It has ${size} bytes of new objects; at most 2 GiB are taken over. Keep large files out of the commit.`,
+        `It has ${size} bytes of new objects; at most 2 GiB can be imported. Keep large files out of the commit.`,
       );
   } finally {
     await pack.close();
@@ -345,7 +347,7 @@ async function writePack(repository, file, options) {
 }
 
 /**
- * Outside: git checks each object, and that nothing is missing.
+ * Outside of the sandbox. Git checks each object, and that no object is missing.
  * @param {Repository} repository @param {string} file @param {number} count @param {AbortSignal} [signal]
  */
 async function readPack(repository, file, count, signal) {
@@ -358,8 +360,8 @@ async function readPack(repository, file, count, signal) {
 }
 
 /**
- * At the end of a phase: what its program has committed is the repository's. What cannot be taken over fails the
- * node's commit later, which says why.
+ * Imports the program's commits at the end of a phase. An error is ignored here: the node's commit fails later with the
+ * reason.
  * @param {Repository} repository @param {Place & {commit: string}} worktree commit: where it started
  * @param {{signal?: AbortSignal}} [options]
  */
@@ -373,7 +375,7 @@ export async function takeOverWork(repository, worktree, options) {
 }
 
 /**
- * The commit that a program has left in its worktree becomes the repository's, and is what the user's git sees there.
+ * Imports the commit that a program left in its worktree, and publishes it to the user's git.
  * @param {Repository} repository @param {Place & {commit: string}} worktree commit: where it started
  * @param {string} commit @param {{signal?: AbortSignal}} [options]
  */
@@ -385,7 +387,7 @@ export async function takeOver(repository, worktree, commit, { signal } = {}) {
   await fs.writeFile(next, `${commit}\n`);
   await fs.rename(next, path.join(admin, "HEAD"));
   const index = { GIT_DIR: admin, GIT_INDEX_FILE: path.join(admin, "index") };
-  // What it knows of files that stay the same spares git to read them.
+  // The index keeps its entries of unchanged files, so that git need not read them.
   await repository.change(["read-tree", "--reset", "-i", commit], { signal, env: index });
   await notePublished(admin);
 }

@@ -1,4 +1,4 @@
-// Which processes work in a folder: those whose current folder is in it.
+// The processes whose current folder is in a folder.
 
 import fs from "node:fs/promises";
 import { isInside } from "../lib/paths.mjs";
@@ -21,7 +21,7 @@ async function readProcess(pid, folder) {
     const name = visible(stat.slice(stat.indexOf("(") + 1, end)).slice(0, MAX_NAME);
     return [{ pid: Number(pid), parent: Number(stat.slice(end + 2).split(" ")[1]), name }];
   } catch {
-    return []; // it has ended, or belongs to another user
+    return []; // it has ended, or belongs to a different user
   }
 }
 
@@ -49,7 +49,7 @@ async function runLsof(folder) {
 
 /**
  * @param {string} folder without links
- * @returns {Promise<FolderProcess[] | undefined>} undefined: this system does not say
+ * @returns {Promise<FolderProcess[] | undefined>} undefined: not known on this system
  */
 export async function processesUsing(folder) {
   if (process.platform === "win32") return undefined;

@@ -1,5 +1,4 @@
-// The refs of plans: their names, reading them, and moving several at once, each from the value that it is known to
-// have.
+// The refs of plans: their names, reading them, and moving several at once, each from its expected value.
 
 import { GitError, isGitError } from "./errors.mjs";
 import { checkAttempt, checkCommit, checkId, checkRef } from "./git.mjs";
@@ -7,7 +6,7 @@ import { checkAttempt, checkCommit, checkId, checkRef } from "./git.mjs";
 /** @typedef {import("./repository.mjs").Repository} Repository */
 
 const ROOT = "refs/tap";
-/** A plan or a node with such an id gets another name for it, which no id can have. */
+/** A plan or a node with such an id gets a ref name that no id can have. */
 const RESERVED_PLAN_IDS = ["kept", "deleted"];
 const RESERVED_NODE_IDS = ["integration", "result"];
 /** @param {string} id @param {string[]} taken */
@@ -24,9 +23,9 @@ export const attemptRef = (plan, node, attempt) =>
   `${planRefs(plan)}/${nodePart(node)}/${checkAttempt(attempt)}`;
 /** The leaves, merged with true parents. @param {string} plan */
 export const integrationRef = (plan) => `${planRefs(plan)}/integration`;
-/** What the target becomes: a squash commit for each leaf. @param {string} plan */
+/** The next commits of the target: a squash commit for each leaf. @param {string} plan */
 export const resultRef = (plan) => `${planRefs(plan)}/result`;
-/** What was in worktrees that were removed. */
+/** Snapshots of removed worktrees. */
 export const ARCHIVES = `${ROOT}/kept`;
 /** @param {string} plan @param {string} node */
 export const archiveRef = (plan, node) =>
@@ -43,10 +42,10 @@ export const branchRef = (branch) => `refs/heads/${branch}`;
 /**
  * @typedef {object} Ref
  * @property {string} ref
- * @property {string} commit the object, of a tag what it points to
- * @property {number} at when that was committed, ms since 1970; 0: it is no commit
- * @property {string} target another ref, which it points to; ""
- * @property {string} upstream the ref that a branch follows; ""
+ * @property {string} commit the object, or the target of a tag
+ * @property {number} at commit time, ms since 1970; 0: it is not a commit
+ * @property {string} target the ref that a symbolic ref points to, or ""
+ * @property {string} upstream the ref that a branch follows, or ""
  */
 
 const FIELDS = [
@@ -56,7 +55,7 @@ const FIELDS = [
 
 /**
  * @param {Repository} repository
- * @param {string[]} patterns refs, what is below refs, or with * in a part
+ * @param {string[]} patterns refs, prefixes of refs, or patterns with * in a part
  * @returns {Promise<Ref[]>} the commits among them
  */
 export async function readRefs(repository, patterns) {
@@ -83,14 +82,15 @@ export async function resolveRefs(repository, refs) {
 /** @typedef {{ref: string, from: string | undefined, to: string | undefined}} Move undefined: it does not exist */
 
 /**
- * Moves all of the refs, or none.
+ * Moves all of the refs, or leaves all unchanged.
  * @param {Repository} repository
  * @param {Move[]} moves
- * @returns {Promise<boolean>} false: one of them is not where it was said to be
+ * @returns {Promise<boolean>} false: a ref does not have its expected value
  */
 export async function moveRefs(repository, moves) {
-  const none = "0".repeat(repository.hexDigits);
-  const value = (/** @type {string | undefined} */ commit) => (commit ? checkCommit(commit) : none);
+  const zeros = "0".repeat(repository.hexDigits);
+  const value = (/** @type {string | undefined} */ commit) =>
+    commit ? checkCommit(commit) : zeros;
   const lines = moves.map(({ ref, from, to }) => {
     const [old, next] = [value(from), value(to)];
     return to === undefined
@@ -108,14 +108,17 @@ export async function moveRefs(repository, moves) {
 }
 
 /**
- * Sets a ref that nobody else sets: a second time it is there already.
+ * Sets a ref that only this code sets. A second call finds it set.
  * @param {Repository} repository @param {string} ref @param {string} commit
  */
 export async function setRefOnce(repository, ref, commit) {
   if (await moveRefs(repository, [{ ref, from: undefined, to: commit }])) return;
   const [there] = await resolveRefs(repository, [ref]);
   if (there === commit) return;
-  throw new GitError("REF_CHANGED", `"${ref}" is at ${there ?? "nothing"} and not at ${commit}.`);
+  throw new GitError(
+    "REF_CHANGED",
+    `"${ref}" ${there ? `is at ${there}` : "does not exist"}; expected ${commit}.`,
+  );
 }
 
 /** @param {Repository} repository @param {{plan: string, node: string, attempt: number}} of @param {string} commit */
@@ -124,8 +127,8 @@ export const setAttemptRef = (repository, { plan, node, attempt }, commit) =>
 
 /**
  * Deletes refs below a prefix whose commits are older.
- * @param {Repository} repository @param {string} below KEPT, or planRefs(id) @param {number} before ms since 1970
- * @returns {Promise<string[]>} what was deleted
+ * @param {Repository} repository @param {string} below ARCHIVES, or planRefs(id) @param {number} before ms since 1970
+ * @returns {Promise<string[]>} the deleted refs
  */
 export async function expireRefs(repository, below, before) {
   if (!checkRef(below).startsWith(`${ROOT}/`)) {

@@ -1,4 +1,4 @@
-// A repository as plans see it: where its parts are, its branches, and what speaks against working in it.
+// A repository as plans use it: its folders, its branches, and reasons why a plan cannot run in it.
 
 import { createHash } from "node:crypto";
 import { closeSync, constants, fstatSync, openSync, read, readSync } from "node:fs";
@@ -15,9 +15,9 @@ import { branchRef, readRefs, resolveRefs } from "./refs.mjs";
 /** @typedef {import("./git.mjs").RunOptions} RunOptions */
 /** @typedef {import("./git.mjs").RunOptions} Limits */
 
-// Files that somebody else may have made: an agent, in its worktree or in the repository.
+// Files that an agent may have written, in its worktree or in the repository.
 
-/** The clock of files may be behind by so much. */
+/** The clock of the file system may be behind by this much. */
 export const CLOCK_SKEW_MS = 100;
 
 /** @param {Promise<unknown>} look */
@@ -27,13 +27,13 @@ const succeeds = (look) =>
     () => false,
   );
 
-/** Also by a link. @param {string} file */
+/** Follows links. @param {string} file */
 export const exists = (file) => succeeds(fs.access(file));
 
-/** @param {string} place that may not be there */
+/** @param {string} place that may not exist */
 export const resolveLinks = (place) => fs.realpath(place).catch(() => place);
 
-/** Also a link that leads nowhere. @param {string | Buffer} file */
+/** True for a broken link as well. @param {string | Buffer} file */
 export const entryExists = (file) => succeeds(fs.lstat(file));
 
 const FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
@@ -42,10 +42,9 @@ const SMALL_BYTES = 64 * 1024;
 const readInThread = promisify(read);
 
 /**
- * Never waits for the other end of a pipe, which would hold one of the few threads for files, and never reads more
- * than it may.
+ * Does not block on a pipe, which would occupy a thread of the pool for files, and reads at most `most` bytes.
  * @param {string | Buffer} file @param {number} [most] bytes @param {BufferEncoding} [encoding]
- * @returns {Promise<string>} rejected where it is no regular file, or longer
+ * @returns {Promise<string>} rejects if it is not a regular file, or longer
  */
 export async function readRegular(file, most = MAX_BYTES, encoding = "utf8") {
   const descriptor = openSync(file, FLAGS);
@@ -55,7 +54,7 @@ export async function readRegular(file, most = MAX_BYTES, encoding = "utf8") {
     if (!stat.isFile() || size > most)
       throw new Error(`"${file}" is not a regular file, or too long`);
     const bytes = Buffer.alloc(size);
-    // A small file takes much longer in a thread.
+    // A thread costs more than a small file.
     const count =
       size <= SMALL_BYTES
         ? readSync(descriptor, bytes, 0, size, 0)
@@ -66,20 +65,20 @@ export async function readRegular(file, most = MAX_BYTES, encoding = "utf8") {
   }
 }
 
-// Locks of git that were left over: git was killed while it held them.
+// Stale locks of git: git was killed while it held them.
 
-/** A git that has just started may not be seen yet. */
+/** A git that has just started may not be visible yet. */
 const YOUNG_MS = 1500;
 /** An update of a ref takes milliseconds. */
 const STALE_REF_MS = 10_000;
-/** Where nobody can say who is at work in a folder. */
+/** For systems that cannot list the processes in a folder. */
 const UNKNOWN_MS = 60_000;
 
 /** @param {string} lockFile @param {number} age in ms */
 const isStaleRefLock = (lockFile, age) =>
   /[\\/]refs[\\/]tap[\\/].*\.lock$/.test(lockFile) && age > STALE_REF_MS;
 
-/** The worktree to which a folder of git belongs, if it is one of ours. @param {string} admin */
+/** The worktree to which a folder of git belongs, if tap made it. @param {string} admin */
 async function findOwnWorktree(admin) {
   try {
     await fs.access(path.join(admin, "tap"));
@@ -90,7 +89,7 @@ async function findOwnWorktree(admin) {
 }
 
 /**
- * Removes the lock, if it is on something that only tap uses and nobody is at work there.
+ * Removes a lock on data that only tap uses, if no process works there.
  * @param {string} named as git names it @returns {Promise<boolean>} whether it is gone
  */
 export async function removeStaleLock(named) {
@@ -111,11 +110,11 @@ export async function removeStaleLock(named) {
   return true;
 }
 
-// Files of ours that are needed for minutes at most, in a folder for files that belong to the repository. A process
-// that was killed leaves them, and no later one has the same names.
+// tap's temporary files in a folder of the repository, needed for minutes at most. A killed process leaves them, and no
+// later process uses the same names.
 
 const OLD_MS = 86_400_000;
-/** Indexes of what is kept or brought back, and attributes that are not complete; with git's locks of them. */
+/** Indexes for snapshots, and incomplete attributes, with git's locks of them. */
 const TEMPORARY = /^(?:orphan-|restore-|attributes-[0-9a-f]{32}-)/;
 
 /** @param {string} folder @param {number} [now] ms since 1970 */
@@ -128,7 +127,7 @@ export async function deleteOldFiles(folder, now = Date.now()) {
   }
 }
 
-/** Network. */
+/** Includes the network. */
 const FETCH_MS = 600_000;
 const USUAL_BRANCHES = ["main", "master", "trunk"];
 
@@ -165,13 +164,13 @@ export class Repository {
     this.owner = owner;
   }
 
-  /** Without locks. @param {string[]} args @param {Partial<RunOptions>} [options] */
+  /** Runs git without locks. @param {string[]} args @param {Partial<RunOptions>} [options] */
   async query(args, options) {
     const more = await this.#addSettings(options);
     return this.git.run(args, { cwd: this.root, reading: true, ...more });
   }
 
-  /** Again while another git holds a lock. @param {string[]} args @param {Partial<RunOptions>} [options] */
+  /** Runs git, with retries while a lock is held. @param {string[]} args @param {Partial<RunOptions>} [options] */
   async change(args, options) {
     const more = await this.#addSettings(options);
     return this.git.change(args, { cwd: this.root, ...more }, removeStaleLock);
@@ -184,7 +183,7 @@ export class Repository {
     return { ...options, sandbox: { ...options.sandbox, readable } };
   }
 
-  /** Of the user's git: files and folders that a program in a sandbox needs to see. @returns {Promise<string[]>} asked once */
+  /** Files and folders of the user's git config that a program in a sandbox needs. @returns {Promise<string[]>} read once */
   settingsFiles() {
     this.#settings ??= this.#findSettingsFiles().catch((error) => {
       this.#settings = undefined;
@@ -206,15 +205,15 @@ export class Repository {
     const all = named.map((file) => file.replace(/^~(?=\/)/, home)).filter(path.isAbsolute);
     const files = [...new Set(all)];
     const real = await Promise.all(files.map((file) => fs.realpath(file).catch(() => "/")));
-    // Nothing that would show the whole home.
+    // Exclude folders that contain the whole home.
     return files.filter((_, at) => real[at] !== "/" && !`${home}/`.startsWith(`${real[at]}/`));
   }
 
-  /** For files of ours that belong to the repository. @returns {Promise<string>} */
+  /** The folder for tap's files that belong to the repository. @returns {Promise<string>} */
   async ownFolder() {
     const folder = path.join(this.commonDir, "tap");
     await fs.mkdir(folder, { recursive: true });
-    // What cannot be deleted only takes space.
+    // A file that cannot be deleted only takes space.
     this.#tidied ??= Promise.all([deleteOldFiles(folder), deleteOldStores(this.commonDir)])
       .then(() => {})
       .catch(() => {});
@@ -222,7 +221,7 @@ export class Repository {
     return folder;
   }
 
-  /** @returns {Promise<string>} the branch on which others are based; asked once */
+  /** @returns {Promise<string>} the branch on which others are based; read once */
   defaultBranch() {
     this.#default ??= this.#findDefault().catch((error) => {
       this.#default = undefined;
@@ -259,17 +258,17 @@ export class Repository {
   }
 
   /**
-   * What a branch has at its remote.
+   * The tip of a branch at its remote.
    * @param {string} branch
    * @returns {Promise<{name: string, commit: string, behind: number, ahead: number} | undefined>} behind: commits that
-   *   the branch here has not got; undefined: no remote has it
+   *   the local branch does not have; undefined: no remote has it
    */
   async findRemoteTip(branch) {
     const local = branchRef(checkBranch(branch));
     const refs = await readRefs(this, [local, `refs/remotes/*/${branch}`]);
     const here = refs.find(({ ref }) => ref === local);
     const there = refs.filter(({ ref }) => ref !== local && isAt(ref, branch));
-    // A branch may follow another one, such as origin/main: that is not its own at the remote.
+    // The upstream may be a different branch, such as origin/main.
     const preferred = [here?.upstream, `refs/remotes/origin/${branch}`];
     const [remote = there[0]] = preferred.flatMap((name) =>
       there.filter(({ ref }) => ref === name),
@@ -283,12 +282,12 @@ export class Repository {
   }
 
   /**
-   * A branch, looked for locally, then at the remotes; `<remote>/<branch>`; a tag; or a commit by its full name. With
-   * `fetch`, a local branch that is only behind its remote's begins at that.
+   * Resolves a branch, first the local one, then at the remotes; `<remote>/<branch>`; a tag; or a full commit name.
+   * With `fetch`, a local branch that is only behind its remote's starts at the remote's tip.
    * @param {string} [name] absent: the default branch
    * @param {{fetch?: boolean, signal?: AbortSignal}} [options]
-   * @returns {Promise<{name: string, ref: string | undefined, commit: string, remote?: {name: string, behind: number}}>}
-   *   remote: the local branch is taken, and is behind it
+   * @returns {Promise<{name: string, ref: string | undefined, commit: string, remote?: {name: string, behind:
+   *   number}}>} remote: the local branch is used, and is behind it
    */
   async resolveBase(name, { fetch = false, signal } = {}) {
     if (fetch) await this.fetch(signal);
@@ -302,7 +301,7 @@ export class Repository {
       return this.#compareBase({ name: wanted, ref: found.ref, commit: found.commit }, fetch);
     if (name === undefined) throw noCommit(wanted);
     const advice = "Name an existing branch, or set `fetch: true`.";
-    const text = `There is no branch "${wanted}", neither here nor at a remote. ${advice}`;
+    const text = `There is no branch "${wanted}", neither locally nor at a remote. ${advice}`;
     throw new GitError("UNKNOWN_BRANCH", text);
   }
 
@@ -398,7 +397,10 @@ export async function openRepository(folder, options = {}) {
   const answer = await queryLayout(real, git);
   const [bare, inside, shallow, format, gitDir, commonDir, top] = answer;
   if (bare === "true") {
-    throw new GitError("BARE", `"${folder}" is a bare repository. Plans need one with a checkout.`);
+    throw new GitError(
+      "BARE",
+      `"${folder}" is a bare repository. Plans need a repository with a checkout.`,
+    );
   }
   if (inside !== "true" || answer.length !== 7) {
     throw new GitError(
@@ -407,7 +409,7 @@ export async function openRepository(folder, options = {}) {
     );
   }
   const [root, own, common] = await Promise.all(
-    [top, gitDir, commonDir].map((one) => fs.realpath(one)),
+    [top, gitDir, commonDir].map((name) => fs.realpath(name)),
   );
   const place = { root, gitDir: own, commonDir: common, shallow: shallow === "true" };
   const hexDigits = format === "sha256" ? 64 : 40;
@@ -418,19 +420,19 @@ export async function openRepository(folder, options = {}) {
 export const isMissing = (error) =>
   isGitError(error, "UNKNOWN_BRANCH", "UNKNOWN_COMMIT", "NO_COMMIT");
 
-// Folders and files that others name: taken only where they lie in what they may lie in, links resolved.
+// Folders and files that are named by others. They must be inside an allowed folder, with links resolved.
 
-/** @param {string} place @param {string} what @returns {Promise<string>} without links */
-const requireThere = (place, what) =>
+/** @param {string} place @param {string} label @returns {Promise<string>} without links */
+const requireThere = (place, label) =>
   fs.realpath(place).catch((error) => {
-    throw new GitError("INVALID", `${what}: "${place}" is not there (${error.code}).`, {
+    throw new GitError("INVALID", `${label}: "${place}" does not exist (${error.code}).`, {
       cause: error,
     });
   });
 
 /**
- * @param {string} root @param {string} place from the root
- * @param {{anywhere?: boolean}} [options] anywhere: it may lie outside, as a person may say
+ * @param {string} root @param {string} place relative to the root
+ * @param {{anywhere?: boolean}} [options] anywhere: it may be outside, as persons may request
  * @returns {Promise<string>}
  */
 export async function resolveInside(root, place, { anywhere = false } = {}) {
@@ -454,8 +456,8 @@ export async function branchTip(repository, branch) {
 }
 
 /**
- * The branch to which a name of one leads: a symbolic ref is followed, or a landing would make a branch of it.
- * @param {Repository} repository @param {string} branch @returns {Promise<string>} the same, where it is none
+ * Follows a symbolic ref: a landing would replace it by a branch.
+ * @param {Repository} repository @param {string} branch @returns {Promise<string>} `branch` if it is not a symbolic ref
  */
 export async function resolveTarget(repository, branch) {
   const ref = branchRef(checkBranch(branch, "targetBranch"));
@@ -464,13 +466,13 @@ export async function resolveTarget(repository, branch) {
   if (found === "") return branch;
   const name = found.replace(/^refs\/heads\//, "");
   if (name !== found) return checkBranch(name, "targetBranch");
-  const text = `"${branch}" is a symbolic ref to "${found}", which is no branch. Choose another targetBranch.`;
+  const text = `"${branch}" is a symbolic ref to "${found}", which is not a branch. Choose a different targetBranch.`;
   throw new GitError("INVALID", text);
 }
 
 /**
- * Where a folder's files are anybody's: a filter of the user's config may be a program among them.
- * @param {Repository} repository @returns {Promise<Record<string, string>>} variables with which git runs none
+ * For folders with untrusted files: a filter of the user's config may be a program among them.
+ * @param {Repository} repository @returns {Promise<Record<string, string>>} variables that disable all filters
  */
 export async function switchOffFilters(repository) {
   const args = ["config", "-z", "--name-only", "--get-regexp"];
@@ -493,15 +495,15 @@ export async function switchOffFilters(repository) {
 
 /** The settings with which a submodule needs no entry in the user's config. */
 const ACTIVE = "submodule.active=.";
-/** A commit that the user's checkout has is no work of the worktree. */
+/** The worktree also gets commits that only the user's checkout has. */
 const ALL_REFS = "remote.origin.fetch=+refs/*:refs/remotes/checkout/*";
 const UPDATE = ["submodule", "--quiet", "update", "--force"];
-/** A path and no pattern. @param {string} place */
+/** A path, not a pattern. @param {string} place */
 const toLiteralPathspec = (place) => `:(literal)${place}`;
 
 /**
- * What .gitmodules says, which a commit may have brought. Of two with one name or one path, git takes one and tap might
- * take the other.
+ * The entries of .gitmodules, which a commit may have brought. If two entries share a name or a path, git and tap might
+ * choose different ones, so both are left out.
  * @param {Repository} repository @param {Limits} limits
  */
 async function readGitmodules(repository, limits) {
@@ -509,22 +511,22 @@ async function readGitmodules(repository, limits) {
   const args = ["config", "--file", file, "-z", "--get-regexp", String.raw`^submodule\..*\.path$`];
   const { stdout } = await repository.query(args, { codes: [0, 1] });
   const all = [...stdout.matchAll(/submodule\.([^\n\0]+)\.path\n([^\0]*)\0/g)];
-  const [names, places] = [1, 2].map((part) => all.map((one) => one[part]));
-  const isOnly = (/** @type {string[]} */ list, /** @type {string} */ one) =>
-    list.indexOf(one) === list.lastIndexOf(one);
+  const [names, places] = [1, 2].map((part) => all.map((match) => match[part]));
+  const isOnly = (/** @type {string[]} */ list, /** @type {string} */ value) =>
+    list.indexOf(value) === list.lastIndexOf(value);
   return all
     .map(([, name, place]) => ({ name, place }))
     .filter(({ name, place }) => isOnly(names, name) && isOnly(places, place));
 }
 
-/** Those of which the user's checkout has the commits. @param {Repository} repository @param {Limits} limits */
+/** The submodules whose commits the user's checkout has. @param {Repository} repository @param {Limits} limits */
 async function findCheckoutSubmodules(repository, limits) {
   const found = [];
   for (const { name, place } of await readGitmodules(repository, limits)) {
     if (!/^[\w./-]+$/.test(name) || name.split("/").includes("..")) continue;
     const folder = path.join(repository.commonDir, "modules", name);
     if (!(await exists(path.join(folder, "HEAD")))) continue;
-    // Git takes a path for all that is beneath it, too: there may be others.
+    // Git takes a path for all entries below it, too.
     const args = ["ls-files", "--stage", "-z", "--", toLiteralPathspec(place)];
     const { stdout } = await repository.query(args, limits);
     const [, only] = /^160000 [^\t\0]+\t([^\0]+)\0$/.exec(stdout) ?? [];
@@ -545,13 +547,13 @@ async function listSubmoduleUrls(repository, commit) {
 }
 
 /**
- * A node has no network of its own, and none by a URL that it writes for the next one: tap goes only to those that
- * commits of the user's have.
+ * A node has no network of its own, and must not get access by writing a URL for the next node: tap fetches only from
+ * URLs in the user's commits.
  * @param {Repository} repository @param {string} commit
  * @returns {Promise<string[] | undefined>} names of the submodules that may be fetched; undefined: all
  */
 async function findFetchable(repository, commit) {
-  // With the HEAD of his checkout, and without those of worktrees.
+  // With the HEAD of the user's checkout, and without those of worktrees.
   const users = ["--not", "--exclude=refs/tap/*", "--all"];
   const args = ["rev-list", "--boundary", "--single-worktree", commit, ...users];
   const lines = (await repository.query(args)).stdout.split("\n").filter(Boolean);
@@ -567,8 +569,8 @@ async function findFetchable(repository, commit) {
 
 /**
  * @param {Repository} repository
- * @param {{path: string, admin: string, commit: string}} worktree in which nothing of a submodule is: git would take
- *   settings from there
+ * @param {{path: string, admin: string, commit: string}} worktree without files of submodules: git would take settings
+ *   from there
  * @param {Limits} limits
  */
 export async function updateSubmodules(repository, { admin, commit }, limits) {
@@ -590,7 +592,7 @@ export async function updateSubmodules(repository, { admin, commit }, limits) {
       const from = [`submodule.${name}.url=${folder}`, "protocol.file.allow=always", ALL_REFS];
       const settings = [ACTIVE, ...from];
       await repository.change([...UPDATE, "--", toLiteralPathspec(place)], { ...limits, settings });
-      // What is pushed does not go into the user's checkout.
+      // Pushes must not reach the user's checkout.
       const origin = ["config", "--file", path.join(folder, "config"), "remote.origin.url"];
       const { stdout } = await repository.query(origin, { codes: [0, 1] });
       const own = ["config", "--file", path.join(admin, "modules", name, "config")];
@@ -600,9 +602,9 @@ export async function updateSubmodules(repository, { admin, commit }, limits) {
   }
 }
 
-// Attributes (merge drivers, line ends) for merges without a checkout: those of the commit that is merged into, as
-// `git merge` would see them, and not those that lie in the user's checkout. git reads them from files only, so there
-// is a folder with these files and nothing else, which git takes for the checkout.
+// Attributes (merge drivers, line ends) for merges without a checkout: the attributes of the commit that is merged
+// into, as `git merge` would read them, and not those in the user's checkout. Git reads them only from files, so tap
+// makes a folder with just these files, which git takes for the checkout.
 
 const MAX_VIEWS = 200;
 
@@ -638,7 +640,7 @@ async function writeAttributeFiles(repository, folder, entries) {
     }
     await fs.rename(made, folder);
   } catch (error) {
-    // Another call was faster.
+    // A parallel call has made the folder.
     if (!["ENOTEMPTY", "EEXIST", "EPERM"].includes(/** @type {any} */ (error).code)) throw error;
   } finally {
     await fs.rm(`${made}.index`, { force: true });

@@ -1,6 +1,6 @@
-// Which worktrees tap has made: git's folder of a worktree has a nonce that only the plan's record knows. It is there
-// from the moment in which git makes that folder, as the reason of a lock, and in a file. The file also names where the
-// plan is recorded: several hosts may work in one repository.
+// Marks of the worktrees that tap made: git's folder of a worktree has a nonce that only the plan's record has. It is
+// there from the moment in which git makes that folder, as the reason of a lock, and in a file. The file also names the
+// file with the plan's record, since several hosts may work in a repository.
 
 import { lstatSync, readFileSync } from "node:fs";
 import fs from "node:fs/promises";
@@ -20,14 +20,14 @@ const COPIES_FILE = "tap-brought";
 /** The reason of the lock. @param {string} nonce */
 export const lockReason = (nonce) => `tap ${nonce}`;
 
-/** @param {string} file @returns {Promise<string>} without blanks at its ends; "": it is not there */
+/** @param {string} file @returns {Promise<string>} trimmed; "" if it does not exist */
 const readTrimmed = async (file) => (await readRegular(file).catch(() => "")).trim();
 
-/** Whose work is in a worktree; "checks": nobody's. @typedef {{plan: string, node: string} | "checks"} Holder */
+/** The node whose work is in a worktree; "checks": it is not the work of a node. @typedef {{plan: string, node: string} | "checks"} Holder */
 
 /**
  * @param {string} admin git's folder of a worktree @param {string} nonce
- * @param {string} owner the file in which its plan is recorded; "": nobody asks for it
+ * @param {string} owner the file in which its plan is recorded; "": unknown
  * @param {Holder} holder
  */
 export function writeOwner(admin, nonce, owner, holder) {
@@ -43,17 +43,17 @@ export async function readHolder(admin) {
   return node ? { plan, node } : undefined;
 }
 
-/** Whether some files are left out of it on purpose. @param {string} admin */
+/** Whether it is a sparse checkout. @param {string} admin */
 export const isSparse = (admin) => exists(path.join(gitFolder(admin), "info", "sparse-checkout"));
 
-/** @param {string} admin @returns {Promise<string>} the nonce; "": tap has not made it */
+/** @param {string} admin @returns {Promise<string>} the nonce; "": tap did not make it */
 export async function readNonce(admin) {
   const [marked] = (await readTrimmed(path.join(admin, OWNER_FILE))).split("\n");
   if (marked !== "") return marked;
   return /^tap (\w+)$/.exec(await readTrimmed(path.join(admin, "locked")))?.[1] ?? "";
 }
 
-/** Whether an attempt has made its worktree a sparse checkout, or another one than the user's. @param {string} admin */
+/** Whether an attempt made its worktree a sparse checkout, or changed the sparse patterns. @param {string} admin */
 export async function isSparseSince(admin) {
   const settings = ["config.worktree", path.join("info", "sparse-checkout")];
   const files = settings.map((name) => path.join(gitFolder(admin), name));
@@ -68,7 +68,7 @@ export async function isSparseSince(admin) {
   return all.some((at) => at > since);
 }
 
-/** Whether its plan is recorded by another host. @param {string} admin @param {string} owner of ours */
+/** Whether a different host records its plan. @param {string} admin @param {string} owner the file of this host */
 export async function isOwnedByOther(admin, owner) {
   const [, recorded = ""] = (await readTrimmed(path.join(admin, OWNER_FILE))).split("\n");
   if (recorded === "" || recorded === owner) return false;
@@ -81,17 +81,17 @@ export async function readWorktreeFolder(admin) {
   return link === "" ? "" : path.dirname(link);
 }
 
-// What runs in a worktree can write git's folder of it. Git takes settings from there, and programs from settings: of
-// filters, for example.
+// Programs in a worktree can write git's folder of it. Git reads settings there, and runs programs of settings, such as
+// filters.
 
 const FILES = ["HEAD", "commondir", "gitdir", "index", "config.worktree"];
-/** Of each but the index, which is not read whole here. */
+/** For each file but the index, which is not read here. */
 const MAX_FILE_BYTES = 64 * 1024;
-/** What git itself writes there for a sparse checkout. */
+/** Git itself writes these lines for a sparse checkout. */
 const SPARSE_LINE =
   /^(?:\[(?:core|index)\]|(?:sparseCheckout|sparseCheckoutCone|sparse) ?= ?(?:true|false))$/i;
 
-/** @param {string} file @returns {string[]} its lines; none where it is not there */
+/** @param {string} file @returns {string[]} its lines; empty if it does not exist */
 function readLines(file) {
   try {
     return readFileSync(file, "utf8")
@@ -102,11 +102,11 @@ function readLines(file) {
   }
 }
 
-/** What git has given it of the user's own settings. @param {string} admin */
+/** A copy of the user's settings that git put into a new worktree. @param {string} admin */
 const settingsFile = (admin) =>
   path.join(path.dirname(path.dirname(admin)), "tap", `settings-${path.basename(admin)}`);
 
-/** Once git has made it, and before anything else runs there. @param {string} admin */
+/** Called after git made the worktree, before programs run there. @param {string} admin */
 export async function noteSettings(admin) {
   await fs.rm(settingsFile(admin), { force: true });
   const own = path.join(admin, "config.worktree");
@@ -115,7 +115,7 @@ export async function noteSettings(admin) {
   await fs.copyFile(own, settingsFile(admin));
 }
 
-/** @param {string} admin @returns {string} the file that leads git elsewhere; "": none */
+/** @param {string} admin @returns {string} the file with forged settings; "" if there is no such file */
 function findForged(admin) {
   const common = path.dirname(path.dirname(admin));
   const folder = gitFolder(admin);
@@ -133,22 +133,22 @@ function findForged(admin) {
 }
 
 /**
- * For git in a worktree, in its sandbox where it has one. Both folders are named: without its .git file, which anybody
- * may have deleted, git would go upwards and find the user's checkout.
+ * Options for git in a worktree, in its sandbox if it has a store. Both folders are named: if its .git file was
+ * deleted, git would search upwards and find the user's checkout.
  * @param {{path: string, admin: string}} worktree
- * @throws {GitError} BROKEN_WORKTREE: its folder would give git other settings than the repository's, or hold it up
+ * @throws {GitError} BROKEN_WORKTREE: its folder would give git foreign settings, or block it
  */
 export function worktreeOptions({ path: cwd, admin }) {
   const sandbox = createGitPolicy({ path: cwd, admin });
   const forged = findForged(admin);
   if (forged) {
-    const text = `"${path.join(admin, forged)}" was changed, so git does not run there. Copy what you need out of the worktree, and retry the node from the start.`;
+    const text = `"${path.join(admin, forged)}" was changed, so git does not run there. Copy the files that you need out of the worktree, and retry the node from the start.`;
     throw new GitError("BROKEN_WORKTREE", text, { path: cwd });
   }
   return { cwd, env: { GIT_DIR: admin, GIT_WORK_TREE: cwd }, ...(sandbox && { sandbox }) };
 }
 
-/** What the worktree has checked out: a commit, or "ref: " and a ref; "": nothing yet. @param {string} admin */
+/** The HEAD of the worktree: a commit, or "ref: " and a ref; "" before the first checkout. @param {string} admin */
 export const readHead = (admin) => readTrimmed(path.join(gitFolder(admin), "HEAD"));
 
 /** @param {Repository} repository @param {{path: string, admin: string}} place @returns {Promise<string>} a commit, or "" */
@@ -163,14 +163,14 @@ async function queryHead(repository, where) {
   return (await repository.query(args, { codes: [0, 1, 128], ...where })).stdout.trim();
 }
 
-/** Also what a person has checked out there, where it has a store. @param {string} admin @returns {Promise<string[]>} commits */
+/** The HEADs of the worktree and of its store, which differ if a person checked out a commit. @param {string} admin @returns {Promise<string[]>} commits */
 export async function readHeads(admin) {
   const files = [...new Set([gitFolder(admin), admin])].map((folder) => path.join(folder, "HEAD"));
   const heads = new Set(await Promise.all(files.map(readTrimmed)));
   return [...heads].filter((head) => isCommit(head) && !/^0+$/.test(head));
 }
 
-/** What a person has done in the worktree becomes part of its store. @param {Repository} repository @param {{path: string, admin: string}} worktree */
+/** Copies a person's changes in the worktree into its store. @param {Repository} repository @param {{path: string, admin: string}} worktree */
 export async function adoptPersonsChanges(repository, worktree) {
   const { sandbox: _, ...outside } = worktreeOptions(worktree);
   await adoptChanges(worktree.admin, async () => {
@@ -180,12 +180,13 @@ export async function adoptPersonsChanges(repository, worktree) {
 }
 
 /**
- * A branch that is checked out stays where it is, whatever is committed then.
- * @param {Repository} repository @param {{path: string, admin: string}} worktree @param {string} [to] a commit; else that of the branch
+ * Detaches HEAD, so that later commits do not move a branch.
+ * @param {Repository} repository @param {{path: string, admin: string}} worktree @param {string} [to] a commit;
+ *   default: the branch's
  */
 export async function detach(repository, worktree, to) {
   const head = await readHead(worktree.admin);
-  // Zeros: git was killed while it made the worktree, and nothing is checked out yet.
+  // Zeros: git was killed while it made the worktree, before a checkout.
   if (!head.startsWith("ref:") && !/^0+$/.test(head)) return;
   await detachHead(repository, worktreeOptions(worktree), to);
 }
@@ -197,7 +198,7 @@ async function detachHead(repository, where, to) {
   await repository.change(["update-ref", "--no-deref", "HEAD", commit], where);
 }
 
-/** Whether git had written all of it before it was interrupted. @param {string} admin */
+/** Whether git wrote all of its files before it was interrupted. @param {string} admin */
 export async function isWhole(admin) {
   const files = ["HEAD", "commondir", "gitdir"].map((name) => readTrimmed(path.join(admin, name)));
   return (await Promise.all(files)).every((text) => text !== "");
@@ -206,7 +207,7 @@ export async function isWhole(admin) {
 /** @param {Repository} repository */
 export const adminsFolder = (repository) => path.join(repository.commonDir, "worktrees");
 
-/** @param {Repository} repository @returns {Promise<string[]>} git's folders of all worktrees but the main one */
+/** @param {Repository} repository @returns {Promise<string[]>} git's folders of all worktrees but the main checkout */
 export async function listAdmins(repository) {
   const folder = adminsFolder(repository);
   const names = await fs.readdir(folder).catch(() => []);
@@ -214,7 +215,7 @@ export async function listAdmins(repository) {
 }
 
 /**
- * Git's folder of the worktree at a path, though the worktree itself may be gone.
+ * Git's folder of the worktree at a path, even if the worktree itself is missing.
  * @param {Repository} repository @param {string} worktree @returns {Promise<string | undefined>}
  */
 export async function findAdmin(repository, worktree) {
@@ -227,7 +228,7 @@ export async function findAdmin(repository, worktree) {
   return undefined;
 }
 
-/** Untracked things of the user that were brought into a worktree. @param {string} admin @returns {Promise<string[]>} */
+/** Paths of the user's untracked files that were copied into a worktree. @param {string} admin @returns {Promise<string[]>} */
 export async function readCopiedPaths(admin) {
   const text = await readTrimmed(path.join(admin, COPIES_FILE));
   return text === "" ? [] : JSON.parse(text);
@@ -237,7 +238,7 @@ export async function readCopiedPaths(admin) {
 export const writeCopiedPaths = (admin, paths) =>
   fs.writeFile(path.join(admin, COPIES_FILE), JSON.stringify(paths));
 
-/** The main checkout, in which folders for worktrees are. @param {Repository} repository */
+/** The main checkout, which has the folders for worktrees. @param {Repository} repository */
 export async function mainRoot(repository) {
   const { root, gitDir, commonDir } = repository;
   if (gitDir === commonDir) return root;

@@ -1,6 +1,6 @@
-// The worktrees of a plan, used again by one attempt after another: moving one and changing some files is much faster
-// than writing and deleting all of them. What is in one that waits is kept when it gets its next use, or is removed:
-// until then somebody may still change it.
+// The worktrees of a plan, used by many attempts: moving a worktree and changing some files is much faster than writing
+// and deleting all of them. The contents of an idle worktree are archived at its next use or removal, since a person
+// may change them until then.
 
 import { processesUsing } from "./processes.mjs";
 import { GitError, isGitError } from "./errors.mjs";
@@ -15,8 +15,8 @@ import { inUseBy, toNotRemoved, removeWorktree } from "./cleanup.mjs";
 /** @typedef {import("./worktrees.mjs").WorktreeRequest} WorktreeRequest */
 /** @typedef {import("./cleanup.mjs").Removal} Removal */
 
-/** @typedef {Removal & {pooled: boolean}} Release pooled: it is in the pool; neither: it stays, see code and message */
-/** @typedef {{worktree: Worktree, known: string[], since?: number}} Idle since: ms since 1970, when it got its last use */
+/** @typedef {Removal & {pooled: boolean}} Release pooled: it is in the pool; neither pooled nor removed: see code and message */
+/** @typedef {{worktree: Worktree, known: string[], since?: number}} Idle since: ms since 1970, start of its last use */
 
 export class WorktreePool {
   /** When an attempt got its worktree, by git's folder of it: ms since 1970. @type {Map<string, number>} */
@@ -26,8 +26,8 @@ export class WorktreePool {
 
   /**
    * @param {import("./worktrees.mjs").Worktrees} worktrees
-   * @param {{most: number, onStay?: (removal: Removal) => void}} options most: that wait for their next use; onStay: one
-   *   that waited has something that cannot be kept
+   * @param {{most: number, onStay?: (removal: Removal) => void}} options most: idle worktrees; onStay: an idle worktree
+   *   could not be archived and was not removed
    */
   constructor(worktrees, { most, onStay = () => {} }) {
     this.worktrees = worktrees;
@@ -39,7 +39,7 @@ export class WorktreePool {
     return this.#idle.length;
   }
 
-  /** @param {WorktreeRequest} wanted @returns {Promise<Worktree>} nothing is brought into it yet */
+  /** @param {WorktreeRequest} wanted @returns {Promise<Worktree>} before untracked files are copied into it */
   async acquire(wanted) {
     const worktree = await this.#acquire(wanted);
     this.#since.set(worktree.admin, Date.now() - CLOCK_SKEW_MS);
@@ -48,29 +48,29 @@ export class WorktreePool {
 
   /** @param {WorktreeRequest} wanted @returns {Promise<Worktree>} */
   async #acquire(wanted) {
-    // What an attempt has begun before a crash is its own; git would move another worktree into it.
+    // An attempt resumes its own worktree after a crash; git would move a pooled worktree into it.
     const place = await this.worktrees.worktreePath(wanted);
     const places = [place, asidePath(place, wanted.nonce)];
     const isBegun = (await Promise.all(places.map(entryExists))).includes(true);
-    for (let one; !isBegun && (one = this.#idle.pop());) {
+    for (let idle; !isBegun && (idle = this.#idle.pop());) {
       try {
-        if (!(await this.worktrees.isReusable(one.worktree)))
-          throw new GitError("CHANGED", `"${one.worktree.path}" was changed in the pool.`);
-        const keep = (/** @type {Worktree} */ moved) => this.#keep(one, moved, wanted.signal);
-        return await this.worktrees.reuse(one.worktree, wanted, keep);
+        if (!(await this.worktrees.isReusable(idle.worktree)))
+          throw new GitError("CHANGED", `"${idle.worktree.path}" was changed in the pool.`);
+        const keep = (/** @type {Worktree} */ moved) => this.#keep(idle, moved, wanted.signal);
+        return await this.worktrees.reuse(idle.worktree, wanted, keep);
       } catch (error) {
         if (isGitError(error, "CANCELLED", "INVALID", "DISK_FULL")) {
-          this.#idle.push(one);
+          this.#idle.push(idle);
           throw error;
         }
-        const removal = await this.#remove(one); // it was changed by hand
+        const removal = await this.#remove(idle); // a person changed it
         if (!removal.removed) this.onStay(removal);
       }
     }
     return this.worktrees.add(wanted);
   }
 
-  /** @param {Idle} one @param {Worktree} moved the same, at its next place @param {AbortSignal} [signal] @returns {Promise<boolean>} whether it is not as its commit */
+  /** @param {Idle} idle @param {Worktree} moved at its new path @param {AbortSignal} [signal] @returns {Promise<boolean>} whether it differs from its commit */
   async #keep({ known, since }, moved, signal) {
     const { repository } = this.worktrees;
     const why = "its worktree is used again";
@@ -79,7 +79,7 @@ export class WorktreePool {
   }
 
   /**
-   * Takes a worktree back; one that cannot be used again is removed, after what is in it is kept.
+   * Takes a worktree back. A worktree that cannot be used again is archived and removed.
    * @param {Worktree} worktree
    * @param {{known?: string[], signal?: AbortSignal, why?: string}} [options] known: commits that have refs
    * @returns {Promise<Release>}
@@ -104,17 +104,17 @@ export class WorktreePool {
     }
   }
 
-  /** @param {Idle} one */
+  /** @param {Idle} idle */
   #remove({ worktree, known }) {
     const record = { ...worktree, known };
     return removeWorktree(this.worktrees, record, { why: "the pool is closed" });
   }
 
-  /** Removes those that wait. @returns {Promise<(Removal & {path: string})[]>} */
+  /** Removes idle worktrees. @returns {Promise<(Removal & {path: string})[]>} */
   drain() {
-    const idle = this.#idle.splice(0);
+    const all = this.#idle.splice(0);
     return Promise.all(
-      idle.map(async (one) => ({ path: one.worktree.path, ...(await this.#remove(one)) })),
+      all.map(async (idle) => ({ path: idle.worktree.path, ...(await this.#remove(idle)) })),
     );
   }
 }

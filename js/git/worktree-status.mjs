@@ -1,5 +1,5 @@
-// The index of a worktree, read without git: which files git was told to overlook, and what is in the worktree that
-// git sees nowhere, empty folders and pipes.
+// The index of a worktree, read without git: files that git was instructed to overlook, and entries that git does not
+// show, such as empty folders and pipes.
 
 import { lstatSync } from "node:fs";
 import fs from "node:fs/promises";
@@ -11,9 +11,9 @@ import { entryExists } from "./repository.mjs";
 
 /** Before the name of the object: times, device, inode, mode, owner and size. */
 const STAT_BYTES = 40;
-/** A larger one only git reads, in the sandbox. Some two million files fit. */
+/** Git reads a larger index, in the sandbox. Some two million files fit. */
 const MAX_INDEX_BYTES = 256 * 1024 * 1024;
-/** Of all names: in version 4 a few bytes stand for a long one, and git has no room for all of them, either. */
+/** Of all names. In version 4 a few bytes can stand for a long name; git has a limit, too. */
 const MAX_NAMES_BYTES = 256 * 1024 * 1024;
 const TOO_LARGE =
   "The names in the worktree's index are longer than 256 MB in all: its program has damaged it. Retry the node from the start.";
@@ -21,16 +21,16 @@ const HEADER_BYTES = 12;
 const ASSUME_UNCHANGED = 0x8000;
 const HAS_MORE = 0x4000;
 const SKIP_WORKTREE = 0x4000;
-/** Of the sides of a conflict. */
+/** Bits for the sides of a conflict. */
 const STAGE = 0x3000;
 
-/** Only names that something is said of. */
+/** Read only names with flags. */
 export const MARKED_ONLY = { all: false };
 
 /** @typedef {{path: string, admin: string}} Place */
-/** @typedef {{names: string[], assumed: string[], skipped: string[], hasConflicts: boolean}} Index names: their bytes, as Latin-1; assumed, skipped: files that git was told to overlook */
+/** @typedef {{names: string[], assumed: string[], skipped: string[], hasConflicts: boolean}} Index names: their bytes, as Latin-1; assumed, skipped: files that git overlooks */
 
-/** How much of the name before this one is left out, and where that number ends. @param {Buffer} bytes @param {number} at */
+/** The number of characters to cut from the previous name, and the end of that number. @param {Buffer} bytes @param {number} at */
 function readVarint(bytes, at) {
   let byte = bytes[at++];
   let cut = byte & 127;
@@ -49,7 +49,7 @@ function addEntry(index, name, flags, more) {
   if (more & SKIP_WORKTREE) index.skipped.push(name);
 }
 
-/** @param {Buffer} bytes @returns {number} 0: it is no index */
+/** @param {Buffer} bytes @returns {number} 0: it is not an index */
 const readVersion = (bytes) =>
   bytes.length < HEADER_BYTES || bytes.toString("latin1", 0, 4) !== "DIRC"
     ? 0
@@ -69,7 +69,7 @@ const isMarked = (flags, more) =>
 
 /**
  * @param {Buffer} bytes @param {number} hexDigits of the name of an object
- * @param {{all?: boolean}} [options] all: false where names that nothing is said of are not needed
+ * @param {{all?: boolean}} [options] all: false: names without flags are not needed
  * @returns {Index | undefined} undefined: not known
  * @throws {GitError} TOO_LARGE
  */
@@ -100,7 +100,7 @@ export function readIndex(bytes, hexDigits, { all = true } = {}) {
     }
     at = version === 4 ? end + 1 : start + ((end - start + 8) & ~7);
   }
-  // Of a split one, most entries are in another file.
+  // A split index has most entries in a second file.
   const isSplit = bytes.toString("latin1", at, at + 4) === "link";
   return isSplit ? undefined : index;
 }
@@ -113,7 +113,7 @@ export async function loadIndex({ admin }, hexDigits, options) {
   return readIndex(await fs.readFile(file), hexDigits, options);
 }
 
-/** What the index has, by its folders, "" for the root. @param {string[]} names @returns {Map<string, Set<string>>} */
+/** The entries of the index by folder, "" for the root. @param {string[]} names @returns {Map<string, Set<string>>} */
 function byFolder(names) {
   /** @type {Map<string, Set<string>>} */
   const all = new Map([["", new Set([".git"])]]);
@@ -146,11 +146,11 @@ async function readEntries(root, folder) {
   });
 }
 
-/** Whether a folder below has got an entry, or lost one. @param {Place} place @param {string[]} names of the index, in its order @param {number} since ms since 1970 */
+/** Whether a folder got or lost an entry. @param {Place} place @param {string[]} names of the index, in its order @param {number} since ms since 1970 */
 function hasChanged({ path: root }, names, since) {
   const changed = (/** @type {string} */ folder) => {
     const stat = lstatSync(toBytePath(root, folder), { throwIfNoEntry: false });
-    // Programs that unpack set mtime back.
+    // Programs that unpack archives restore the mtime.
     return stat !== undefined && stat.ctimeMs >= since;
   };
   let last = "";
@@ -160,7 +160,7 @@ function hasChanged({ path: root }, names, since) {
     last = name.slice(0, name.lastIndexOf("/") + 1);
     for (let at = last.length; at > 0; at = last.lastIndexOf("/", at - 2) + 1) {
       const folder = last.slice(0, at);
-      if (before.startsWith(folder)) break; // it was looked at, with those above it
+      if (before.startsWith(folder)) break; // checked before, with its parents
       if (changed(folder)) return true;
     }
     return false;
@@ -168,7 +168,7 @@ function hasChanged({ path: root }, names, since) {
 }
 
 /**
- * What is in the folders of an index and not in it: pipes and the like, and folders. Files are git's to see.
+ * Entries in the folders of an index that are not in it: pipes and the like, and folders. Git finds the files.
  * @param {Place} place @param {string[]} names of the index
  * @returns {Promise<{folders: string[], specials: string[]}>}
  */
@@ -184,20 +184,20 @@ async function findStrays({ path: root }, names) {
 }
 
 /**
- * Whether there is anything that `git status` does not tell.
- * @param {Place} place @param {number} hexDigits @param {number} [since] ms since 1970: there was nothing then
+ * Whether there are entries that `git status` does not show.
+ * @param {Place} place @param {number} hexDigits @param {number} [since] ms since 1970: there were no such entries then
  */
 export async function hasStrays(place, hexDigits, since) {
   const index = await loadIndex(place, hexDigits);
   if (!index) return true;
-  // The worktree's own folder changes with its name: what is in it is always looked at.
+  // The root folder changes when it is renamed, so it is always read.
   const isSame = since !== undefined && !hasChanged(place, index.names, since);
   const top = () => [...new Set(index.names.map((name) => name.split("/", 1)[0]))];
   const { folders, specials } = await findStrays(place, isSame ? top() : index.names);
   return folders.length + specials.length > 0;
 }
 
-/** No file is deleted, and no folder that has one. @param {string} root @param {string} folder */
+/** Deletes pipes and empty folders, but no file. @param {string} root @param {string} folder */
 async function sweepFolder(root, folder) {
   for (const { entry, full, isSpecial } of await readEntries(root, folder)) {
     if (entry.isDirectory()) await sweepFolder(root, full);
@@ -206,16 +206,16 @@ async function sweepFolder(root, folder) {
   await fs.rmdir(toBytePath(root, folder)).catch(() => {});
 }
 
-/** Removes what `git clean` leaves. @param {Place} place @param {number} hexDigits */
+/** Removes entries that `git clean` leaves. @param {Place} place @param {number} hexDigits */
 export async function removeStrays(place, hexDigits) {
   const index = await loadIndex(place, hexDigits);
   if (!index) return;
   const { folders, specials } = await findStrays(place, index.names);
-  for (const one of specials) await fs.rm(toBytePath(place.path, one), { force: true });
-  for (const one of folders) await sweepFolder(place.path, one);
+  for (const name of specials) await fs.rm(toBytePath(place.path, name), { force: true });
+  for (const name of folders) await sweepFolder(place.path, name);
 }
 
-/** Those that are there; where a folder is not, none of its files is looked for. @param {string} root @param {string[]} names */
+/** The names that exist. Files of a missing folder are not looked up. @param {string} root @param {string[]} names */
 async function filterExisting(root, names) {
   /** @type {Map<string, Promise<boolean>>} */
   const folders = new Map([["", Promise.resolve(true)]]);
@@ -235,7 +235,7 @@ async function filterExisting(root, names) {
   return found;
 }
 
-/** Of an index that only git can read, such as a split one. @param {import("./repository.mjs").Repository} repository @param {Place} place */
+/** For an index that only git can read, such as a split index. @param {import("./repository.mjs").Repository} repository @param {Place} place */
 async function listMarked(repository, place) {
   const look = { ...worktreeOptions(place), encoding: /** @type {const} */ ("latin1") };
   const { stdout } = await repository.query(["ls-files", "-v", "-z"], look);
@@ -246,9 +246,9 @@ async function listMarked(repository, place) {
 }
 
 /**
- * Git sees again what it was told to overlook. A file that is not there may be none of a sparse checkout: it stays so.
+ * Makes git see overlooked files again. A missing file may belong to a sparse checkout: it stays overlooked.
  * @param {import("./repository.mjs").Repository} repository @param {Place} place
- * @returns {Promise<boolean>} whether there was any
+ * @returns {Promise<boolean>} whether there were such files
  */
 export async function clearIndexFlags(repository, place) {
   const { assumed, skipped } =

@@ -1,5 +1,5 @@
-// Worktrees for attempts of nodes: each at a commit, in a folder of its own, marked as tap's. What git changes in its
-// own folder for that is done in turn; the files are written beside one another.
+// Worktrees for attempts of nodes: each at a commit, in a separate folder, marked as tap's. Changes in git's own folder
+// run in turn; files are written in parallel.
 
 import fs from "node:fs/promises";
 import path from "node:path";
@@ -59,7 +59,7 @@ const CHECKOUT_MS = 1_800_000;
  * @property {string} nonce of the plan: newNonce()
  * @property {string} commit
  * @property {boolean} [isPrivate] programs in it have an object store of their own, in a sandbox
- * @property {boolean} [isForChecks] one beside the node's own, for its checks: no node commits what is left in it
+ * @property {boolean} [isForChecks] a second worktree, for the node's checks: changes in it are never committed
  * @property {AbortSignal} [signal]
  *
  * @typedef {object} Worktree
@@ -81,7 +81,7 @@ function checkRequest({ plan, node, attempt, nonce, commit }) {
   checkCommit(commit);
 }
 
-/** A commit can bring a link, and where it leads is not the repository's. @param {string} file @param {string} line is added, if it is not in it */
+/** A commit can contain a link to a file outside of the repository. @param {string} file @param {string} line to add if it is missing */
 async function addLine(file, line) {
   const stat = await fs.lstat(file).catch(() => undefined);
   if (stat && !stat.isFile()) {
@@ -97,29 +97,29 @@ async function addLine(file, line) {
 
 const FOLDER = ".worktrees";
 
-/** Under this name nobody looks for a worktree: what is in it is kept then. @param {string} place @param {string} nonce */
+/** A name that no program searches, for the time of the snapshot. @param {string} place @param {string} nonce */
 export const asidePath = (place, nonce) =>
   path.join(path.dirname(place), `.aside-${nonce}-${path.basename(place)}`);
 
-/** What a removal that was cut off has put aside. @param {string} place @param {string} nonce */
+/** Renames a folder back that an interrupted removal had put aside. @param {string} place @param {string} nonce */
 export async function restoreAside(place, nonce) {
   const aside = asidePath(place, nonce);
   if ((await entryExists(aside)) && !(await entryExists(place))) await fs.rename(aside, place);
 }
 
-/** Where a repository has its worktrees, if no other place is named: in itself, or beside itself. @param {string} root @param {boolean} beside */
+/** The default folder for worktrees: in the repository, or next to it. @param {string} root @param {boolean} beside */
 export const defaultFolder = (root, beside) =>
   beside ? path.join(path.dirname(root), FOLDER, path.basename(root)) : path.join(root, FOLDER);
 
-/** A commit can bring a link, and where it leads is not the repository's. @param {string} place */
+/** A commit can contain a link to a folder outside of the repository. @param {string} place */
 async function requireOwnFolder(place) {
   const stat = await fs.lstat(place).catch(() => undefined);
   if (!stat?.isSymbolicLink()) return;
-  const text = `"${place}" is a link: worktrees go into a folder of the repository's own. Move it away, or set "worktrees" of the config's "plans" to "beside".`;
+  const text = `"${place}" is a link: worktrees go into a folder of the repository. Move it away, or set "worktrees" of the config's "plans" to "beside".`;
   throw new GitError("INVALID", text, { path: place });
 }
 
-/** By no link on the way. @param {string} root @param {string} name of a folder below it */
+/** Follows no link. @param {string} root @param {string} name of a folder below it */
 async function emptyInside(root, name) {
   const parts = name.split("/");
   for (const at of parts.keys()) {
@@ -134,7 +134,7 @@ async function emptyInside(root, name) {
 /** As `git worktree move` does it, in the same order. @param {string} admin @param {string} from @param {string} to is not there */
 async function moveFolder(admin, from, to) {
   if (from === to) return;
-  if (await entryExists(to)) throw new GitError("EXISTS", `"${to}" is there already.`);
+  if (await entryExists(to)) throw new GitError("EXISTS", `"${to}" exists already.`);
   await fs.rename(from, to);
   await fs.writeFile(path.join(admin, "gitdir"), `${to}/.git\n`);
 }
@@ -146,15 +146,15 @@ export class Worktrees {
 
   /**
    * @param {Repository} repository
-   * @param {{folder?: string, beside?: boolean, gitignore?: boolean}} [options] folder: absolute, or from the main
-   *   checkout; beside: that one, not in it; gitignore: the folder is listed there and not in .git/info/exclude
+   * @param {{folder?: string, beside?: boolean, gitignore?: boolean}} [options] folder: absolute, or relative to the
+   *   main checkout; beside: next to the checkout; gitignore: list the folder in .gitignore, not in .git/info/exclude
    */
   constructor(repository, options = {}) {
     this.repository = repository;
     this.#options = options;
   }
 
-  /** @returns {Promise<string>} where they are, without links */
+  /** @returns {Promise<string>} the folder for worktrees, without links */
   folder() {
     this.#ready ??= this.#prepare().catch((error) => {
       this.#ready = undefined;
@@ -192,7 +192,7 @@ export class Worktrees {
   }
 
   /**
-   * A worktree at a commit; again after a crash: the same, made complete.
+   * Adds a worktree at a commit. A second call after a crash completes the same worktree.
    * @param {WorktreeRequest} wanted @returns {Promise<Worktree>}
    */
   async add(wanted) {
@@ -206,20 +206,20 @@ export class Worktrees {
     const worktree = { path: place, admin, nonce, plan, node, attempt, commit };
     await this.#replaceStore(admin, wanted);
     await this.checkOut(worktree, signal);
-    // It may have been another attempt's, and on its way here when a host was killed; or a copy was cut off.
+    // It may be the worktree of a different attempt, moved here by a host that was killed; or a copy was interrupted.
     if (begun) await this.#empty(worktree, signal);
     return worktree;
   }
 
-  /** @param {string} place @param {string} admin @param {WorktreeRequest} wanted @returns {Promise<string | undefined>} undefined: it is made anew */
+  /** @param {string} place @param {string} admin @param {WorktreeRequest} wanted @returns {Promise<string | undefined>} undefined: make a new worktree */
   async #beginAgain(place, admin, wanted) {
     const record = { ...wanted, path: place, admin, known: [wanted.commit] };
     const options = { signal: wanted.signal, why: "its worktree is made again" };
-    // Git was killed before it had written the commit: there is nothing else that it could have checked out.
+    // Zeros: git was killed before it wrote the commit, so this commit is the only candidate.
     if (/^0+$/.test(await readHead(admin))) await detach(this.repository, record, wanted.commit);
     await snapshotContents(this.repository, record, options);
     if (wanted.isForChecks) {
-      // Nothing that a check has done to it can tell the next one anything.
+      // Changes by earlier checks must not affect the next check.
       await withLock(this.repository.commonDir, () => this.#discard(place, admin, wanted));
       return undefined;
     }
@@ -228,7 +228,7 @@ export class Worktrees {
     return admin;
   }
 
-  /** What is in it was kept before. @param {string} admin @param {WorktreeRequest} wanted */
+  /** REQUIRES: its contents are archived. @param {string} admin @param {WorktreeRequest} wanted */
   #replaceStore(admin, { isPrivate }) {
     return isPrivate ? createStore(admin) : removeStore(admin);
   }
@@ -256,20 +256,20 @@ export class Worktrees {
     ];
     await this.repository.change(args, { signal });
     const admin = await findAdmin(this.repository, place);
-    if (admin === undefined) throw new GitError("GIT_FAILED", `git has not made "${place}".`);
+    if (admin === undefined) throw new GitError("GIT_FAILED", `git did not make "${place}".`);
     await this.#writeOwner(admin, wanted);
     await noteSettings(admin);
     return admin;
   }
 
-  /** What a call that was interrupted has left. @param {string} place @param {WorktreeRequest} wanted */
+  /** Continues an interrupted call. @param {string} place @param {WorktreeRequest} wanted */
   async #resume(place, wanted) {
     const admin = await this.#findRegistered(place, wanted.nonce);
     if (admin) await restoreAside(place, wanted.nonce);
     const names = await fs.readdir(place).catch(() => undefined);
     if (admin && names?.includes(".git") && (await isWhole(admin))) return admin;
     if (names?.some((name) => name !== ".git") || (names?.length && !admin)) {
-      const text = `"${place}" is there already and does not belong to this plan. Move it away.`;
+      const text = `"${place}" exists already and does not belong to this plan. Move it away.`;
       throw new GitError("EXISTS", text, { path: place });
     }
     if (admin) await this.#discard(place, admin, wanted);
@@ -281,7 +281,7 @@ export class Worktrees {
     const named = await findAdmin(this.repository, place);
     if (named) return (await readNonce(named)) === nonce ? named : undefined;
     for (const admin of await listAdmins(this.repository)) {
-      // Killed before git had written where the worktree is.
+      // Git was killed before it wrote the path of the worktree.
       if (!path.basename(admin).startsWith(path.basename(place))) continue;
       if ((await readNonce(admin)) === nonce && (await readWorktreeFolder(admin)) === "")
         return admin;
@@ -289,24 +289,24 @@ export class Worktrees {
     return undefined;
   }
 
-  /** The worktree's folder was deleted, or was never filled. @param {string} place @param {string} admin @param {WorktreeRequest} wanted */
+  /** For a worktree whose folder was deleted, or never filled. @param {string} place @param {string} admin @param {WorktreeRequest} wanted */
   async #discard(place, admin, { plan, node, commit }) {
     const heads = (await readHolder(admin)) === "checks" ? [] : await readHeads(admin);
-    for (const head of heads.filter((one) => one !== commit)) {
-      await importObjects(this.repository, { path: place, admin }, [head]);
-      await archiveCommit(this.repository, { plan, node }, head, "the folder was gone");
+    for (const lost of heads.filter((head) => head !== commit)) {
+      await importObjects(this.repository, { path: place, admin }, [lost]);
+      await archiveCommit(this.repository, { plan, node }, lost, "the folder was gone");
     }
     await removeStore(admin);
     await fs.rm(admin, { recursive: true, force: true });
     await fs.rm(place, { recursive: true, force: true });
   }
 
-  /** Its files as they are in the commit; what was changed in them is lost. @param {Worktree} worktree @param {AbortSignal} [signal] */
+  /** Resets its files to the commit; changes are lost. @param {Worktree} worktree @param {AbortSignal} [signal] */
   async checkOut(worktree, signal) {
     const limits = await this.#reset(worktree, signal);
     await publishCheckout(worktree.admin);
     if (!(await this.#hasCommittedSubmodules(worktree))) return;
-    // As git itself would do it for the user: with the network and the user's login, and without the plan's programs.
+    // As the user's git would do it: with the network and the user's login, and without the plan's programs.
     await this.#emptySubmodules(worktree, limits);
     const { sandbox: _, ...outside } = limits;
     await updateSubmodules(this.repository, worktree, outside);
@@ -329,14 +329,14 @@ export class Worktrees {
     return limits;
   }
 
-  /** A file of this name that is in no commit may be anybody's. @param {Worktree} worktree */
+  /** An untracked .gitmodules is not trusted. @param {Worktree} worktree */
   async #hasCommittedSubmodules({ path: cwd, commit }) {
     if (!(await hasSubmodules(cwd))) return false;
     const args = ["rev-parse", "--verify", "--quiet", `${commit}:.gitmodules`];
     return (await this.repository.query(args, { codes: [0, 1, 128] })).code === 0;
   }
 
-  /** What ran in the worktree may have made repositories of its own in their places. @param {Worktree} worktree @param {Partial<import("./git.mjs").RunOptions>} where */
+  /** Programs of the worktree may have put repositories in the places of submodules. @param {Worktree} worktree @param {Partial<import("./git.mjs").RunOptions>} where */
   async #emptySubmodules({ path: cwd }, where) {
     const { stdout } = await this.repository.query(["ls-files", "--stage", "-z"], where);
     const links = stdout.matchAll(/(?:^|\0)160000 [^\t\0]+\t([^\0]+)/g);
@@ -344,8 +344,8 @@ export class Worktrees {
   }
 
   /**
-   * All its files as they are in the commit, also those that git was told to overlook. Programs have run in it: no git
-   * goes into its submodules outside of the sandbox.
+   * Resets all its files to the commit, also files that git overlooks. Programs have run in it, so git enters its
+   * submodules only in the sandbox.
    * @param {Worktree} worktree @param {AbortSignal} [signal]
    */
   async restore(worktree, signal) {
@@ -357,10 +357,10 @@ export class Worktrees {
   }
 
   /**
-   * The worktree of another attempt, under a new name and at another commit.
+   * Gives the worktree a new name and a new commit, for a different attempt.
    * @param {Worktree} worktree @param {WorktreeRequest} wanted
-   * @param {(moved: Worktree) => Promise<boolean>} keep keeps what is in it, once it cannot be found under its old name;
-   *   whether it is not as its commit. Where it fails, the worktree is where it was
+   * @param {(moved: Worktree) => Promise<boolean>} keep archives its contents after the move, and returns whether it
+   *   differs from its commit. If it fails, the worktree is moved back
    * @returns {Promise<Worktree>}
    */
   async reuse(worktree, wanted, keep) {
@@ -375,12 +375,12 @@ export class Worktrees {
       await move(place, worktree.path);
       throw error;
     });
-    // What git has found out about its files, the next looks need not find out again.
+    // The refreshed index saves the next commands the same work.
     if (isRestored && !isChanged) await publishCheckout(worktree.admin);
-    // Whatever it knows has refs by now.
+    // All commits of the log have refs by now.
     await fs.rm(path.join(worktree.admin, "logs", "HEAD"), { force: true });
     const next = { path: place, admin: worktree.admin, nonce, plan, node, attempt, commit };
-    // By a program's index git has looked at less than all: it may call a file unchanged that is not.
+    // With a program's index, git may take a changed file for unchanged.
     const isDoubtful = hasStore(next.admin) && !isRestored;
     await this.#replaceStore(next.admin, wanted);
     const dirty = (await clearIndexFlags(this.repository, next)) || isChanged || isDoubtful;
@@ -391,7 +391,7 @@ export class Worktrees {
     return next;
   }
 
-  /** Leaves only what its commit has. What was brought may have been changed: the caller brings it again. @param {Worktree} worktree @param {AbortSignal} [signal] */
+  /** Removes all files that are not in its commit, and copied files, which the caller copies again. @param {Worktree} worktree @param {AbortSignal} [signal] */
   async #empty(worktree, signal) {
     await writeCopiedPaths(worktree.admin, []);
     const limits = { ...worktreeOptions(worktree), signal, lasting: true };
@@ -399,7 +399,7 @@ export class Worktrees {
     await removeStrays(worktree, this.repository.hexDigits);
   }
 
-  /** Whether it can be given to another attempt. @param {Worktree} worktree */
+  /** Whether a different attempt can use it. @param {Worktree} worktree */
   async isReusable({ path: cwd, admin }) {
     if ((await findOperation(admin)) !== undefined || (await hasSubmodules(cwd))) return false;
     return !(await isSparseSince(admin));

@@ -158,7 +158,7 @@ test("the target of one that has ended is looked at as that of a new plan", asyn
   value.source.nodes[0].work = "touch new";
   const cases = [
     { target: "HEAD", why: /cannot be the name of a branch/ },
-    { target: "main/sub", why: /cannot be made while there is the branch "main"/ },
+    { target: "main/sub", why: /cannot be created while the branch "main" exists/ },
   ];
   for (const { target, why } of cases) {
     value.source.targetBranch = target;

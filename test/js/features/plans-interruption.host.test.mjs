@@ -90,7 +90,7 @@ test("work that is cut off and cannot be kept fails until it can, also where it 
   await killAt(rig, began);
   const { status, nodes: seen } = await ended(planId);
   assert.equal(status, "failed");
-  assert.match(seen[0].error, /cannot be kept aside\. .*"dep" is a repository of its own/);
+  assert.match(seen[0].error, /cannot be kept aside\. .*"dep" is a separate repository/);
   assert.match(seen[0].error, /Then retry the node/);
   assert.equal(fs.readFileSync(began, "utf8"), "x\n", "nothing has run on top of it");
   fs.writeFileSync(go, "");

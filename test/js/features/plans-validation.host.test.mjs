@@ -92,7 +92,10 @@ test("a job and a node have their mistakes at the paths of their arguments", asy
   const idle = await ask("create_copilot_job", { name: "x" });
   assert.match(idle.text, /\nwork: is missing: what the job does/);
   const below = await ask("create_copilot_plan", { name: "", targetBranch: "main/x", nodes: one });
-  assert.match(below.text, /\nname: .*\ntargetBranch: "main\/x" cannot be made .* branch "main"/);
+  assert.match(
+    below.text,
+    /\nname: .*\ntargetBranch: "main\/x" cannot be created .* branch "main"/,
+  );
   const option = await ask("create_copilot_plan", { name: "", targetBranch: "-x", nodes: one });
   assert.equal(option.text.match(/targetBranch: /g).length, 1, option.text);
   const planId = await create({

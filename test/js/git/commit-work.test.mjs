@@ -178,7 +178,7 @@ test(
     const made = await worktrees.add(wanted());
     write(made.path, { "a.txt": "2\n" });
     const hung = commitWork(repository, made, { message: "m", timeoutMs: 300 });
-    await assert.rejects(hung, { code: "TIMEOUT", message: /ended after 0\.3 s: a hook/ });
+    await assert.rejects(hung, { code: "TIMEOUT", message: /stopped after 0\.3 s: a hook/ });
     fs.rmSync(path.join(root, ".git", "hooks", "pre-commit"));
     assert.equal((await commitWork(repository, made, { message: "m" })).made, true);
   },

@@ -22,7 +22,7 @@ test("a target that cannot be made is refused with the branch that is in its way
   const taken = (/** @type {RegExp} */ message) => ({ code: "NAME_TAKEN", message });
   await assert.rejects(
     requireFreeName(repository, "main/sub"),
-    taken(/"main\/sub" cannot .* branch "main": .* Choose another targetBranch\.$/),
+    taken(/"main\/sub" cannot .* branch "main" exists: .* targetBranch\.$/),
   );
   await assert.rejects(requireFreeName(repository, "feature"), taken(/"feature\/one"/));
   for (const free of ["feature/two", "main", "new"]) await requireFreeName(repository, free);
@@ -38,7 +38,7 @@ test("one that has come meanwhile is named when the plan lands, with what to do"
   assert.equal(landing.status, "taken");
   assert.match(
     String(landing.message),
-    /branch "new": .* Rename or delete "new", and retry the node, or merge refs\/tap\/p\/result by hand\.$/,
+    /branch "new" exists: .* Rename or delete "new", and retry the node, or merge refs\/tap\/p\/result by hand\.$/,
   );
   git(root, "branch", "-D", "new");
   assert.equal((await land(repository, { ...of, create: true })).status, "landed");

@@ -463,11 +463,11 @@ test("a wait for the git of a former host ends with its signal, also before it b
   fs.appendFileSync(record, `${pid} ${readStartTime(pid)}\n`);
   const settle = (/** @type {AbortSignal} */ signal) =>
     recoverLanding(repository, "feature", signal);
-  const refusal = { code: "CANCELLED", message: /former landing in ".+" still goes on/ };
+  const refusal = { code: "CANCELLED", message: /landing in ".+" is still in progress/ };
   await assert.rejects(settle(AbortSignal.abort()), refusal);
   await assert.rejects(settle(AbortSignal.timeout(100)), refusal);
   const first = recoverLanding(repository, "feature");
-  const behind = { code: "CANCELLED", message: /Another landing on "feature" still goes on/ };
+  const behind = { code: "CANCELLED", message: /landing on "feature" is still in progress/ };
   await assert.rejects(settle(AbortSignal.timeout(100)), behind);
   await assert.rejects(made.land({ signal: AbortSignal.abort() }), behind);
   assert.deepEqual(listJournals(root), [path.basename(record)]);

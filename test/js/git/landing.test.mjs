@@ -274,7 +274,7 @@ test("somebody who moves the target at the same moment wins, and that is told", 
     return change.call(this, args, options);
   };
   const { status, message } = await land(repository, { plan: "p", target: "feature" });
-  assert.deepEqual([status, /somebody else/.test(message)], ["lost", true]);
+  assert.deepEqual([status, /a different program/.test(message)], ["lost", true]);
   assert.equal(git(root, "rev-parse", "feature"), users);
 });
 
