@@ -1,23 +1,23 @@
-// The environment of workers, made new: what programs need, and what the user's config names.
+// The environment of workers, built from scratch: variables that programs need, and variables from the user's config.
 
 import path from "node:path";
 
 /**
- * `workers` of the user's config. `model`: where a job names none.
+ * `workers` of the user's config. `model`: for jobs that name no model.
  * @typedef {{env?: string[], provider?: Record<string, any>, model?: string}} WorkersConfig
  */
 /** @typedef {{variables: Record<string, string>, home: string, ownHome: boolean, token?: string}} AgentEnvironment */
 
 const REQUIRED_VARIABLES =
   /^(PATH|HOME|USER|LOGNAME|USERPROFILE|APPDATA|LOCALAPPDATA|SystemRoot|ComSpec|PATHEXT|SHELL|LANG|LC_\w+|TZ|TMPDIR|TEMP|TMP|XDG_\w+|(HTTPS?|NO)_PROXY|NODE_EXTRA_CA_CERTS|SSL_CERT_FILE|COPILOT_CACHE_HOME)$/i;
-/** Of the session that started us, or what would change what its shells do. */
+/** Variables of the session that started this process, and variables that change the behaviour of its shells. */
 const BLOCKED_VARIABLES =
   /^(EXTENSION_PATH|SESSION_ID|COPILOT_EXTENSION_PARENT_PID|COPILOT_ALLOW_ALL|COPILOT_HOME|GIT_CONFIG_\w+|TAP_\w+)$/;
 /** In the CLI's order. They go to the CLI and not to the shells of its agents. */
 const TOKENS = ["COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN"];
 const PROVIDER_TYPES = ["openai", "azure", "anthropic"];
 
-/** @param {WorkersConfig} config @returns {string} what is wrong with it; "": nothing */
+/** @param {WorkersConfig} config @returns {string} the problem with it; "" if it is valid */
 export function findConfigProblem({ env = [], provider }) {
   const bad = env.find((name) => !/^[A-Za-z_]\w*$/.test(name) || BLOCKED_VARIABLES.test(name));
   if (bad !== undefined) return `workers.env: ${JSON.stringify(bad)} is not passed to workers`;
@@ -26,7 +26,7 @@ export function findConfigProblem({ env = [], provider }) {
     return "workers.provider.baseUrl: expected a URL that begins with http:// or https://";
   }
   if (!PROVIDER_TYPES.includes(provider.type ?? "openai")) {
-    return `workers.provider.type: expected one of ${PROVIDER_TYPES.join(", ")}`;
+    return `workers.provider.type: expected ${PROVIDER_TYPES.join(" or ")}`;
   }
   return "";
 }
@@ -34,8 +34,8 @@ export function findConfigProblem({ env = [], provider }) {
 /**
  * @param {WorkersConfig} config @param {string} userHome COPILOT_HOME of the user
  * @param {NodeJS.ProcessEnv} env from which the variables come
- * @param {string} owner names this process: what outlives it is found by it
- * @returns {AgentEnvironment} with a home of its own where workers do not need the user's login
+ * @param {string} owner identifies this process, so that processes that outlive it can be found
+ * @returns {AgentEnvironment} with a separate home if workers do not need the user's login
  */
 export function createEnvironment(config, userHome, env, owner) {
   const names = new Set(config.env ?? []);

@@ -1,18 +1,19 @@
-// The CLI's own tools for files run in its process, which no wall holds. It checks a path and uses it later: a command
-// that runs meanwhile can put a link in between. So in a session with a wall they and its commands never run at a time.
+// The CLI's own tools for files run in its process, outside of the wall. Such a tool checks a path and uses it later: a
+// command that runs meanwhile could put a link in between. So in a session with a wall, file tools and commands never
+// run at the same time.
 
 import fs from "node:fs";
 import { sleep } from "../lib/timers.mjs";
 
 const FILE_TOOLS = new Set(["view", "create", "edit", "apply_patch", "str_replace_editor"]);
-/** They run behind the wall. */
+/** Search tools run behind the wall. */
 const SEARCH_TOOLS = new Set(["grep", "glob", "rg"]);
 const POLL_MS = 20;
-/** A tool for files waits so long for a command; longer ones are background work. */
+/** The longest wait of a file tool for a command. Longer commands are background work. */
 const WAIT_MS = 10_000;
 
 /**
- * Whether bubblewrap runs something in that folder: what it has started ends with it.
+ * Whether bubblewrap runs a command in that folder. Its children end with it.
  * @param {string} folder
  */
 function hasCommands(folder) {
@@ -29,11 +30,11 @@ function hasCommands(folder) {
 }
 
 export class FileGate {
-  /** Tools that run, by their calls. The CLI tells of all calls of a turn before it asks for the first. @type {Map<string, string>} */
+  /** Running tools by call. The CLI reports all calls of a turn before it asks for the first. @type {Map<string, string>} */
   #calls = new Map();
-  /** Calls of commands that may run, or do. @type {Set<string>} */
+  /** Calls of commands that run or may start. @type {Set<string>} */
   #commands = new Set();
-  /** The last tool for files has waited in vain. */
+  /** The last file tool waited in vain. */
   #refused = false;
   #folder;
   #hasCommands;
@@ -54,19 +55,19 @@ export class FileGate {
     this.#commands.delete(data.toolCallId);
   }
 
-  /** What kind of tool has made a call. @param {string} callId @returns {"files" | "search" | undefined} */
+  /** The kind of tool behind a call. @param {string} callId @returns {"files" | "search" | undefined} */
   findKind(callId) {
     const name = this.#calls.get(callId) ?? "";
     if (FILE_TOOLS.has(name)) return "files";
     return SEARCH_TOOLS.has(name) ? "search" : undefined;
   }
 
-  /** Before a tool begins. @param {string} tool @returns {Promise<string>} why not; "": it may */
+  /** Before a tool starts. @param {string} tool @returns {Promise<string>} the reason for a refusal; "": allowed */
   async enterTool(tool) {
     if (!FILE_TOOLS.has(tool)) return "";
     const begun = performance.now();
     while (this.#commands.size > 0 || this.#hasCommands(this.#folder)) {
-      // What goes on after its call is background work, and takes its time.
+      // A command that outlives its call is background work and may take long.
       const most = this.#refused ? 0 : this.#commands.size > 0 ? this.#waitMs : this.#waitMs / 10;
       this.#refused = performance.now() - begun >= most;
       if (this.#refused)
@@ -77,7 +78,7 @@ export class FileGate {
     return "";
   }
 
-  /** Before a command begins. @param {string} callId */
+  /** Before a command starts. @param {string} callId */
   async enterCommand(callId) {
     while ([...this.#calls.values()].some((name) => FILE_TOOLS.has(name))) await sleep(POLL_MS);
     this.#commands.add(callId);

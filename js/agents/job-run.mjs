@@ -10,7 +10,7 @@ import { noTotals } from "./usage.mjs";
 
 const TICK_MS = 250;
 
-/** @param {Job} job @param {string} tool @param {unknown} args @returns {Promise<string>} why not; "": it may */
+/** @param {Job} job @param {string} tool @param {unknown} args @returns {Promise<string>} the reason for a refusal; "": allowed */
 export async function checkSessionRules(job, tool, args) {
   try {
     return String((await job.mayUse(tool, args)) ?? "");
@@ -19,7 +19,7 @@ export async function checkSessionRules(job, tool, args) {
   }
 }
 
-/** A job in its run: what is known of it, and the wait for a reason to go on. */
+/** The state of a running job, and the wait for its next change. */
 export class JobRun {
   progress;
   #job;
@@ -55,13 +55,13 @@ export class JobRun {
 
   /** @param {any} event of the CLI */
   handleEvent(event) {
-    for (const one of this.progress.handleEvent(event, performance.now())) this.#show(one);
+    for (const shown of this.progress.handleEvent(event, performance.now())) this.#show(shown);
     this.#checkSettled();
   }
 
-  /** A permission. @param {import("./job.mjs").Refusal} refusal @param {string} why */
+  /** @param {import("./job.mjs").Refusal} refusal @param {string} why */
   refusePermission(refusal, why) {
-    for (const one of this.progress.refusePermission(refusal, why)) this.#show(one);
+    for (const shown of this.progress.refusePermission(refusal, why)) this.#show(shown);
   }
 
   /** @param {WorkerEvent} event */
@@ -69,17 +69,17 @@ export class JobRun {
     try {
       this.#onEvent(event);
     } catch {
-      // the caller's own
+      // an error of the caller
     }
   }
 
-  /** Nothing more comes. @param {string} why */
+  /** The server ended: no more events arrive. @param {string} why */
   markLost(why) {
     this.#lossReason ??= why;
     this.#checkSettled();
   }
 
-  /** Until the job is over, is to stop, or is lost. */
+  /** Waits until the job is over, must stop, or is lost. */
   async waitUntilSettled() {
     const settled = new Promise((resolve) => (this.#wake = () => resolve(undefined)));
     this.#checkSettled();
@@ -109,7 +109,7 @@ export class JobRun {
   }
 }
 
-/** Of a job that has not begun. @param {Job} job @param {import("./job.mjs").Outcome} outcome @returns {Result} */
+/** The result of a job that never started. @param {Job} job @param {import("./job.mjs").Outcome} outcome @returns {Result} */
 export const createUnstartedResult = (job, outcome) => ({
   ...outcome,
   sessionId: String(job.sessionId),

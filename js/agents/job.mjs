@@ -1,4 +1,4 @@
-// A job of a worker, and what comes of it. A worker knows nothing of plans.
+// A worker's job and its result. A worker does not know plans.
 
 import path from "node:path";
 import { isLoginMissing } from "../lib/values.mjs";
@@ -6,51 +6,54 @@ import { quoteWord, visible, visibleLines } from "../lib/visible.mjs";
 
 /**
  * A tool that the job's agent may call besides the CLI's own.
- * @typedef {{name: string, description: string, parameters: object, call: (args: any, signal?: AbortSignal) => unknown}} JobTool
+ * @typedef {{name: string, description: string, parameters: object, call: (args: any, signal?: AbortSignal) =>
+ *   unknown}} JobTool
  */
 /** @typedef {import("../process/sandbox.mjs").Policy} Policy */
 /**
  * @typedef {object} Job
- * @property {string} sessionId a UUID that the caller has chosen, and written down before
+ * @property {string} sessionId a UUID that the caller has chosen and recorded before
  * @property {string} cwd the agent's folder, absolute
  * @property {string} instructions
- * @property {string} [name] what people call it
+ * @property {string} [name] for people
  * @property {string} [model]
- * @property {boolean} [resume] goes on with the session of that id
+ * @property {boolean} [resume] continue the session of that id
  * @property {string} [context] untrusted text about an earlier attempt; the model gets it in a fence
  * @property {Policy} [policy] of the node. With "on" in it the session has a wall: `cwd`, `allowedFolders` and
  *   `allowedUrls` are the policy's
  * @property {string[]} [allowedFolders] absolute
- * @property {string[]} [allowedUrls] hosts, `*.example.com` for those below one; URLs stand for their hosts
+ * @property {string[]} [allowedUrls] hosts, `*.example.com` for subdomains; of a URL its host
  * @property {number} [maxTurns]
  * @property {number} [timeout] ms
  * @property {JobTool[]} [tools]
- * @property {(tool: string, args: unknown) => string | Promise<string>} mayUse asked before each call of a tool: why
- *   the session that started the job may not do it, or ""
- * @property {boolean} [keepSession] it is to be resumed although it ends well; see Workers.forget
+ * @property {(tool: string, args: unknown) => string | Promise<string>} mayUse called before each call of a tool;
+ *   returns why the session that started the job does not allow it, or ""
+ * @property {boolean} [keepSession] keep it for a later resume although it ends well; see AgentPool.deleteSessions
  * @property {AbortSignal} [signal]
  */
 /** @typedef {{requests: number, input: number, output: number, cached: number}} Tokens */
 /** @typedef {{aiCredits: number, premiumRequests: number, apiMs: number, models: Record<string, Tokens>}} Totals of a session */
-/** @typedef {Totals & {sessionMs: number}} Usage of one run */
+/** @typedef {Totals & {sessionMs: number}} Usage of a run */
 /**
- * What a job tried and may not do, by what it is: a file, a command, a host, a tool, a run outside the sandbox, or
- * `sandbox`: what the CLI does not say. `call`: the id of the tool's call. Both texts are as those of WorkerEvent.
- * @typedef {{kind: "read" | "write" | "command" | "host" | "tool" | "bypass" | "sandbox", target: string, call?: string}} Refusal
+ * A refused action, by its kind: a file, a command, a host, a tool, a run outside the sandbox, or `sandbox` if the CLI
+ * does not name the kind. `call`: the id of the tool's call. Both texts are as those of WorkerEvent.
+ * @typedef {{kind: "read" | "write" | "command" | "host" | "tool" | "bypass" | "sandbox", target: string, call?:
+ *   string}} Refusal
  */
 /**
- * What a person sees of a running job. Text is bounded, one line, without secrets, with its control characters shown.
- * @typedef {{kind: "line" | "message", text: string} | {kind: "tool", tool: string, text: string} | {kind: "refused", text: string, refusal: Refusal}} WorkerEvent
+ * An event of a running job for people. Text has a single, bounded line, without secrets and control characters.
+ * @typedef {{kind: "line" | "message", text: string} | {kind: "tool", tool: string, text: string} | {kind: "refused",
+ *   text: string, refusal: Refusal}} WorkerEvent
  */
 /** @typedef {"succeeded" | "failed" | "aborted" | "interrupted" | "rateLimited"} Status */
 /** @typedef {keyof typeof CODES} Code */
 /** @typedef {{status: Status, error?: {code: Code, message: string}, retryAfter?: number}} Outcome `retryAfter` in seconds */
 /**
  * @typedef {Outcome & {sessionId: string, turns: number, summary: string, usage: Usage,
- *   refusals: number, session: "kept" | "deleted"}} Result `refusals`: what the agent tried and could not do
+ *   refusals: number, session: "kept" | "deleted"}} Result `refusals`: number of refused actions
  */
 
-/** Why a job did not succeed, and its status then. */
+/** Codes of failures, and the status of each. */
 export const CODES = /** @type {const} */ ({
   INVALID: "failed",
   START: "failed",
@@ -82,13 +85,13 @@ const LOG_IN =
   "the Copilot CLI has no login that agents of tap could use: start copilot, and type /login. " +
   "For a model of your own, set workers.provider in your config (docs/workers.md)";
 
-/** A failure in the CLI's own words. @param {"SESSION" | "MODEL"} code @param {string} message @returns {Outcome} */
+/** A failure with the CLI's message. @param {"SESSION" | "MODEL"} code @param {string} message @returns {Outcome} */
 export const classifyFailure = (code, message) =>
   isLoginMissing(message) ? toOutcome("NO_LOGIN", LOG_IN) : toOutcome(code, message);
 
 /** @param {unknown} value */
 const isText = (value) => typeof value === "string" && value.trim() !== "";
-/** @param {unknown} value @param {(one: any) => boolean} fits */
+/** @param {unknown} value @param {(item: any) => boolean} fits */
 const isList = (value, fits) =>
   value === undefined ||
   (Array.isArray(value) && value.length <= MAX_LIST_ITEMS && value.every(fits));
@@ -106,7 +109,7 @@ const isTool = (tool) => isText(tool?.name) && typeof tool.call === "function";
 
 /**
  * @param {Job} job
- * @returns {string} what is wrong with it; "": nothing
+ * @returns {string} the problem with it; "" if it is valid
  */
 export function findJobProblem(job) {
   const { sessionId, cwd, instructions, allowedFolders, allowedUrls, tools } = job;
@@ -127,7 +130,7 @@ export function findJobProblem(job) {
   return wrong ? `${wrong[0]}: expected ${wrong[2]}` : "";
 }
 
-/** Untrusted text as the model gets it: nothing in it can end the fence. @param {string} text */
+/** Wraps untrusted text for the model. The fence is longer than any in the text. @param {string} text */
 function fenceText(text) {
   const lines = text.slice(-MAX_CONTEXT).split(/\r?\n/).map(visible);
   const longest = Math.max(2, ...(text.match(/`+/g) ?? []).map(({ length }) => length));
@@ -142,18 +145,18 @@ export function buildPrompt({ instructions, context }) {
   return `${instructions}\n\n${about}\n${fenceText(/** @type {string} */ (context))}`;
 }
 
-/** What the session is called in the CLI's own list. @param {Job} job */
+/** The session's name in the CLI's list. @param {Job} job */
 export function sessionName({ name = "job" }) {
   const plain = visible(name).replaceAll('"', "'").trim().slice(0, MAX_NAME).trim();
   return `tap: ${plain || "job"}`;
 }
 
-const BY_HAND = "# Your own policy applies to this, and no sandbox of tap.";
+const BY_HAND = "# Your own policy applies here, not the sandbox of tap.";
 
 /**
  * The shell command that opens a job's session for the user. It has no secrets: the user sets a provider's key.
  * @param {Pick<Job, "sessionId" | "cwd">} job
- * @param {{cli?: string, home?: string, model?: string, baseUrl?: string}} [place] `home`: where it is not the user's
+ * @param {{cli?: string, home?: string, model?: string, baseUrl?: string}} [place] `home`: if it is not the user's
  */
 export function formatCommandLine(
   { sessionId, cwd },

@@ -1,5 +1,5 @@
-// What a permission request of the CLI gets. With a wall the kernel holds a session's commands, and the CLI its own
-// tools; without one nothing does. What is refused in both is what no job of tap may ever do.
+// Decides permission requests of the CLI. With a wall, the kernel restricts a session's commands, and the CLI restricts
+// its own tools. Without a wall only these checks do. Actions that are forbidden to all jobs are refused in both cases.
 
 import fs from "node:fs";
 import path from "node:path";
@@ -8,13 +8,13 @@ import { matchesHost } from "../lib/values.mjs";
 import { shortenText, visible, wrapInQuotes } from "../lib/visible.mjs";
 
 /**
- * For tools for files, all resolved. `folders`: of the session alone; `shared`: where others may write meanwhile.
+ * For tools for files, all resolved. `folders`: of the session alone; `shared`: other programs may write there.
  * @typedef {{cwd: string, folders: string[], shared: string[]}} FileBounds
  */
-/** `files`: of a session with a wall. @typedef {{hosts: string[], tools: string[], files?: FileBounds}} Bounds */
-/** @typedef {"files" | "search" | undefined} ToolKind what asks to read or write */
+/** `files`: only for a session with a wall. @typedef {{hosts: string[], tools: string[], files?: FileBounds}} Bounds */
+/** @typedef {"files" | "search" | undefined} ToolKind the kind of tool that reads or writes */
 
-// Hosts in what an agent asks for.
+// Hosts in the requests of an agent.
 
 /** @param {unknown} value */
 const quoteName = (value) => wrapInQuotes(visible(shortenText(String(value), 300)));
@@ -27,15 +27,15 @@ export function parseHost(word) {
   const begin = /^[a-z][a-z0-9+.-]*:\/\//i.exec(word) ?? SCHEMES.exec(word);
   if (!begin) return /^[\w.-]+@([\w.-]+):/.exec(word)?.[1].toLowerCase();
   const authority = /^[/\\]*([^/?#]*)/.exec(word.slice(begin[0].length))?.[1] ?? "";
-  // Programs do not agree on such a one: it is no host that could be allowed.
+  // Programs disagree about such an authority, so it must not match an allowed host.
   if (/\\|\s|@.*@/.test(authority)) return authority;
   const host = /^(?:[^@]*@)?(\[[^\]]+\]|[^:]+)/.exec(authority)?.[1];
   return host?.toLowerCase().replace(/\.$/, "");
 }
 
-/** @param {string} host @param {{hosts: string[]}} bounds @returns {string} why not; "": it may */
+/** @param {string} host @param {{hosts: string[]}} bounds @returns {string} the reason for a refusal; "": allowed */
 const findHostRefusal = (host, { hosts }) =>
-  hosts.some((one) => matchesHost(parseHost(one) ?? one, host))
+  hosts.some((allowed) => matchesHost(parseHost(allowed) ?? allowed, host))
     ? ""
     : `tap: this job may not reach ${quoteName(host)}. Allowed hosts: ${hosts.map(visible).join(", ") || "none"}.`;
 
@@ -46,9 +46,9 @@ const SEPARATOR = path.sep === "/" ? /\// : /[\\/]/;
 const MAX_LINKS = 40;
 
 /**
- * Links resolved, also where the end of the path does not exist yet. Behind a link, .. is the folder above its target.
+ * Resolves links, also if the end of the path does not exist yet. After a link, .. is the folder above its target.
  * @param {string} file absolute @returns {string}
- * @throws {Error} where links lead round
+ * @throws {Error} for a cycle of links
  */
 export function resolved(file) {
   let { root: at } = path.parse(file);
@@ -70,7 +70,7 @@ export function resolved(file) {
   return at;
 }
 
-/** @param {string} file @returns {string | undefined} where it leads; undefined: it is not a link; "": there is nothing */
+/** @param {string} file @returns {string | undefined} its target; undefined: not a link; "": it does not exist */
 function linkTarget(file) {
   try {
     const stat = fs.lstatSync(file, { throwIfNoEntry: false });
@@ -82,7 +82,7 @@ function linkTarget(file) {
 }
 
 /**
- * For a kinder message than that of the network.
+ * For a clearer message than the network's.
  * @param {unknown} text of a command
  */
 export const looksLikePush = (text) =>
@@ -92,14 +92,14 @@ export const looksLikePush = (text) =>
     .some((part) => /^\s*(\w+=\S*\s+)*git(\s+(-[Cc]\s+\S+|-\S+))*\s+push(\s|$)/.test(part));
 
 /**
- * Without links, in both ways to read a path: .. may be behind a link.
+ * Resolves a path in both readings: .. may follow a link.
  * @param {unknown} file @param {FileBounds} bounds @returns {{at: string, folder?: string}[]}
  */
 function locate(file, { cwd, folders }) {
   const name = String(file);
-  const whole = path.isAbsolute(name) ? name : `${cwd}${path.sep}${name}`;
-  return [path.resolve(whole), whole].map((one) => {
-    const at = resolved(one);
+  const given = path.isAbsolute(name) ? name : `${cwd}${path.sep}${name}`;
+  return [path.resolve(given), given].map((whole) => {
+    const at = resolved(whole);
     return { at, folder: [cwd, ...folders].find((folder) => isInside(at, folder)) };
   });
 }
@@ -113,28 +113,29 @@ function writeRefusal({ fileName, fileEdits = [] }, bounds) {
   for (const file of [fileName, ...edited.filter(Boolean)]) {
     for (const { at, folder } of locate(file, bounds)) {
       if (folder === undefined)
-        return `tap: this tool writes in ${quoteName(bounds.cwd)} only. What else you may write, write by a command.`;
+        return `tap: this tool writes in ${quoteName(bounds.cwd)} only. Use a command to write other allowed files.`;
       if (path.relative(folder, at).toLowerCase().split(/[\\/]/).includes(".git"))
-        return `tap: ${quoteName(file)} is git's own. Use git's commands.`;
+        return `tap: ${quoteName(file)} belongs to git. Use git's commands.`;
     }
   }
   return "";
 }
 
-/** The CLI has looked whether it may be read at all. @param {any} request @param {FileBounds} bounds */
+/** The CLI has already checked whether reading is allowed at all. @param {any} request @param {FileBounds} bounds */
 function readRefusal({ path: file }, bounds) {
   const isShared = locate(file, bounds).some(
-    ({ at, folder }) => folder === undefined && bounds.shared.some((one) => isInside(at, one)),
+    ({ at, folder }) =>
+      folder === undefined && bounds.shared.some((shared) => isInside(at, shared)),
   );
   if (!isShared) return "";
-  return `tap: this tool does not read ${quoteName(file)}. What you may read there, read by a command.`;
+  return `tap: this tool does not read ${quoteName(file)}. Use a command to read allowed files there.`;
 }
 
 /** @param {any} request @param {Bounds} bounds @param {ToolKind} tool */
 function fileRefusal(request, { files }, tool) {
   if (!files) return "";
   const writes = request.kind === "write";
-  if (tool === undefined) return "tap: a job does not read or write by that tool.";
+  if (tool === undefined) return "tap: a job must not read or write with that tool.";
   if (tool === "search") return writes ? "tap: a search does not write." : "";
   return writes ? writeRefusal(request, files) : readRefusal(request, files);
 }
@@ -145,18 +146,18 @@ const KINDS = {
   write: fileRefusal,
   shell: ({ fullCommandText }) =>
     looksLikePush(fullCommandText)
-      ? "tap: a job never pushes. Commit at most; what is committed is taken from here."
+      ? "tap: git push is not allowed. Commit; tap collects the commits."
       : "",
   url: ({ url }, bounds) => findHostRefusal(parseHost(String(url)) ?? String(url), bounds),
   "custom-tool": ({ toolName }, { tools }) =>
-    tools.includes(toolName) ? "" : `tap: ${quoteName(toolName)} was not lent to this job.`,
+    tools.includes(toolName) ? "" : `tap: ${quoteName(toolName)} is not a tool of this job.`,
 };
 
 /** @typedef {import("./job.mjs").Refusal} Refusal */
 /** By the CLI's kind of a request. @type {Record<string, Refusal["kind"]>} */
 const REFUSAL_KINDS = { read: "read", write: "write", shell: "command", url: "host" };
 
-/** What a refused request was about. @param {any} request of the CLI @returns {Refusal} hostile texts */
+/** The subject of a refused request. @param {any} request of the CLI @returns {Refusal} hostile texts */
 export function describeRequest({ kind, requestSandboxBypass, toolCallId, ...request }) {
   const { url, path: file, fileName, fullCommandText, toolName = kind } = request;
   const host = url === undefined ? undefined : (parseHost(String(url)) ?? url);
@@ -169,14 +170,15 @@ export function describeRequest({ kind, requestSandboxBypass, toolCallId, ...req
 
 /**
  * @param {any} request of the CLI @param {Bounds} bounds @param {ToolKind} [tool]
- * @returns {string} why not, for the model; "": it may
+ * @returns {string} the reason for a refusal, for the model; "": allowed
  */
 export function findRefusal(request, bounds, tool) {
   const kind = String(request?.kind);
   const decide = Object.hasOwn(KINDS, kind) ? KINDS[kind] : undefined;
   if (!decide) return `tap: a job has no permission of the kind ${quoteName(kind)}.`;
-  if (request.requestSandboxBypass) return "tap: a job does not leave the sandbox.";
-  if (request.managedApprovalRequired) return "tap: your organisation wants a person to decide.";
+  if (request.requestSandboxBypass) return "tap: a job must not leave the sandbox.";
+  if (request.managedApprovalRequired)
+    return "tap: your organisation requires a person's approval.";
   try {
     return decide(request, bounds, tool);
   } catch {

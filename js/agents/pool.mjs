@@ -1,5 +1,5 @@
-// Agents as workers: the user's own Copilot CLI, headless. One server for each CLI and SDK serves all its jobs, from
-// the first job until a few seconds after the last. A job goes in; events and a result come out.
+// Agents as workers: the user's own Copilot CLI, headless. Each CLI and SDK has a server for all its jobs, from
+// the first job until a few seconds after the last. A job has instructions as input; its output is events and a result.
 
 import { errorMessage } from "../lib/values.mjs";
 import { findConfigProblem, createEnvironment } from "./environment.mjs";
@@ -11,7 +11,7 @@ import { deleteSession, runInSession } from "./session-job.mjs";
 
 /** @typedef {import("./job.mjs").Job} Job */
 /** @typedef {import("./job.mjs").Result} Result */
-/** The CLI's program and its SDK; of one version. @typedef {{cli: string, sdk: string}} Cli */
+/** The CLI's program and its SDK, of the same version. @typedef {{cli: string, sdk: string}} Cli */
 /** @typedef {{users: number, starting?: Promise<Server>, timer?: NodeJS.Timeout, models?: {at: number, value: import("../lib/models.mjs").Models}}} ServerEntry */
 
 export const LINGER_MS = 5000;
@@ -21,11 +21,11 @@ const REQUEST_MS = 20_000;
 export class AgentPool {
   /** @type {Map<string, ServerEntry>} */
   #entries = new Map();
-  /** Sessions that a job has. @type {Set<string>} */
+  /** Sessions with a running job. @type {Set<string>} */
   #busy = new Set();
   /** @type {import("./environment.mjs").WorkersConfig} */
   #config = {};
-  /** Of what the config says now. @type {{home: string, ownHome: boolean} & import("./environment.mjs").AgentEnvironment & {config: import("./environment.mjs").WorkersConfig}} */
+  /** For the present config. @type {{home: string, ownHome: boolean} & import("./environment.mjs").AgentEnvironment & {config: import("./environment.mjs").WorkersConfig}} */
   #environment;
   #options;
   #closed = false;
@@ -36,9 +36,9 @@ export class AgentPool {
    * @param {object} options
    * @param {string} options.home COPILOT_HOME of the user
    * @param {import("./environment.mjs").WorkersConfig} [options.config]
-   * @param {NodeJS.ProcessEnv} [options.env] from which workers get what they need
+   * @param {NodeJS.ProcessEnv} [options.env] the source of the workers' variables
    * @param {number} [options.lingerMs]
-   * @throws {TypeError} for a config that cannot be
+   * @throws {TypeError} for an invalid config
    */
   constructor({ home, config = {}, env = process.env, lingerMs = LINGER_MS }) {
     this.#options = { home, env };
@@ -57,8 +57,8 @@ export class AgentPool {
   }
 
   /**
-   * For jobs from now on. Those that run, and their servers, go on as they began.
-   * @param {import("./environment.mjs").WorkersConfig} config @throws {TypeError} for one that cannot be
+   * Applies to new jobs. Running jobs and their servers keep the former config.
+   * @param {import("./environment.mjs").WorkersConfig} config @throws {TypeError} for an invalid config
    */
   configure(config) {
     if (JSON.stringify(config) === JSON.stringify(this.#config)) return;
@@ -121,7 +121,7 @@ export class AgentPool {
     return pool;
   }
 
-  /** The one that runs, or a new one. @param {Cli} cli @param {ServerEntry} pool @returns {Promise<Server>} */
+  /** The running server, or a new server. @param {Cli} cli @param {ServerEntry} pool @returns {Promise<Server>} */
   #getServer(cli, pool) {
     if (this.#closed) return Promise.reject(new Error("the workers have ended"));
     if (pool.starting) return pool.starting;
@@ -148,15 +148,15 @@ export class AgentPool {
     await server?.stop();
   }
 
-  /** Servers that run. @returns {Promise<number[]>} their pids */
+  /** @returns {Promise<number[]>} pids of running servers */
   async listServerPids() {
     const all = [...this.#entries.values()].flatMap(({ starting }) => starting ?? []);
     const started = await Promise.allSettled(all);
-    return started.flatMap((one) => (one.status === "fulfilled" ? one.value.pid : []));
+    return started.flatMap((result) => (result.status === "fulfilled" ? result.value.pid : []));
   }
 
   /**
-   * What the CLI can say about models, for an hour.
+   * The CLI's models, cached for an hour.
    * @param {Cli} cli @returns {Promise<import("../lib/models.mjs").Models>}
    */
   async models(cli) {
@@ -172,8 +172,8 @@ export class AgentPool {
   }
 
   /**
-   * Deletes sessions that were kept, and that no job has now.
-   * @param {Cli} cli @param {string[]} sessionIds @returns {Promise<boolean[]>} which are gone
+   * Deletes sessions that were kept and have no running job.
+   * @param {Cli} cli @param {string[]} sessionIds @returns {Promise<boolean[]>} whether each is deleted
    */
   deleteSessions(cli, sessionIds) {
     return this.#deleteSessions(
@@ -200,7 +200,7 @@ export class AgentPool {
     });
   }
 
-  /** Ends all servers; jobs that run are interrupted. @returns {Promise<void>} once nothing is left */
+  /** Ends all servers and interrupts running jobs. Resolves when all processes have ended. @returns {Promise<void>} */
   async close() {
     this.#closed = true;
     await Promise.all(

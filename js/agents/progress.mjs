@@ -1,5 +1,5 @@
-// What is known of a running job: the CLI's events go in, with the time; what people are shown and whether the job
-// must stop come out. It does nothing itself.
+// The state of a running job. The CLI's events go in, with the time; events for people come out, and whether the job
+// must stop. It has no side effects.
 
 import { redactLine, redactLines } from "../lib/redact.mjs";
 import { shortenText } from "../lib/visible.mjs";
@@ -13,9 +13,9 @@ import { noTotals, requestTotals, sum } from "./usage.mjs";
 const MAX_LINE = 300;
 const MAX_SUMMARY = 8 * 1024;
 const MAX_SCANNED = 4096;
-/** Between two lines of output that are shown. */
+/** Between two shown lines of output. */
 const LINE_MS = 200;
-/** The CLI repeats a request that was refused for its rate. Longer than this is a pause for the caller. */
+/** The CLI repeats a request that was refused for its rate. A longer wait than this is a pause for the caller. */
 const RATE_LIMIT_MS = 30_000;
 const MAX_RETRY_S = 3600;
 const DEFAULT_RETRY_S = 60;
@@ -27,13 +27,13 @@ const DENIED_KINDS = {
   ...{ network_host: "host", network_outbound: "host", network_local: "host" },
 };
 
-/** @param {unknown} text @returns {string} one line */
-const oneLine = (text) => shortenText(redactLine(String(text ?? "").trim()), MAX_LINE);
+/** @param {unknown} text @returns {string} a single line */
+const toLine = (text) => shortenText(redactLine(String(text ?? "").trim()), MAX_LINE);
 
-/** @param {unknown} text @returns {string} its last line that is not blank */
+/** @param {unknown} text @returns {string} its last line with text */
 function lastLine(text) {
   const end = String(text ?? "").slice(-MAX_SCANNED);
-  return oneLine(
+  return toLine(
     end
       .trimEnd()
       .split(/[\r\n]/)
@@ -41,14 +41,14 @@ function lastLine(text) {
   );
 }
 
-/** Several lines. @param {string} text */
+/** @param {string} text of several lines */
 const formatSummary = (text) =>
   shortenText(redactLines(text.replaceAll("\r\n", "\n")), MAX_SUMMARY);
 
-/** @param {any} args of a tool @returns {string} the part that says most */
+/** @param {any} args of a tool @returns {string} the most useful part */
 function argumentWords(args) {
   const first = args?.command ?? args?.path ?? args?.url ?? args?.query ?? args?.pattern;
-  return oneLine(first ?? JSON.stringify(args ?? {})?.slice(0, MAX_SCANNED));
+  return toLine(first ?? JSON.stringify(args ?? {})?.slice(0, MAX_SCANNED));
 }
 
 /** @param {any} data of `session.error` */
@@ -57,11 +57,11 @@ const isRateLimit = ({ statusCode, errorType }) =>
 
 export class Progress {
   turns = 0;
-  /** Of permissions, and by the sandbox. */
+  /** Of permissions and by the sandbox. */
   refusals = 0;
-  /** Of requests seen so far; the CLI's totals are better where it can be asked. */
+  /** Of requests seen so far. The CLI's totals are more exact, if it answers. */
   used = noTotals();
-  /** The job's turn is over: there is nothing to wait for. */
+  /** The job's turn has ended. */
   over = false;
   #maxTurns;
   #deadline;
@@ -74,13 +74,13 @@ export class Progress {
   #stopOutcome;
   #lineAt = -Infinity;
   #line = "";
-  /** A line that came too soon after the one before. */
+  /** A line that arrived too soon after the previous line. */
   #pendingLine = "";
-  /** What the tools that run now were called with, by the call. @type {Map<string, string>} */
+  /** The arguments of the running tools, by call. @type {Map<string, string>} */
   #calls = new Map();
   /** Calls whose refusal was reported before they end. @type {Set<string>} */
   #refusedCalls = new Set();
-  /** Since the first refusal for the rate in a row. @type {number | undefined} */
+  /** Start of the present series of rate refusals. @type {number | undefined} */
   #limitedAt;
 
   /** @param {{maxTurns?: number, timeout?: number}} job @param {number} now ms */
@@ -99,12 +99,12 @@ export class Progress {
     return this.#stopOutcome !== undefined;
   }
 
-  /** The job's message is sent: what comes is about it. */
+  /** The job's message is sent: later events belong to it. */
   begin() {
     this.#started = true;
   }
 
-  /** The first reason counts, and none after the end. @param {Outcome} outcome */
+  /** Keeps the first reason. Has no effect after the end. @param {Outcome} outcome */
   stop(outcome) {
     if (!this.over) this.#stopOutcome ??= outcome;
   }
@@ -128,7 +128,7 @@ export class Progress {
     if (type === "tool.execution_partial_result") return this.#output(data.partialOutput, now);
     if (type === "sandbox.decision") return this.#decision(data);
     if (type === "tool.execution_start") {
-      const [tool, text] = [oneLine(data.toolName), argumentWords(data.arguments)];
+      const [tool, text] = [toLine(data.toolName), argumentWords(data.arguments)];
       if (this.#calls.size < MAX_CALLS) this.#calls.set(data.toolCallId, `${tool}: ${text}`);
       return [{ kind: "tool", tool, text }];
     }
@@ -145,35 +145,35 @@ export class Progress {
     return this.#refuse({ kind: "tool", target, call }, error.message);
   }
 
-  /** @param {Refusal} refusal hostile texts @param {unknown} text why @returns {WorkerEvent[]} */
+  /** @param {Refusal} refusal hostile texts @param {unknown} text the reason @returns {WorkerEvent[]} */
   #refuse({ kind, target, call }, text) {
     this.refusals += 1;
-    const refusal = { kind, target: oneLine(target), ...(call && { call: oneLine(call) }) };
-    return [{ kind: "refused", text: oneLine(text), refusal }];
+    const refusal = { kind, target: toLine(target), ...(call && { call: toLine(call) }) };
+    return [{ kind: "refused", text: toLine(text), refusal }];
   }
 
-  /** A permission. Its call ends as refused, too. @param {Refusal} refusal @param {string} why @returns {WorkerEvent[]} */
+  /** Its call will end as refused, too. @param {Refusal} refusal @param {string} why @returns {WorkerEvent[]} */
   refusePermission(refusal, why) {
     const { call } = refusal;
     if (call && this.#refusedCalls.size < MAX_CALLS) this.#refusedCalls.add(call);
     return this.#refuse(refusal, why);
   }
 
-  /** By the sandbox, with the call that it stopped. @param {any} data @returns {WorkerEvent[]} */
+  /** A refusal by the sandbox, with the stopped call. @param {any} data @returns {WorkerEvent[]} */
   #decision({ kind, outcome, denialClass, deniedResource, toolCallId: call }) {
     if (kind !== "access_denied" && outcome !== "failed") return [];
     const called = this.#calls.get(call) ?? "";
-    const what = String(denialClass ?? kind).replaceAll("_", " ");
+    const reason = String(denialClass ?? kind).replaceAll("_", " ");
     const refusal = {
       kind: DENIED_KINDS[denialClass] ?? "sandbox",
       target: deniedResource ?? called,
     };
-    return this.#refuse({ ...refusal, call }, `the sandbox: ${what}: ${called}`);
+    return this.#refuse({ ...refusal, call }, `the sandbox: ${reason}: ${called}`);
   }
 
   /** @param {string} type @param {any} data @param {number} now */
   #state(type, data, now) {
-    if (!this.#started) return; // of an earlier run of the session
+    if (!this.#started) return; // an event of an earlier run of the session
     if (type === "assistant.turn_start") this.#turn();
     if (type === "abort") this.#aborted = true;
     if (type === "session.error") this.#error ??= data;
@@ -192,7 +192,7 @@ export class Progress {
   #message({ content }) {
     if (typeof content !== "string" || content.trim() === "") return [];
     this.#lastMessage = content.slice(0, MAX_SUMMARY * 2);
-    return [{ kind: "message", text: oneLine(content) }];
+    return [{ kind: "message", text: toLine(content) }];
   }
 
   /** @param {unknown} text @param {number} now @returns {WorkerEvent[]} */
@@ -203,7 +203,7 @@ export class Progress {
     return now - this.#lineAt < LINE_MS ? [] : this.#flushLine(now);
   }
 
-  /** The last line of a tool is shown in any case. @param {number} now @returns {WorkerEvent[]} */
+  /** The last line of a tool is always shown. @param {number} now @returns {WorkerEvent[]} */
   #flushLine(now) {
     const line = this.#pendingLine;
     this.#pendingLine = "";
@@ -213,13 +213,13 @@ export class Progress {
     return [{ kind: "line", text: line }];
   }
 
-  /** By the model's server, for the rate: once may pass. @param {number} now */
+  /** The model's server refused for the rate. A single refusal is tolerated. @param {number} now */
   #handleRateLimit(now) {
     if (this.#limitedAt === undefined) this.#limitedAt = now;
     else this.#stopForRateLimit(Math.ceil((now - this.#limitedAt) / 1000));
   }
 
-  /** @param {number} [seconds] that the CLI has waited between two requests */
+  /** @param {number} [seconds] between two requests of the CLI */
   #stopForRateLimit(seconds = DEFAULT_RETRY_S) {
     const retryAfter = Math.min(MAX_RETRY_S, Math.max(1, seconds));
     this.stop({
@@ -229,8 +229,8 @@ export class Progress {
   }
 
   /**
-   * "Done" is never an exit code: a turn that came to its end, with a message, without an error or an abort.
-   * @param {string} [lost] why nothing more can come, where the job did not end
+   * Success requires the end of the turn with a message, without an error or an abort; the exit code does not count.
+   * @param {string} [lost] why no more events arrive, if the job did not end
    * @returns {Outcome}
    */
   outcome(lost) {
@@ -248,7 +248,7 @@ export class Progress {
 
   /** @param {any} data of `session.error` @returns {Outcome} */
   #failure(data) {
-    const message = oneLine(data.message) || "the model gave an error";
+    const message = toLine(data.message) || "the model gave an error";
     if (!isRateLimit(data)) return classifyFailure("MODEL", message);
     return { ...toOutcome("RATE_LIMITED", message), retryAfter: DEFAULT_RETRY_S };
   }

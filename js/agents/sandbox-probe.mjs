@@ -1,5 +1,5 @@
-// Whether the CLI's sandbox holds on a server: its field is experimental, and a CLI may ignore it. A session that is
-// thrown away tries to get out; its model is an endpoint of our own. What the file system shows afterwards decides.
+// Whether the CLI's sandbox works on a server: its field is experimental, and a CLI may ignore it. A temporary session
+// tries to escape, with a model endpoint in this process. The result is read from the file system.
 
 import { randomUUID } from "node:crypto";
 import fs from "node:fs";
@@ -24,9 +24,10 @@ async function readBody(request) {
   return JSON.parse(text);
 }
 
-/** As a server of OpenAI's chat completions, once the tools of a turn are offered. @param {any} body @param {Call[]} calls */
+/** An answer in the format of OpenAI's chat completions. It has tool calls in the first turn that offers tools. @param {any} body @param {Call[]} calls */
 function formatAnswer(body, calls) {
-  const results = body.messages?.filter((/** @type {any} */ one) => one.role === "tool") ?? [];
+  const results =
+    body.messages?.filter((/** @type {any} */ message) => message.role === "tool") ?? [];
   const first = body.tools?.length > 0 && results.length === 0;
   const tool_calls = calls.map(({ name, args }, index) => ({
     ...{ index, id: `probe_${index}`, type: "function" },
@@ -46,14 +47,14 @@ function formatAnswer(body, calls) {
     { ...chunk, choices: [{ index: 0, delta: message, finish_reason: null }] },
     { ...chunk, choices: [{ index: 0, delta: {}, finish_reason }], usage },
   ]
-    .map((one) => `data: ${JSON.stringify(one)}\n\n`)
+    .map((event) => `data: ${JSON.stringify(event)}\n\n`)
     .concat("data: [DONE]\n\n")
     .join("");
 }
 
-/** @param {Call[]} calls of its first turn */
+/** @param {Call[]} calls of the first turn */
 async function startModel(calls) {
-  /** What the tools have answered. @type {string[]} */
+  /** Results of the tools. @type {string[]} */
   const results = [];
   const server = http.createServer(async (request, response) => {
     try {
@@ -77,7 +78,7 @@ async function startModel(calls) {
   return { url: `http://127.0.0.1:${port}/v1`, results, close };
 }
 
-/** A repository in small, beside a folder that must stay as it is. @param {string} folder of the server */
+/** A minimal repository, and a folder outside that must not change. @param {string} folder of the server */
 function makePlace(folder) {
   const root = path.join(folder, "probe");
   const [cwd, outside] = [path.join(root, "inside"), path.join(root, "outside")];
@@ -85,7 +86,7 @@ function makePlace(folder) {
   const own = path.join(common, "tap", "own");
   const objects = path.join(common, "objects");
   const admin = path.join(common, "worktrees", "probe");
-  for (const one of [
+  for (const made of [
     cwd,
     outside,
     objects,
@@ -93,7 +94,7 @@ function makePlace(folder) {
     path.join(own, "objects"),
     path.join(own, "admin"),
   ])
-    fs.mkdirSync(one, { recursive: true });
+    fs.mkdirSync(made, { recursive: true });
   /** @type {import("../process/sandbox.mjs").Policy} */
   const policy = {
     ...{
@@ -122,8 +123,9 @@ function listCalls({ outside, objects, policy }, secret) {
 }
 
 /**
- * What the session has left. On Linux, the wall of tap's own programs is over that of the CLI.
- * @param {ReturnType<typeof makePlace>} place @param {boolean} hasRead @returns {string} what is wrong; "": nothing
+ * Checks the traces of the session. On Linux, tap's own wall must be in effect, too.
+ * @param {ReturnType<typeof makePlace>} place @param {boolean} hasRead @returns {string} the failure; "" if the sandbox
+ *   works
  */
 function judge({ outside, objects, own, policy }, hasRead) {
   const done = path.join(policy.cwd, "done");
@@ -138,7 +140,7 @@ function judge({ outside, objects, own, policy }, hasRead) {
   return exists(own, "objects", "object") ? "" : "a command does not see its own objects of git";
 }
 
-/** @param {Server} server @param {object} config @returns {Promise<void>} once its turn is over */
+/** @param {Server} server @param {object} config @returns {Promise<void>} at the end of its turn */
 async function runTurn({ client }, config) {
   const session = await client.createSession(config);
   await new Promise((resolve, reject) => {
@@ -152,7 +154,7 @@ async function runTurn({ client }, config) {
 
 /**
  * @param {Server} server @param {string} packageFolder of the CLI
- * @returns {Promise<string>} why no agent may run there; "": it holds
+ * @returns {Promise<string>} why no agent may run there; "" if the sandbox works
  */
 export async function probeSandbox(server, packageFolder) {
   const place = makePlace(server.folder);

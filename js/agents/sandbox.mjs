@@ -1,5 +1,5 @@
 // The wall around an agent's session: the CLI's own sandbox, from the policy of a node. On Linux a program in front of
-// bubblewrap adds the wall of tap's own programs to each command, so that both see the same.
+// bubblewrap adds the wall of tap's own programs to each command, so that commands of agents and of tap see the same.
 
 import fs from "node:fs";
 import os from "node:os";
@@ -18,13 +18,13 @@ import {
 
 /** @typedef {import("../process/sandbox.mjs").Policy} Policy */
 /**
- * Of one session. `policy`: the node's, with the folders that the session needs besides; `own`: the node's writable
+ * Of a session. `policy`: the node's, with the folders that the session needs in addition; `own`: the node's writable
  * folders; `temporary`: its TMPDIR; `home`, and `search` for programs: of its server.
  * @typedef {{policy: Policy, own: string[], temporary: string, home: string, search: string[]}} Wall
  */
 
 const SHIM = fileURLToPath(new URL("bwrap.sh", import.meta.url));
-/** What the CLI reads for its system message. */
+/** Files that the CLI reads for its system message. */
 const INSTRUCTIONS = [
   "AGENTS.md",
   "CLAUDE.md",
@@ -32,11 +32,11 @@ const INSTRUCTIONS = [
   ".github/copilot-instructions.md",
   ".github/instructions",
 ];
-/** The CLI adds what else a system needs. */
+/** The CLI adds other folders of the system. */
 const SYSTEM_READABLE = ["/usr", "/opt"];
 
 /**
- * Puts the program in front of bubblewrap, where there is one.
+ * Puts the program in front of bubblewrap, if it is installed.
  * @param {string} folder private to a server @param {string | undefined} folders its PATH
  * @returns {string | undefined} the server's PATH
  */
@@ -55,12 +55,12 @@ export function installShim(folder, folders) {
 const wallFolder = (folder, { cwd }) => path.join(folder, "walls", cwd);
 
 /**
- * Before a session begins.
+ * Called before a session starts.
  * @param {string} folder of its server; no wall makes it writable, or shows it
  * @param {Policy} given
  * @param {{sessionId: string, output: string, packageFolder: string, env: NodeJS.ProcessEnv,
  *   ways?: import("../process/sandbox.mjs").Ways}} session env: the server's; ways: of its commands, to named hosts
- * @returns {Wall | undefined} undefined: another session has that worktree
+ * @returns {Wall | undefined} undefined: a different session has that worktree
  */
 export function openWall(folder, given, { sessionId, output, packageFolder, env, ways }) {
   const temporary = path.join(folder, "sessions", sessionId);
@@ -102,7 +102,8 @@ export async function closeWall(folder, { policy, temporary }) {
 }
 
 /**
- * Whether the CLI, which reads a worktree's instructions in its own process, would come to a file elsewhere or to none.
+ * Whether instructions of a worktree are links to files outside of it, or are not files. The CLI reads them in its own
+ * process, outside of the sandbox.
  * @param {string} cwd
  */
 export const hasForeignInstructions = (cwd) =>
@@ -115,7 +116,7 @@ export const hasForeignInstructions = (cwd) =>
     }
   });
 
-/** @param {string} file or a folder @returns {string[]} what is there; links are not followed, and are files */
+/** @param {string} file or a folder @returns {string[]} the files; a link counts as a file */
 function listFiles(file) {
   const stat = fs.lstatSync(file, { throwIfNoEntry: false });
   if (!stat) return [];
@@ -123,12 +124,12 @@ function listFiles(file) {
   return fs.readdirSync(file).flatMap((name) => listFiles(path.join(file, name)));
 }
 
-/** `sandboxConfig` of a session, also of one that is resumed: the CLI keeps none. @param {Wall} wall */
+/** `sandboxConfig` of a session, also when it is resumed, since the CLI does not store it. @param {Wall} wall */
 export function toSandboxConfig({ policy, home, search }) {
   const { cwd, repository, writable, readable } = policy;
   const readonly = [
     ...[...SYSTEM_READABLE, ...listSystemReadable(policy, home, search), ...readable],
-    ...[repository.checkout, repository.common].flatMap((one) => one ?? []),
+    ...[repository.checkout, repository.common].flatMap((place) => place ?? []),
   ];
   const readwrite = [cwd, ...writable, ...makeCacheFolders(policy, home)];
   return {
@@ -141,8 +142,8 @@ export function toSandboxConfig({ policy, home, search }) {
         readwritePaths: [...new Set(readwrite)].filter(fs.existsSync),
         readonlyPaths: [...new Set(readonly)].filter(fs.existsSync),
       },
-      // What a command reaches comes from the program in front of bubblewrap. For named hosts the CLI would need
-      // rights to make a network of its own.
+      // The program in front of bubblewrap decides about the network of commands. For named hosts the CLI would need
+      // rights to create a network.
       network: { allowOutbound: false, allowLocalNetwork: false },
     },
   };
@@ -153,14 +154,14 @@ export function formatWallNotice({ policy, own, temporary }) {
   const { cwd, repository, hosts } = policy;
   const list = (/** @type {string[]} */ all) => all.map(visible).join(", ") || "none";
   const commit = repository.own
-    ? "HEAD is detached. Commit there; do not make branches, stash or push: what is committed is taken from there."
-    : "Git's own folders are read-only: do not commit, stash or push. What is in the worktree is committed for you.";
+    ? "HEAD is detached. Commit there; do not make branches, stash or push: tap collects the commits."
+    : "Git's own folders are read-only: do not commit, stash or push. tap commits the files of the worktree.";
   const reach = hosts === "*" ? "all" : list(hosts);
   return [
-    `You work in ${visible(cwd)}, a worktree of its own. Nothing else of the repository can be changed.`,
+    `You work in ${visible(cwd)}, a separate worktree. Other files of the repository are read-only.`,
     commit,
     `Commands may also write ${list([...own, temporary])}, the last of which is $TMPDIR. Hosts that they may reach: ${reach}.`,
-    "A process lives within one command: start a server, use it, and end it in the same command. While a command runs in the background, read and write files with commands only.",
-    '"Read-only file system" and status 403 are final. Nobody can be asked, and no other way leads there: say in your last message what was missing.',
+    "A process ends with its command: start a server, use it, and stop it in the same command. While a command runs in the background, read and write files with commands only.",
+    '"Read-only file system" and status 403 are final. No person can grant more access, and there is no way around: name the missing access in your last message.',
   ].join("\n");
 }

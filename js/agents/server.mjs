@@ -1,5 +1,5 @@
-// One headless CLI: the server of several sessions, in a process group of its own. It ends with its owner, however
-// that ends: its stdin closes then, and the reaper (js/process) ends its group.
+// A headless CLI: the server of several sessions, in a separate process group. It ends with its owner in any
+// case: its stdin closes then, and the reaper (js/process) ends its group.
 
 import fs from "node:fs";
 import os from "node:os";
@@ -16,8 +16,8 @@ import { installShim } from "./sandbox.mjs";
 
 /** @typedef {import("./environment.mjs").AgentEnvironment} AgentEnvironment */
 
-// The SDK that the CLI brings along, as far as workers use it. It is loaded from the CLI's own folder: there is no
-// package of it here.
+// The parts of the CLI's SDK that workers use. The SDK is loaded from the CLI's own folder; it is not a dependency
+// of tap.
 
 /**
  * @typedef {object} Session
@@ -57,7 +57,7 @@ export async function loadSdk(where) {
   return sdk;
 }
 
-/** Of the CLI that an SDK came with: its tools are there. @param {string} sdk its folder, or its index.js */
+/** The package of the CLI that an SDK belongs to, with its tools. @param {string} sdk its folder, or its index.js */
 export const findPackageFolder = (sdk) =>
   path.dirname(sdk.endsWith(".js") ? path.dirname(sdk) : sdk);
 
@@ -65,20 +65,20 @@ const LAUNCHER = fileURLToPath(new URL("launch.sh", import.meta.url));
 const START_MS = 20_000;
 const STOP_MS = 3000;
 const POLL_MS = 200;
-/** A server that answers nothing for so long hangs. */
+/** A server that does not answer for so long hangs. */
 const PING_MS = 5000;
 const SILENT_MS = 30_000;
 const MAX_STDERR = 500;
 
 /**
- * @template T @param {Promise<T>} promise @param {number} ms @param {string} what
+ * @template T @param {Promise<T>} promise @param {number} ms @param {string} label
  * @returns {Promise<T>}
  */
-export async function withTimeout(promise, ms, what) {
+export async function withTimeout(promise, ms, label) {
   /** @type {NodeJS.Timeout | undefined} */
   let timer;
   const late = new Promise((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`${what} took longer than ${ms / 1000} s`)), ms);
+    timer = setTimeout(() => reject(new Error(`${label} took longer than ${ms / 1000} s`)), ms);
   });
   try {
     return /** @type {T} */ (await Promise.race([promise, late]));
@@ -97,15 +97,15 @@ function readTail(file) {
 }
 
 export class Server {
-  /** Settles once its process is gone. Never rejects. @type {Promise<void>} */
+  /** Resolves when its process has ended. Never rejects. @type {Promise<void>} */
   ended;
-  /** Settles once it is to end, or has ended. Never rejects. @type {Promise<void>} */
+  /** Resolves when it is about to end, or has ended. Never rejects. @type {Promise<void>} */
   ending;
   /** @type {Client} */
   client;
-  /** Private to the server, for the time of its life. */
+  /** Private to the server, deleted with it. */
   folder;
-  /** As it was before tap's own additions. @type {NodeJS.ProcessEnv} */
+  /** The environment without tap's additions. @type {NodeJS.ProcessEnv} */
   env;
   /** @type {import("../lib/process-identity.mjs").Identity} */
   #process = { pid: 0, start: "" };
@@ -134,11 +134,11 @@ export class Server {
         path: grouped ? "/bin/sh" : cli,
         args: grouped ? [LAUNCHER, ...files, cli, ...own] : own,
       }),
-      // The SDK's own option for a token puts it where shells see it. The CLI lets each sandbox write its TMPDIR.
+      // The SDK's own option for a token would show it to shells. The CLI lets each sandbox write its TMPDIR.
       env: {
         ...variables,
         ...(grouped && { PATH: installShim(this.folder, variables.PATH), TMPDIR: temporary }),
-        // It is in TMPDIR otherwise, and each start would compile the CLI again.
+        // The default is below TMPDIR, so each start would compile the CLI again.
         NODE_COMPILE_CACHE: path.join(os.tmpdir(), "node-compile-cache"),
         ...(token !== undefined && { COPILOT_GITHUB_TOKEN: token }),
       },
@@ -169,12 +169,12 @@ export class Server {
     return this.#process.pid;
   }
 
-  /** Once for each server. @param {string} packageFolder of the CLI @returns {Promise<string>} see probeSandbox */
+  /** Runs once for each server. @param {string} packageFolder of the CLI @returns {Promise<string>} see probeSandbox */
   probeSandbox(packageFolder) {
     return (this.#probed ??= probeSandbox(this, packageFolder));
   }
 
-  /** From now on it is watched, and ends with this process. */
+  /** Starts to watch the server. From now on it ends with this process. */
   #begin() {
     const client = /** @type {any} */ (this.client);
     const pid = Number(readTail(path.join(this.folder, "pid"))) || client.cliProcess?.pid;
@@ -209,14 +209,14 @@ export class Server {
     }
   }
 
-  /** Its process is gone; so is the rest of its group, soon. */
+  /** Its process has ended. The rest of its group is ended, too. */
   #handleExit() {
     clearInterval(this.#watch);
     this.#markEnded();
     void this.stop();
   }
 
-  /** @returns {Promise<void>} once nothing of its group is left */
+  /** @returns {Promise<void>} resolves when all processes of its group have ended */
   stop() {
     return (this.#stopping ??= this.#stop());
   }
@@ -233,7 +233,7 @@ export class Server {
   }
 }
 
-// The models that the CLI of the workers can name: its account's when signed in, else those that it was built with.
+// The models that the workers' CLI knows: of its account when signed in, otherwise those that it was built with.
 
 /** @param {Client} client @returns {Promise<import("../lib/models.mjs").Models>} */
 export async function queryModels(client) {

@@ -28,13 +28,13 @@ import { difference, noTotals, parseTotals } from "./usage.mjs";
 
 const CREATE_MS = 30_000;
 const REQUEST_MS = 5000;
-/** From the request to stop until the server counts as hanging. */
+/** The server gets this long to end the turn; then it counts as hanging. */
 const ABORT_MS = 5000;
-/** A server that has ended is seen within that time. */
+/** Time within which the end of a server is noticed. */
 const NOTICE_MS = 1000;
 const SERVER_ENDED = "the CLI's server has ended";
 const BROKEN =
-  "the CLI's sandbox does not hold here, so no agent runs. `copilot-tap sandbox` says what is missing";
+  "the CLI's sandbox does not hold here, so no agent runs. `copilot-tap sandbox` names the missing parts";
 
 /** @param {Job} job @param {any} tool of that job */
 const toSdkTool = (job, { name, description, parameters, call }) => ({
@@ -47,7 +47,7 @@ const toSdkTool = (job, { name, description, parameters, call }) => ({
 });
 
 /**
- * What differs with a wall and without one.
+ * The differences between sessions with and without a wall.
  * @typedef {{decide: (request: any) => string | Promise<string>, enterTool: (tool: string) => string | Promise<string>,
  *   handleEvent: (event: any) => void, config: object}} Boundary
  */
@@ -67,7 +67,7 @@ function createOpenBoundary(job) {
   };
 }
 
-/** @param {Job} job @param {Wall} wall @param {string[]} more folders of the CLI's own for this session @returns {Boundary} */
+/** @param {Job} job @param {Wall} wall @param {string[]} more the CLI's own folders for this session @returns {Boundary} */
 function createWalledBoundary(job, wall, more) {
   const { cwd, hosts } = wall.policy;
   const bounds = {
@@ -134,7 +134,7 @@ const queryTotals = async (session) =>
   parseTotals(await withTimeout(session.rpc.usage.getMetrics(), REQUEST_MS, "the session's usage"));
 
 /**
- * Ends the turn. A server that does not answer is ended, with its other jobs.
+ * Ends the turn. Stops a server that does not answer, with its other jobs.
  * @param {JobRun} run @param {Session} session @param {Server} server
  */
 async function abortTurn(run, session, server) {
@@ -207,7 +207,7 @@ export async function runInSession(job, server, place, packageFolder, onEvent) {
   try {
     wall = openWall(server.folder, job.policy, { ...session, ways: opened?.ways });
     if (!wall)
-      return createUnstartedResult(job, toOutcome("INVALID", "another job has its worktree"));
+      return createUnstartedResult(job, toOutcome("INVALID", "a different job has its worktree"));
     run = new JobRun(job, onEvent);
     return await runSession(run, job, server, place, wall);
   } finally {
@@ -216,7 +216,7 @@ export async function runInSession(job, server, place, packageFolder, onEvent) {
   }
 }
 
-/** The CLI keeps no session that never had a turn. @param {Job} job @param {Server} server @param {object} config @returns {Promise<Session>} */
+/** The CLI does not store a session without a turn, so it is created again. @param {Job} job @param {Server} server @param {object} config @returns {Promise<Session>} */
 async function openSession(job, { client }, config) {
   const { sessionId, resume } = job;
   const create = () => client.createSession({ ...config, sessionId, name: sessionName(job) });

@@ -1,4 +1,4 @@
-// What a run has cost. The CLI reports totals of a session, so a run is the difference of two.
+// The cost of a run. The CLI reports totals of a session, so a run is the difference of two totals.
 
 /** @typedef {import("./job.mjs").Totals} Totals */
 /** @typedef {import("./job.mjs").Tokens} Tokens */
@@ -70,7 +70,7 @@ export const difference = (after, before) =>
 /** @param {Totals} a @param {Totals} b */
 export const sum = (a, b) => combineTotals(a, b, (x, y) => x + y);
 
-/** Of one request to a model. @param {any} data of the event `assistant.usage` @returns {Totals} */
+/** The totals of a single request to a model. @param {any} data of the event `assistant.usage` @returns {Totals} */
 export const requestTotals = (data) => ({
   aiCredits: count(data?.copilotUsage?.totalNanoAiu) / NANO,
   premiumRequests: count(data?.cost),

@@ -326,7 +326,7 @@ describe("the server of jobs", { concurrency: 1 }, () => {
     });
     assert.equal(result.status, "succeeded", JSON.stringify(result));
     const seen = resultsOf(rig.model.last).join(" ");
-    assert.match(seen, /a job never pushes/);
+    assert.match(seen, /git push is not allowed/);
     assert.match(seen, /a rule denies it/);
   });
 
