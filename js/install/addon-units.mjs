@@ -1,9 +1,8 @@
-// binding.gyp asks: `node js/install/addon-units.mjs <hot or cold> <source> …`, with paths below native/, writes the
-// file that the compiler is given instead of those sources, and prints its name. Such a unit includes many sources:
-// most of the time of a compile goes into headers that every source needs. There are as many units as jobs
-// (installer.mjs).
+// binding.gyp runs `node js/install/addon-units.mjs <hot or cold> <source> …`, with paths below native/. It writes a
+// file for the compiler that includes these sources, and prints its name. Headers that every source needs take most of
+// the compile time, so many sources are compiled together. There are as many units as jobs (node-gyp.mjs).
 //
-// What a call, a push or a line passes is compiled for speed; the rest, which is as large, for size.
+// The path of calls, pushes and lines is compiled for speed; the rest, which is as large, for size.
 
 import fs from "node:fs";
 import path from "node:path";

@@ -7,14 +7,14 @@ import { findLibrary, LIBRARIES } from "./libraries.mjs";
 
 /**
  * @typedef {object} BuildTool
- * @property {string} what for people
- * @property {string} apt the package of Debian and Ubuntu that brings it
- * @property {string} macos the command that brings it there
+ * @property {string} label for people
+ * @property {string} apt the package of Debian and Ubuntu
+ * @property {string} macos the command that installs it there
  * @property {() => boolean} isThere
  * @property {keyof typeof LIBRARIES} [library]
  */
 
-/** Whether one of them runs. @param {(string | undefined)[]} commands @param {string[]} args @param {string} [input] */
+/** Whether any of the commands runs. @param {(string | undefined)[]} commands @param {string[]} args @param {string} [input] */
 function runs(commands, args, input) {
   return commands.some((command) => {
     if (!command) return false;
@@ -24,13 +24,13 @@ function runs(commands, args, input) {
 }
 
 const XCODE = "xcode-select --install";
-/** `<=>` is younger than anything else that the sources use. */
+/** `<=>` is the newest feature that the sources use. */
 const CPP20 = "#include <compare>\nint main() { return (1 <=> 1) == 0 ? 0 : 1; }\n";
 
 /** @type {BuildTool[]} */
 const TOOLS = [
   {
-    what: "a C++20 compiler (g++ 11, clang++ 14, or later)",
+    label: "a C++20 compiler (g++ 11, clang++ 14, or later)",
     apt: "g++",
     macos: XCODE,
     isThere: () =>
@@ -41,13 +41,13 @@ const TOOLS = [
       ),
   },
   {
-    what: "make",
+    label: "make",
     apt: "make",
     macos: XCODE,
     isThere: () => runs([process.env.MAKE, "make", "gmake"], ["--version"]),
   },
   {
-    what: "Python 3.8 or later",
+    label: "Python 3.8 or later",
     apt: "python3",
     macos: XCODE,
     isThere: () =>
@@ -57,33 +57,33 @@ const TOOLS = [
       ),
   },
   {
-    what: "PCRE2 (pcre2.h and its library)",
+    label: "PCRE2 (pcre2.h and its library)",
     apt: "libpcre2-dev",
     macos: "brew install pcre2",
     library: "pcre2",
     isThere: () => findLibrary("pcre2") !== undefined,
   },
   {
-    what: "SQLite (sqlite3.h and its library)",
+    label: "SQLite (sqlite3.h and its library)",
     apt: "libsqlite3-dev",
     macos: "brew install sqlite",
     library: "sqlite",
     isThere: () => findLibrary("sqlite") !== undefined,
   },
 ];
-/** On Windows node-gyp looks for Visual Studio itself, and says what it lacks. @returns {BuildTool[]} */
+/** On Windows, node-gyp finds Visual Studio itself and reports missing parts. @returns {BuildTool[]} */
 export function missingTools() {
-  const isLooked = (/** @type {BuildTool} */ { library }) =>
+  const isChecked = (/** @type {BuildTool} */ { library }) =>
     process.platform !== "win32" || library !== undefined;
-  return TOOLS.filter((tool) => isLooked(tool) && !tool.isThere());
+  return TOOLS.filter((tool) => isChecked(tool) && !tool.isThere());
 }
 
 const isRoot = () => process.getuid?.() === 0;
 export const hasApt = () => fs.existsSync("/usr/bin/apt-get");
-/** Whether this process may install packages, if the user wants that. */
+/** Whether this process may install packages if the user requests it. */
 export const canInstall = () => isRoot() && hasApt();
 
-/** The commands that bring them, for people to run. @param {BuildTool[]} missing @returns {string[]} */
+/** The commands that install them, for people to run. @param {BuildTool[]} missing @returns {string[]} */
 export function commandsFor(missing) {
   if (process.platform === "win32") {
     return missing.flatMap(({ library }) => {
@@ -96,19 +96,19 @@ export function commandsFor(missing) {
   const sudo = isRoot() ? "" : "sudo ";
   const packages = missing.map(({ apt }) => apt).join(" ");
   if (hasApt()) return [`${sudo}apt-get update && ${sudo}apt-get install -y ${packages}`];
-  return [`the packages that your system has in place of Debian's ${packages}`];
+  return [`install your system's equivalents of Debian's ${packages}`];
 }
 
 /**
  * @param {BuildTool[]} missing @param {(message: string) => void} say
- * @returns {BuildTool[]} those that are missing still
+ * @returns {BuildTool[]} tools that are still missing
  */
 export function aptInstall(missing, say) {
   const packages = missing.map(({ apt }) => apt);
-  say(`installing ${packages.join(", ")} with apt-get, as TAP_INSTALL_DEPS=1 asks for …`);
+  say(`installing ${packages.join(", ")} with apt-get, because TAP_INSTALL_DEPS=1 is set …`);
   const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
   const install = ["install", "-y", "--no-install-recommends", ...packages];
-  // The lists of packages may be missing, or old.
+  // The lists of packages may be missing or old.
   for (const args of [install, ["update"], install]) {
     const run = spawnSync("apt-get", args, { env, encoding: "utf8" });
     if (args === install && run.status === 0) break;

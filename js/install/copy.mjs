@@ -1,4 +1,4 @@
-// Copies a release so that it is on the disk, and complete, before anything names it.
+// Copies a release, so that it is complete and on the disk before other files refer to it.
 
 import { createHash } from "node:crypto";
 import fs from "node:fs";
@@ -7,7 +7,7 @@ import { IN_USE } from "../lib/release-use.mjs";
 
 /**
  * @typedef {{to: string, from?: string, content?: string, size: number}} PlannedFile
- *   from a file, or a text of its own
+ *   either a file to copy, or its content
  * @typedef {(done: {files: number, bytes: number}) => void} OnProgress
  */
 
@@ -27,13 +27,13 @@ function digest(files) {
 /** @param {PlannedFile[]} plan */
 export const digestPlan = (plan) => digest(plan.map((file) => [file.to, readContent(file)]));
 
-/** @param {string} folder @param {string} [below] @returns {string[] | undefined} undefined where something is neither file nor folder */
+/** @param {string} folder @param {string} [below] @returns {string[] | undefined} undefined if an entry is neither file nor folder */
 function listFiles(folder, below = "") {
   /** @type {string[]} */
   const files = [];
   for (const entry of fs.readdirSync(path.join(folder, below), { withFileTypes: true })) {
     const name = path.posix.join(below, entry.name);
-    // What runs there has left these.
+    // Running programs create these.
     if (name === IN_USE || entry.name === "__pycache__") continue;
     if (entry.isFile()) files.push(name);
     else if (entry.isDirectory()) files.push(...(listFiles(folder, name) ?? [""]));
@@ -43,7 +43,7 @@ function listFiles(folder, below = "") {
 }
 
 /**
- * Whether the folder has the planned files and no other: a module more could be found before one of ours.
+ * Whether the folder has exactly the planned files: an additional module could be loaded instead of a planned module.
  * @param {PlannedFile[]} plan @param {string} folder @param {string} expected
  */
 export function isComplete(plan, folder, expected) {
@@ -65,7 +65,7 @@ export function isComplete(plan, folder, expected) {
   }
 }
 
-/** A folder's entries. Windows has no such thing, and no need of it. @param {string} folder */
+/** Syncs a folder's entries. Windows neither supports nor needs it. @param {string} folder */
 export function syncFolder(folder) {
   if (process.platform === "win32") return;
   const descriptor = fs.openSync(folder, "r");
@@ -87,7 +87,7 @@ export function writeSynced(file, content, mode = 0o644) {
   }
 }
 
-/** @param {PlannedFile[]} plan @param {string} folder that is not there yet @param {OnProgress} onProgress */
+/** @param {PlannedFile[]} plan @param {string} folder that does not exist yet @param {OnProgress} onProgress */
 export function copyPlan(plan, folder, onProgress) {
   fs.mkdirSync(folder);
   const folders = new Set([folder]);
@@ -104,7 +104,7 @@ export function copyPlan(plan, folder, onProgress) {
   for (const each of folders) syncFolder(each);
 }
 
-// Retries renames that Windows refuses for a moment, because a scanner has the new files open.
+// Retries renames that Windows refuses for a moment while a scanner has the new files open.
 
 const PATIENCE_MS = 2000;
 const PAUSE_MS = 50;

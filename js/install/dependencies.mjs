@@ -1,5 +1,5 @@
-// Which packages of node_modules a package needs at run time, and where they lie in a copy of it: they may
-// be its own, its neighbours' (npm, npx), or beside development packages (a checkout).
+// The packages of node_modules that a package needs at run time, and their places in a copy of it. They may
+// be its own, its neighbours' (npm, npx), or mixed with development packages (a checkout).
 
 import fs from "node:fs";
 import path from "node:path";
@@ -16,7 +16,7 @@ import { InstallError } from "./install-error.mjs";
 export const readManifest = (folder) =>
   JSON.parse(fs.readFileSync(path.join(folder, "package.json"), "utf8"));
 
-/** Where Node finds the package. @param {string} name @param {string} from @returns {string | undefined} */
+/** Finds a package as Node does. @param {string} name @param {string} from @returns {string | undefined} */
 function findPackage(name, from) {
   for (let folder = from; ; folder = path.dirname(folder)) {
     const candidate = path.join(folder, "node_modules", name);
@@ -25,7 +25,7 @@ function findPackage(name, from) {
   }
 }
 
-/** What a package there would get by that name. @param {Map<string, string>} placed @param {string} name @param {string} to */
+/** The package that Node would find there by that name. @param {Map<string, string>} placed @param {string} name @param {string} to */
 function findPlaced(placed, name, to) {
   for (let folder = to; ; folder = path.posix.dirname(folder)) {
     const found = placed.get(path.posix.join(folder, "node_modules", name));
@@ -40,11 +40,11 @@ function listNeeds({ dependencies = {}, optionalDependencies = {} }) {
 }
 
 /**
- * Breadth first, each as high up as it can be: whoever has placed his own packages before those of
- * his packages are placed is found by these, as he would be by Node.
- * @param {string} root @param {string[]} [except] names that a copy does without
+ * Breadth first, each package as high up as possible. A package's own dependencies are placed before those of its
+ * dependencies, so these find the same packages as with Node.
+ * @param {string} root @param {string[]} [except] names that a copy does not need
  * @returns {Dependency[]}
- * @throws {InstallError} where one is missing
+ * @throws {InstallError} if a package is missing
  */
 export function runtimeDependencies(root, except = []) {
   /** @type {Map<string, string>} */
@@ -56,7 +56,7 @@ export function runtimeDependencies(root, except = []) {
       const found = findPackage(name, from);
       if (found === undefined && optional) continue;
       if (found === undefined) {
-        const message = `${name} is missing in ${root}; nothing was changed`;
+        const message = `${name} is missing in ${root}; no files were changed`;
         const advice = `cd ${quoteWord(root)} && npm install --omit=dev`;
         throw new InstallError("INCOMPLETE", message, advice);
       }

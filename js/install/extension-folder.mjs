@@ -1,5 +1,5 @@
-// The extension.mjs that `tap install` writes: it names the release that runs. Renamed into place, it is
-// the one step that makes another release the installed one.
+// The extension.mjs that `tap install` writes names the release that runs. Renaming it into place is
+// the step that switches to a different release.
 
 import fs from "node:fs";
 import path from "node:path";
@@ -12,7 +12,7 @@ const ID = /^\d[\w.+-]{0,80}-[0-9a-f]{12}(\.\d+)?$/;
 
 /**
  * @param {string} version @param {string} digest hexadecimal
- * @param {number} again how often there is a damaged one of that digest, which is not touched: it may be in use
+ * @param {number} again number of damaged releases of that digest, which are not changed: they may be in use
  */
 export const releaseId = (version, digest, again) =>
   `${version}-${digest.slice(0, 12)}${again === 0 ? "" : `.${again}`}`;
@@ -23,9 +23,9 @@ export const parseVersion = (id) => id.slice(0, id.lastIndexOf("-"));
 /** @param {string} id */
 export const isReleaseId = (id) => ID.test(id);
 
-/** The module of a release that an entry starts. */
+/** The module of a release that an entry imports. */
 const START = "js/extension/start.mjs";
-/** The same in older releases: their entries are ours, too. */
+/** The module in older releases: their entries are tap's, too. */
 const OLDER_STARTS = ["js/session/start.mjs"];
 
 /** @param {string} id @param {string} [start] */
@@ -36,15 +36,14 @@ import { start } from "./releases/${id}/${start}";
 await start(joinSession);
 `;
 
-/** The release that an entry names. @param {string} text @returns {string | undefined} if the entry is not one of ours */
+/** The release that an entry names. @param {string} text @returns {string | undefined} undefined if tap did not write the entry */
 export function releaseNamedBy(text) {
   const id = /^import .* from "\.\/releases\/([^/"]+)\//m.exec(text)?.[1];
   if (id === undefined || !isReleaseId(id)) return undefined;
   return [START, ...OLDER_STARTS].some((start) => text === entryText(id, start)) ? id : undefined;
 }
 
-// What --force finds in the entry's place is kept beside it, under a name of its own each time;
-// uninstall puts the last one back.
+// With --force, an entry of the user's is moved aside, under a new name each time; uninstall restores the last one.
 
 export const ENTRY = "extension.mjs";
 export const FORMER_ENTRY = "extension.mjs.before-install";
@@ -62,7 +61,7 @@ function formerEntries(folder) {
   return { last: highest === 0 ? undefined : formatName(highest), next: formatName(highest + 1) };
 }
 
-/** The target of a link, or the content of a file; undefined for anything else. @param {string} place */
+/** The target of a link, or the content of a file; undefined for other entries. @param {string} place */
 function readContent(place) {
   const stat = fs.lstatSync(place, { throwIfNoEntry: false });
   if (stat?.isSymbolicLink()) return { link: true, content: Buffer.from(fs.readlinkSync(place)) };
@@ -73,11 +72,11 @@ function readContent(place) {
 
 /** @param {string} a @param {string} b places */
 function isSame(a, b) {
-  const [one, other] = [readContent(a), readContent(b)];
-  return one !== undefined && one.link === other?.link && one.content.equals(other.content);
+  const [first, second] = [readContent(a), readContent(b)];
+  return first !== undefined && first.link === second?.link && first.content.equals(second.content);
 }
 
-/** A link stays a link, also one that leads nowhere. The entry stays until it is replaced. @param {string} folder */
+/** Keeps links as links, also broken links. The entry stays until it is replaced. @param {string} folder */
 export function keepEntry(folder) {
   const entry = path.join(folder, ENTRY);
   if (!fs.lstatSync(entry, { throwIfNoEntry: false })) return;
@@ -85,10 +84,10 @@ export function keepEntry(folder) {
   const place = path.join(folder, next);
   const found = readContent(entry);
   if (found === undefined) {
-    renameWithRetry(entry, place); // a folder, say: no file can be renamed over it
+    renameWithRetry(entry, place); // such as a folder: no file can be renamed over it
     return;
   }
-  // An install that was interrupted has kept it already.
+  // An interrupted install has kept it already.
   if (last !== undefined && isSame(entry, path.join(folder, last))) return;
   const part = path.join(folder, `.extension-${process.pid}.mjs`);
   fs.rmSync(part, { force: true });
@@ -99,8 +98,8 @@ export function keepEntry(folder) {
 }
 
 /**
- * Instead of the entry that install has written.
- * @param {string} folder @returns {boolean} whether there is one again that was there before install
+ * Replaces the entry that install wrote by the entry of before.
+ * @param {string} folder @returns {boolean} whether there was an entry before install
  */
 export function restoreEntry(folder) {
   const entry = path.join(folder, ENTRY);
@@ -116,15 +115,15 @@ export function restoreEntry(folder) {
   return true;
 }
 
-/** Of an entry that install has kept, and then not replaced. @param {string} folder */
+/** Removes the copy of an entry that install did not replace. @param {string} folder */
 export function removeNeedlessCopy(folder) {
   const { last } = formerEntries(folder);
   const former = last === undefined ? undefined : path.join(folder, last);
   if (former && isSame(path.join(folder, ENTRY), former)) fs.rmSync(former, { force: true });
 }
 
-// Makes the extension's folder a package under a name that no update changes: what `npm install` and
-// `copilot-tap new` link to. It leads to the release that is installed.
+// Makes the extension's folder a package with a stable name, as a target for links of `npm install` and
+// `copilot-tap new`. The package leads to the installed release.
 
 const MANIFEST = "package.json";
 
@@ -149,7 +148,7 @@ export function leadsToRelease(folder) {
   }
 }
 
-/** Somebody else's stays. @param {string} folder of the extension */
+/** Does not replace a package of the user's. @param {string} folder of the extension */
 export function makePackage(folder) {
   const file = path.join(folder, MANIFEST);
   const isThere = fs.lstatSync(file, { throwIfNoEntry: false }) !== undefined;

@@ -1,4 +1,4 @@
-// How installing fails.
+// Errors of installing.
 
 /** An error for the user, with the next step. */
 export class InstallError extends Error {

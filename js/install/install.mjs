@@ -1,5 +1,5 @@
-// Installs a release of this package next to the existing ones, then switches to it with one rename. Whatever
-// interrupts this, the entry names a complete release: the former one until the rename.
+// Installs a release of this package next to the existing ones, then switches to it with a single rename. At every
+// interruption, the entry names a complete release: the former release until the rename.
 
 import fs from "node:fs";
 import path from "node:path";
@@ -31,12 +31,12 @@ import { checkPath, inspect, notOurs } from "./target.mjs";
 /** @typedef {import("./target.mjs").InstallState} InstallState */
 /**
  * @typedef {{step: "copy", files: number, bytes: number, allFiles: number, allBytes: number}
- *   | {step: "check" | "place" | "switch" | "tidy"}} Progress `place` and the later ones: it is done
+ *   | {step: "check" | "place" | "switch" | "tidy"}} Progress `place` and later steps: done
  * @typedef {{force?: boolean, onProgress?: (progress: Progress) => void}} InstallOptions
  * @typedef {{id: string, version: string, before: InstallState, copied: boolean}} InstallResult
  */
 
-/** Leads to the release in use, for people and for PYTHONPATH. */
+/** A link to the release in use, for people and for PYTHONPATH. */
 export const CURRENT = "current";
 /** In a project: install writes this file if it does not exist. */
 export const GITIGNORE = ".gitignore";
@@ -47,7 +47,7 @@ const ENTRY_PART = /^\.extension-\d+\.mjs$/;
 /** @param {unknown} error @returns {string} */
 const errorCode = (error) => /** @type {NodeJS.ErrnoException} */ (error)?.code ?? "";
 
-const PERMISSIONS = "see whose it is and what its permissions are, then run this again";
+const PERMISSIONS = "check its owner and its permissions, then run this again";
 const FILE = "a file is in the place of a folder: move it away, then run this again";
 /** @type {Record<string, [reason: string, advice: string]>} */
 const REASONS = {
@@ -57,18 +57,18 @@ const REASONS = {
     "a file may not be as large as it is (ulimit -f)",
     "raise that limit, then run this again",
   ],
-  EROFS: ["its file system is read-only", "another COPILOT_HOME can be named with --home"],
+  EROFS: ["its file system is read-only", "name a different COPILOT_HOME with --home"],
   EACCES: ["you may not", PERMISSIONS],
   EPERM: ["you may not", PERMISSIONS],
   ENOTDIR: ["it is not a folder", FILE],
-  EEXIST: ["it is there already", FILE],
+  EEXIST: ["it exists already", FILE],
 };
 
-const UNCHANGED = "What was installed is as it was";
+const UNCHANGED = "The installed release is unchanged";
 
 /**
- * @param {unknown} error @param {string} folder @param {string} [state] what has become of what was there
- * @returns {unknown} with what to do, where that is known
+ * @param {unknown} error @param {string} folder @param {string} [state] the state of the installed release
+ * @returns {unknown} with a next step, if the error is known
  */
 export function explainError(error, folder, state = UNCHANGED) {
   const known = REASONS[errorCode(error)];
@@ -79,7 +79,7 @@ export function explainError(error, folder, state = UNCHANGED) {
   return new InstallError("NOT_WRITABLE", message, advice, error);
 }
 
-/** The leftovers of an interrupted install. The lock is held, so nobody is writing them. @param {string} folder */
+/** Removes parts of an interrupted install. REQUIRES: the lock. @param {string} folder */
 export function removeLeftovers(folder) {
   const releases = path.join(folder, RELEASES);
   const names = fs.existsSync(releases) ? fs.readdirSync(releases) : [];
@@ -91,7 +91,7 @@ export function removeLeftovers(folder) {
   }
 }
 
-/** At once, and without following a link in its place. @param {string} folder @param {string} name @param {string | Buffer} content */
+/** Atomic, and does not follow a link in its place. @param {string} folder @param {string} name @param {string | Buffer} content */
 function replace(folder, name, content) {
   const part = path.join(folder, `.extension-${process.pid}.mjs`);
   fs.rmSync(part, { force: true });
@@ -100,7 +100,7 @@ function replace(folder, name, content) {
   syncFolder(folder);
 }
 
-/** A convenience, which some file systems do not have. @param {string} folder @param {string} id */
+/** Optional: some file systems have no links. @param {string} folder @param {string} id */
 function pointTo(folder, id) {
   if (process.platform === "win32") return;
   const part = path.join(folder, RELEASES, `.incoming-${process.pid}`);
@@ -113,12 +113,12 @@ function pointTo(folder, id) {
   }
 }
 
-/** One that cannot be removed now is removed by a later install. @param {string} release */
+/** A later install tries again. @param {string} release */
 function tryToRemove(release) {
   try {
     fs.rmSync(release, { recursive: true, force: true });
   } catch {
-    // as said
+    // It may be in use.
   }
 }
 
@@ -133,7 +133,7 @@ function removeOldReleases(folder, kept) {
 }
 
 /**
- * Copies the release, unless it is there as it should be.
+ * Copies the release, unless it exists and is complete.
  * @param {string} root @param {string} folder @param {(progress: Progress) => void} tell
  */
 function placeRelease(root, folder, tell) {
@@ -154,7 +154,8 @@ function placeRelease(root, folder, tell) {
 /**
  * Copies the release to a temporary folder, and renames it once it is complete and runs.
  * @param {string} release not there yet
- * @param {{root: string, plan: import("./copy.mjs").PlannedFile[], digest: string, tell: (progress: Progress) => void}} what
+ * @param {{root: string, plan: import("./copy.mjs").PlannedFile[], digest: string, tell: (progress: Progress) => void}}
+ *   options
  */
 function copyTo(release, { root, plan, digest, tell }) {
   const releases = path.dirname(release);
@@ -174,15 +175,15 @@ function copyTo(release, { root, plan, digest, tell }) {
   if (failure !== undefined) {
     throw new InstallError(
       "DOES_NOT_RUN",
-      `the copy of ${root} does not run on this machine: ${failure}; what was installed is as it was`,
-      `this compiles it for this machine, or says what that needs:\nnode ${quoteWord(path.join(root, "js", "install", "installer.mjs"))}`,
+      `the copy of ${root} does not run on this machine: ${failure}; the installed release is unchanged`,
+      `this compiles it for this machine, or lists missing tools:\nnode ${quoteWord(path.join(root, "js", "install", "installer.mjs"))}`,
     );
   }
   renameWithRetry(incoming, release);
   syncFolder(releases);
 }
 
-/** It is for this machine and its platform. One's own .gitignore is left to its owner. @param {string} folder */
+/** The release is only for this machine. An existing .gitignore is not changed. @param {string} folder */
 function keepOutOfCommits(folder) {
   const file = path.join(folder, GITIGNORE);
   if (!fs.lstatSync(file, { throwIfNoEntry: false })) replace(folder, GITIGNORE, IGNORE_ALL);
@@ -193,23 +194,23 @@ function requireAcceptable(target, force) {
   checkPath(target);
   const present = inspect(target);
   if (present.state === "nothing" || present.state === "installed" || force) return present;
-  const { what, advice } = notOurs(target, present);
+  const { problem, advice } = notOurs(target, present);
   throw new InstallError(
     "NOT_OURS",
-    `${what}; nothing was changed`,
-    `${advice}\n--force puts an ${ENTRY} that runs this tap in the place of that one, which is kept as ${FORMER_ENTRY}`,
+    `${problem}; no files were changed`,
+    `${advice}\n--force replaces that ${ENTRY} and keeps it as ${FORMER_ENTRY}`,
   );
 }
 
 /**
- * @param {string} root the package that is to run @param {Target} target @param {InstallOptions} [options]
+ * @param {string} root the package to install @param {Target} target @param {InstallOptions} [options]
  * @returns {InstallResult}
- * @throws {InstallError} with what to do; what was installed before is still
+ * @throws {InstallError} with a next step; the installed release is unchanged
  */
 export function install(root, target, { force = false, onProgress = () => {} } = {}) {
   const { folder } = target;
   try {
-    requireAcceptable(target, force); // the lock makes the folder, which is not for one that is refused
+    requireAcceptable(target, force); // first: the lock creates the folder
     return withLock(folder, () => {
       const before = requireAcceptable(target, force);
       removeLeftovers(folder);
@@ -238,14 +239,14 @@ function tidyAfterFailure(folder) {
     fs.rmSync(part, { recursive: true, force: true });
     fs.rmSync(path.join(folder, `.extension-${process.pid}.mjs`), { force: true });
   } catch {
-    // The next install does it.
+    // The next install removes it.
   }
-  // Where nothing was installed before, nothing stays: a folder would be in the way of a link.
+  // Remove empty folders, which would be in the way of a link.
   for (const made of [path.join(folder, RELEASES), folder]) {
     try {
       fs.rmdirSync(made);
     } catch {
-      // There is something in it, or it is not there.
+      // It is not empty, or does not exist.
     }
   }
 }

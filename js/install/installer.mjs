@@ -1,6 +1,6 @@
-// Sees to the native addon: run by `npm install`, and by the set-up of `npm test` and `npm run demo`.
-// A package brings it along for the usual systems; else it is compiled, if a source is newer than what
-// was built. Prints to stderr, since npm shows that.
+// Provides the native addon: run by `npm install`, and by the set-up of `npm test` and `npm run demo`.
+// A package contains it for the usual systems. Otherwise it is compiled, if a source is newer than the
+// build. Prints to stderr, since npm shows that.
 
 import { errorMessage } from "../lib/values.mjs";
 import { copilotHome } from "../lib/paths.mjs";
@@ -18,7 +18,7 @@ const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..")
 const built = path.join(root, "build", "Release", "tap.node");
 const nodeRecord = path.join(root, "build", "node-path.json");
 const native = path.join(root, "native");
-/** A package has its sources in here, which nobody needs where the prebuilt addon loads. */
+/** The sources in a package, needed only if the prebuilt addon does not load. */
 const archive = path.join(root, "native-source.tar.br");
 
 /** @param {string} message */
@@ -27,7 +27,7 @@ function print(message) {
 }
 
 /**
- * Everything the addon is made from.
+ * All files that the addon is built from.
  * @returns {string[]}
  */
 function sources() {
@@ -48,7 +48,7 @@ function isUpToDate() {
 }
 
 /**
- * In a process of its own, so that one that crashes takes nothing along.
+ * Loads it in a separate process, since it may crash.
  * @param {string} file @returns {string | undefined} why it does not load
  */
 function loadFailure(file) {
@@ -62,8 +62,8 @@ function loadFailure(file) {
 }
 
 /**
- * A checkout has none: it runs the addon that was compiled here.
- * @returns {boolean} whether the package's prebuilt addon serves, so that nothing is to be compiled
+ * A checkout has no prebuilt addon: it runs the addon that was compiled there.
+ * @returns {boolean} whether the package's prebuilt addon works, so that there is no need to compile
  */
 function hasPrebuilt() {
   if (fs.existsSync(built) || !fs.existsSync(path.join(root, "prebuilds"))) return false;
@@ -77,7 +77,8 @@ function hasPrebuilt() {
     return false;
   }
   const failure = loadFailure(file);
-  if (failure === undefined) print(`the prebuilt addon for ${platform} loads: nothing is compiled`);
+  if (failure === undefined)
+    print(`the prebuilt addon for ${platform} works, so no compiler is needed`);
   else print(`the prebuilt addon for ${platform} does not load here: ${failure}`);
   return failure === undefined;
 }
@@ -100,8 +101,8 @@ function unpackSources() {
 }
 
 /**
- * A system's packages are installed only where the user has asked for that.
- * @returns {boolean} whether all that compiling needs is there
+ * Installs packages of the system only if the user has requested it.
+ * @returns {boolean} whether all tools for compiling are installed
  */
 function ensureTools() {
   let missing = missingTools();
@@ -109,8 +110,8 @@ function ensureTools() {
     missing = aptInstall(missing, print);
   if (missing.length === 0) return true;
   print("the native addon has to be compiled, and this machine lacks:");
-  for (const { what } of missing) print(`  ${what}`);
-  print("Install that, then run `npm install` here again:");
+  for (const { label } of missing) print(`  ${label}`);
+  print("Install these, then run `npm install` here again:");
   for (const command of commandsFor(missing)) print(`  ${command}`);
   if (canInstall())
     print("With TAP_INSTALL_DEPS=1 in its environment `npm install` runs this command.");
@@ -119,20 +120,20 @@ function ensureTools() {
   return false;
 }
 
-/** The extension runs in the CLI's own binary, which is not Node: the host will need to find one. */
+/** The CLI's own binary, which runs the extension, is not Node. The host will need this path. */
 function recordNode() {
   fs.mkdirSync(path.dirname(nodeRecord), { recursive: true });
   fs.writeFileSync(nodeRecord, `${JSON.stringify({ node: process.execPath })}\n`);
 }
 
-/** @returns {Promise<boolean>} whether the addon is there now */
+/** @returns {Promise<boolean>} whether the addon exists */
 export async function buildAddon() {
   if (!hasPrebuilt() && !isUpToDate()) {
     if (!unpackSources() || !ensureTools()) return false;
     const start = Date.now();
-    print("compiling the native addon (one to three minutes on two cores) …");
+    print("compiling the native addon (1 to 3 minutes on two cores) …");
     if (!compile(root, print)) return false;
-    // A source that only changed its time stamp makes make do nothing: the result is current.
+    // If only a time stamp of a source changed, make does not write the result.
     fs.utimesSync(built, new Date(), new Date());
     print(`native addon built in ${Math.round((Date.now() - start) / 1000)} s`);
   }

@@ -1,12 +1,12 @@
-// Finds the C libraries that the native addon is linked with. binding.gyp asks on the command line:
+// Finds the C libraries that the native addon is linked with. binding.gyp runs
 // `node js/install/libraries.mjs <pcre2 or sqlite> <include, libraries, sources or defines>`.
 //
-// Looked at, in this order:
-//   a variable     names a folder with include/ and lib/; the way to go on Windows, where vcpkg makes one
-//   pkg-config     (PKG_CONFIG names another program), so also PKG_CONFIG_PATH
+// Searched in this order:
+//   a variable     a folder with include/ and lib/; for Windows, where vcpkg makes such a folder
+//   pkg-config     (PKG_CONFIG may name a different program), with PKG_CONFIG_PATH
 //   Homebrew's folders, then the system's
-// The static library is preferred, if it can be linked with an addon: that then needs nothing at run time.
-// TAP_SQLITE_SOURCE names a folder with sqlite3.c, as a release is built from.
+// The static library is preferred, if it can be linked with an addon, which then has no dependency at run time.
+// TAP_SQLITE_SOURCE names a folder with sqlite3.c, which releases are built from.
 
 import { spawnSync } from "node:child_process";
 import fs from "node:fs";
@@ -20,7 +20,7 @@ import { fileURLToPath } from "node:url";
  * @property {string} pkgConfig the name there
  * @property {string} homebrew the name there
  * @property {string} vcpkg the name there
- * @property {string[]} windows names of the library's file, the static one's first
+ * @property {string[]} windows names of the library's file, the static file first
  * @property {string} unix name of the library, after "lib"
  * @property {boolean} [sharedOnLinux] whether the static library there cannot be part of an addon
  */
@@ -44,13 +44,11 @@ export const LIBRARIES = {
     vcpkg: "sqlite3",
     windows: ["sqlite3.lib"],
     unix: "sqlite3",
-    sharedOnLinux: true, // Debian's static one is not position-independent
+    sharedOnLinux: true, // Debian's static library is not position-independent
   },
 };
 
-/**
- * Of SQLite's amalgamation: without what tap does not use, and for connections that each belong to one thread.
- */
+/** For SQLite's amalgamation: without unused parts, and with each connection used by a single thread only. */
 export const DEFINES = [
   "SQLITE_DEFAULT_MEMSTATUS=0",
   "SQLITE_DQS=0",
@@ -102,7 +100,7 @@ function* places({ variable, pkgConfig: name, homebrew }) {
   if (named) yield under(named);
   yield { includes: pkgConfig(name, "includedir"), libs: pkgConfig(name, "libdir") };
   if (process.platform === "win32") return;
-  const brewed = ["/opt/homebrew", "/usr/local"].map((one) => path.join(one, "opt", homebrew));
+  const brewed = ["/opt/homebrew", "/usr/local"].map((base) => path.join(base, "opt", homebrew));
   for (const folder of [...brewed, "/usr/local", "/usr"]) yield under(folder);
 }
 
@@ -118,19 +116,19 @@ export function findLibrary(name) {
   }
   const library = LIBRARIES[name];
   for (const { includes, libs } of places(library)) {
-    const include = includes.find((one) => fs.existsSync(path.join(one, library.header)));
+    const include = includes.find((place) => fs.existsSync(path.join(place, library.header)));
     const file = libraryNames(library)
-      .flatMap((one) => libs.map((lib) => path.join(lib, one)))
-      .find((one) => fs.existsSync(one));
+      .flatMap((fileName) => libs.map((place) => path.join(place, fileName)))
+      .find((candidate) => fs.existsSync(candidate));
     if (include && file) return { include, libraries: [file], sources: [], defines: [] };
   }
   return undefined;
 }
 
 if (process.argv[1] && fs.realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
-  const [name, what] = process.argv.slice(2);
+  const [name, part] = process.argv.slice(2);
   const found = findLibrary(/** @type {keyof typeof LIBRARIES} */ (name));
-  const answer = found?.[/** @type {keyof Found} */ (what)];
+  const answer = found?.[/** @type {keyof Found} */ (part)];
   if (answer === undefined) {
     process.stderr.write(`${name} is missing: run node js/install/installer.mjs\n`);
     process.exitCode = 1;

@@ -1,6 +1,6 @@
-// One install or uninstall at a time in a folder: two could remove each other's releases. The lock says
-// which process holds it and when that started, so that it ends with it, also where its pid is used again.
-// Two that find the same stale lock in the same moment may both go on: it takes a killed install and two more.
+// Serializes installs and uninstalls in a folder: two could remove each other's releases. The lock names the
+// process that holds it and its start time, so that it ends with that process, even if its pid is reused.
+// Two processes that find the same stale lock at the same moment may both continue; that takes a killed install.
 
 import fs from "node:fs";
 import path from "node:path";
@@ -12,24 +12,24 @@ import { InstallError } from "./install-error.mjs";
 
 const LOCK = ".install-lock";
 const RECORD = /^([1-9]\d{0,9})(?: (\S+))?$/;
-/** For so long one without a record may be one that is being written. */
+/** A younger lock without a record may be in the middle of its write. */
 const WRITING_MS = 10_000;
 
-/** @param {string} lock @returns {{record: string, writtenMs: number} | undefined} undefined where it is gone */
+/** @param {string} lock @returns {{record: string, writtenMs: number} | undefined} undefined if it does not exist */
 function read(lock) {
   const stat = fs.lstatSync(lock, { throwIfNoEntry: false });
   if (stat === undefined) return undefined;
   if (!stat.isFile()) {
     throw new InstallError(
       "FILE_IN_THE_WAY",
-      `${lock} is not a file; nothing was changed`,
+      `${lock} is not a file; no files were changed`,
       `move it away, then run this again: mv ${quoteWord(lock)} ${quoteWord(`${lock}.old`)}`,
     );
   }
   return { record: fs.readFileSync(lock, "latin1"), writtenMs: stat.mtimeMs };
 }
 
-/** @param {{record: string, writtenMs: number}} lock @returns {string | undefined} who holds it */
+/** @param {{record: string, writtenMs: number}} lock @returns {string | undefined} its holder, for people */
 function findHolder({ record, writtenMs }) {
   const match = RECORD.exec(record);
   if (match === null) return Date.now() - writtenMs < WRITING_MS ? "just started" : undefined;
@@ -52,7 +52,7 @@ function create(lock, record) {
 
 /**
  * @template T @param {string} folder is created if it does not exist @param {() => T} work @returns {T}
- * @throws {InstallError} where another is at work
+ * @throws {InstallError} BUSY
  */
 export function withLock(folder, work) {
   const lock = path.join(folder, LOCK);
@@ -65,8 +65,8 @@ export function withLock(folder, work) {
     if (holder !== undefined || !create(lock, record)) {
       throw new InstallError(
         "BUSY",
-        `another install or uninstall (${holder ?? "just started"}) is at work in ${folder}`,
-        `wait for it, then run this again; if there is none: rm ${quoteWord(lock)}`,
+        `an install or uninstall (${holder ?? "just started"}) is running in ${folder}`,
+        `wait for it, then run this again; if no such process runs: rm ${quoteWord(lock)}`,
       );
     }
   }

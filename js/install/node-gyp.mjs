@@ -1,4 +1,4 @@
-// Compiles the addon with node-gyp. Its output goes into a log; of a failure people see what the compiler said first.
+// Compiles the addon with node-gyp. Its output is written to a log. After a failure, people see the first errors.
 
 import { spawnSync } from "node:child_process";
 import fs from "node:fs";
@@ -9,7 +9,7 @@ const MAX_OUTPUT_BYTES = 256 * 1024 * 1024;
 const ERRORS_SHOWN = 8;
 
 /**
- * npm brings node-gyp along and says where; a global one serves outside of npm.
+ * npm contains node-gyp and names its path; outside of npm a global node-gyp is used.
  * @returns {{command: string, args: string[]}}
  */
 export function nodeGyp() {
@@ -18,18 +18,18 @@ export function nodeGyp() {
     nodeFolder,
     "lib/node_modules/npm/node_modules/node-gyp/bin/node-gyp.js",
   );
-  const file = [bundled, withNode].find((one) => one && fs.existsSync(one));
-  if (file) return { command: process.execPath, args: [file] };
+  const script = [bundled, withNode].find((file) => file && fs.existsSync(file));
+  if (script) return { command: process.execPath, args: [script] };
   return { command: process.platform === "win32" ? "node-gyp.cmd" : "node-gyp", args: [] };
 }
 
-/** The headers of the Node that runs this: what is there need not be downloaded. @returns {string | undefined} */
+/** The headers of the running Node, so that node-gyp need not download them. @returns {string | undefined} */
 export function headerFolder() {
   const header = path.join(nodeFolder, "include", "node", "node_api.h");
   return fs.existsSync(header) ? nodeFolder : undefined;
 }
 
-/** What the compiler, the linker or node-gyp complained of. @param {string} output @returns {string[]} */
+/** Errors of the compiler, the linker or node-gyp. @param {string} output @returns {string[]} */
 export function findErrors(output) {
   const lines = output.split("\n").map((line) => line.trim());
   const errors = lines.filter((line) =>
@@ -42,7 +42,7 @@ export function findErrors(output) {
 
 /**
  * @param {string} root @param {(message: string) => void} print
- * @returns {boolean} whether it is built; if not, why has been printed
+ * @returns {boolean} whether it is built; otherwise it has printed the errors
  */
 export function compile(root, print) {
   const log = path.join(root, "build", "compile.log");

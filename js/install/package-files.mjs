@@ -1,4 +1,4 @@
-// The files of this package that users run: `tap install` copies them, and a tarball contains them.
+// The files of this package for users: `tap install` copies them, and a tarball contains them.
 
 import fs from "node:fs";
 import path from "node:path";
@@ -11,7 +11,7 @@ import { readManifest, runtimeDependencies } from "./dependencies.mjs";
  * @property {number} size
  */
 
-/** Pages for those who use it; the others are for those who work on it. */
+/** Pages for users; other pages are for contributors. */
 const PAGES = [
   ...["README", "tutorial", "installing", "troubleshooting", "configuration", "limits"],
   ...["command", "tracing", "testing", "protocol", "sdk-node", "sdk-python", "comparison"],
@@ -24,17 +24,17 @@ const PARTS = [
   ...PAGES.map((page) => `docs/${page}.md`),
   ...["docs/how-to", "docs/images", "evals", "skills"],
 ];
-/** node-addon-api is needed to compile, and by nothing that runs. */
+/** node-addon-api is only needed to compile. */
 export const COMPILE_ONLY = ["node-addon-api"];
 
-/** Left behind by tools, or for those who work on it. */
+/** Left behind by tools, or for contributors. */
 const IGNORED = /^(__pycache__|\.pytest_cache|tests|.*\.egg-info|\..*|node_modules)$/;
-/** What our own type checks read. Types for users are in sdk/. */
+/** Types for tap's own type checks. Types for users are in sdk/. */
 const OWN_TYPES = /^js\/.*\.d\.ts$/;
 /** Files that a running package does not read: in some packages more than half. Licences stay. */
 const UNREAD =
   /\.(map|ts|mts|cts|flow|tsbuildinfo)$|^(readme|changelog|changes|history|security)\b.*\.md$/i;
-/** The same code once more for `require`, or for bundlers. */
+/** Second copies of the code, for `require` or for bundlers. */
 const UNLOADED = [
   /^node_modules\/@cfworker\/json-schema\/dist\/commonjs$/,
   /^node_modules\/croner\/dist\/croner(\.umd)?\.js$/,
@@ -43,7 +43,8 @@ const UNLOADED = [
 ];
 
 /**
- * @param {string} from @param {string} to @param {(name: string, to: string) => boolean} leftOut name: the last part of to
+ * @param {string} from @param {string} to @param {(name: string, to: string) => boolean} leftOut name: the last part of
+ *   to
  * @returns {PackageFile[]}
  */
 function walk(from, to, leftOut) {
@@ -58,7 +59,7 @@ function walk(from, to, leftOut) {
     .flatMap(({ name, below }) => walk(path.join(from, name), below, leftOut));
 }
 
-/** The package's own. @param {string} root @returns {PackageFile[]} */
+/** The package's own files. @param {string} root @returns {PackageFile[]} */
 export function ownFiles(root) {
   const there = PARTS.filter((part) => fs.existsSync(path.join(root, part)));
   const leftOut = (/** @type {string} */ name, /** @type {string} */ to) =>
@@ -66,19 +67,19 @@ export function ownFiles(root) {
   return there.flatMap((part) => walk(path.join(root, part), part, leftOut));
 }
 
-/** Those of its packages. @param {string} root @returns {PackageFile[]} */
+/** The files of its dependencies. @param {string} root @returns {PackageFile[]} */
 export function dependencyFiles(root) {
   const leftOut = (/** @type {string} */ name, /** @type {string} */ to) =>
     name === "node_modules" || UNREAD.test(name) || UNLOADED.some((pattern) => pattern.test(to));
   return runtimeDependencies(root, COMPILE_ONLY).flatMap(({ from, to }) => walk(from, to, leftOut));
 }
 
-/** Nobody develops in an installed package, so files for development are left out. @param {string} root */
+/** Without fields for development. @param {string} root */
 export function packedManifest(root) {
   const { devDependencies: _development, allowScripts: _scripts, ...manifest } = readManifest(root);
   const names = Object.keys(manifest.dependencies).filter((name) => !COMPILE_ONLY.includes(name));
   const dependencies = Object.fromEntries(names.map((name) => [name, manifest.dependencies[name]]));
-  // Brought along: an install needs no registry, and what was tested is what runs.
+  // Bundled: an install needs no registry, and the tested versions run.
   const bundled = { dependencies, bundleDependencies: names };
   return { ...manifest, scripts: { install: manifest.scripts.install }, ...bundled };
 }

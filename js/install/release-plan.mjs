@@ -11,17 +11,17 @@ import { InstallError } from "./install-error.mjs";
 
 /** @typedef {import("./copy.mjs").PlannedFile} PlannedFile */
 
-/** @param {string} root @param {string} what is wrong with its addon @returns {InstallError} */
-const noAddon = (root, what) =>
+/** @param {string} root @param {string} problem with its addon @returns {InstallError} */
+const noAddon = (root, problem) =>
   new InstallError(
     "NO_ADDON",
-    `this tap (${root}) ${what}; nothing was changed`,
-    `perhaps npm was told to run no scripts. This compiles it, or says what that needs:\n` +
+    `this tap (${root}) ${problem}; no files were changed`,
+    `perhaps npm ran no scripts. This compiles it, or lists missing tools:\n` +
       `node ${quoteWord(path.join(root, "js", "install", "installer.mjs"))}`,
   );
 
 /**
- * The addon that was compiled there, or else the one from the package.
+ * The addon that was compiled there, or the prebuilt addon of the package.
  * @param {string} root @returns {PlannedFile}
  */
 function addonFile(root) {
@@ -31,7 +31,7 @@ function addonFile(root) {
   } catch {
     throw noAddon(root, `has no native addon for ${process.platform}-${process.arch}`);
   }
-  // It also looks beside Node itself, and where variables say: a copy would be put outside of the release.
+  // It also looks next to Node itself and in variables; a copy of such a file would be outside of the release.
   const to = path.relative(root, from).replaceAll("\\", "/");
   if (to.startsWith("..") || path.isAbsolute(to)) {
     throw noAddon(root, `has no native addon of its own: it would load ${from}`);
@@ -45,7 +45,7 @@ const text = (to, content) => ({ to, content, size: Buffer.byteLength(content) }
 /**
  * @param {string} root the package to install
  * @returns {PlannedFile[]} sorted
- * @throws {InstallError} where something is missing that a release needs
+ * @throws {InstallError} if a part of a release is missing
  */
 export function releasePlan(root) {
   const own = ownFiles(root).filter(({ to }) => to !== "package.json");
@@ -55,7 +55,7 @@ export function releasePlan(root) {
     ...dependencyFiles(root),
     addonFile(root),
     text("package.json", manifest),
-    // The CLI's own binary is no Node: this one can run the gateway.
+    // The CLI's own binary is not Node. This Node can run the gateway.
     text("build/node-path.json", `${JSON.stringify({ node: process.execPath })}\n`),
   ].sort((a, b) => (a.to < b.to ? -1 : 1));
 }
@@ -63,7 +63,7 @@ export function releasePlan(root) {
 const TO_LOAD_MS = 30_000;
 
 /**
- * Loads what a session would load, in a process of its own.
+ * Loads the modules of a session, in a separate process.
  * @param {string} folder @returns {string | undefined} why it does not run
  */
 export function findLoadFailure(folder, timeoutMs = TO_LOAD_MS) {
@@ -76,6 +76,6 @@ export function findLoadFailure(folder, timeoutMs = TO_LOAD_MS) {
   if (run.status === 0) return undefined;
   const { code } = /** @type {NodeJS.ErrnoException} */ (run.error ?? {});
   if (code === "ETIMEDOUT") return `it was not loaded within ${timeoutMs / 1000} s`;
-  const said = /^(?:\w*Error|Error \[\w+\]): (.*)$/m.exec(run.stderr ?? "")?.[1];
-  return said ?? `it ended with ${code ?? run.signal ?? run.status}`;
+  const message = /^(?:\w*Error|Error \[\w+\]): (.*)$/m.exec(run.stderr ?? "")?.[1];
+  return message ?? `it ended with ${code ?? run.signal ?? run.status}`;
 }

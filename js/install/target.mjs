@@ -1,4 +1,4 @@
-// Where tap is installed, and what is there already.
+// The folder in which tap is installed, and its present content.
 
 import fs from "node:fs";
 import path from "node:path";
@@ -22,7 +22,7 @@ export function userTarget(home) {
   return { scope: "user", folder, guarded: [folder] };
 }
 
-/** The work tree's top, else the folder itself. @param {string} start */
+/** The work tree's top, or the folder itself. @param {string} start */
 function projectRoot(start) {
   for (let folder = path.resolve(start); ; folder = path.dirname(folder)) {
     if (fs.existsSync(path.join(folder, ".git"))) return folder;
@@ -31,7 +31,7 @@ function projectRoot(start) {
 }
 
 /**
- * A repository may contain links that lead elsewhere, so none of its folders may be a link.
+ * No folder may be a link, since a repository may contain links to other folders.
  * @param {string} start @returns {Target}
  */
 export function projectTarget(start) {
@@ -45,7 +45,7 @@ export function projectTarget(start) {
 }
 
 /**
- * Links and files in the place of folders: nothing is written through them, and nothing removed.
+ * Refuses links and files in the place of folders, before files are written or removed.
  * @param {Target} target @throws {InstallError}
  */
 export function checkPath({ folder, guarded }) {
@@ -54,14 +54,14 @@ export function checkPath({ folder, guarded }) {
     if (stat?.isSymbolicLink()) {
       throw new InstallError(
         "LINK_IN_THE_WAY",
-        `${place} is a symbolic link, to ${fs.readlinkSync(place)}; nothing was changed`,
-        "remove the link and run this again, or update what it leads to",
+        `${place} is a symbolic link, to ${fs.readlinkSync(place)}; no files were changed`,
+        "remove the link and run this again, or update its target",
       );
     }
     if (stat && !stat.isDirectory()) {
       throw new InstallError(
         "FILE_IN_THE_WAY",
-        `${place} is not a folder; nothing was changed`,
+        `${place} is not a folder; no files were changed`,
         "move it away, then run this again",
       );
     }
@@ -73,7 +73,7 @@ export function checkPath({ folder, guarded }) {
  *   | {state: "checkout" | "in-place", version: string} | {state: "foreign"}} InstallState
  */
 
-/** @param {string} folder @returns {string | undefined} the version of the tap whose own folder this is */
+/** @param {string} folder @returns {string | undefined} the version of the tap in this folder */
 function packageThere(folder) {
   if (leadsToRelease(folder)) return undefined;
   try {
@@ -99,32 +99,32 @@ export function inspect({ folder }) {
   return { state: stat ? "foreign" : "nothing" };
 }
 
-/** A tap that `install` did not put there, and how to update it. @param {Target} target @param {InstallState} present */
+/** A tap that `install` did not write, and how to update it. @param {Target} target @param {InstallState} present */
 export function notOurs({ folder }, { state }) {
   if (state === "checkout") {
     return {
-      what: `${folder} is a checkout of tap`,
+      problem: `${folder} is a checkout of tap`,
       advice: `to update it: cd ${quoteWord(folder)} && git pull && npm install --omit=dev`,
     };
   }
   if (state === "in-place") {
     return {
-      what: `${folder} is a copy of tap that was put there by hand`,
+      problem: `${folder} is a copy of tap that a person put there`,
       advice: `to update it: replace its files, then cd ${quoteWord(folder)} && npm install --omit=dev`,
     };
   }
-  const what = `${path.join(folder, "extension.mjs")} is not tap's`;
-  return { what, advice: "see whose extension it is, and move it away if you do not need it" };
+  const problem = `${path.join(folder, "extension.mjs")} is not tap's`;
+  return { problem, advice: "check whose extension it is, and move it away if you do not need it" };
 }
 
 // Whether the installed tap is older than this package, for `update`.
 
-/** @typedef {"older" | "same" | "newer"} Relation what is installed, to this package */
+/** @typedef {"older" | "same" | "newer"} Relation of the installed release to this package */
 
 /**
  * @param {Target} target @param {string} version of this package
  * @returns {{installed: string, relation: Relation}}
- * @throws {InstallError} where install has put nothing there
+ * @throws {InstallError} if tap is not installed there
  */
 export function compareInstalled(target, version) {
   const present = inspect(target);
@@ -133,8 +133,8 @@ export function compareInstalled(target, version) {
     throw new InstallError("NOT_INSTALLED", message, "copilot-tap install puts it there");
   }
   if (present.state !== "installed") {
-    const { what, advice } = notOurs(target, present);
-    throw new InstallError("NOT_OURS", `${what}; nothing was changed`, advice);
+    const { problem, advice } = notOurs(target, present);
+    throw new InstallError("NOT_OURS", `${problem}; no files were changed`, advice);
   }
   const installed = present.version;
   if (isNewer(version, installed)) return { installed, relation: "older" };

@@ -1,5 +1,5 @@
-// Takes back what install has put there, and the files of a gateway that is gone. Open sessions have
-// what they need in memory, and keep their tools until they end.
+// Removes the files of install, and the files of a gateway that has ended. Open sessions have their code
+// in memory, and keep their tools until they end.
 
 import fs from "node:fs";
 import path from "node:path";
@@ -29,13 +29,13 @@ import { checkPath, inspect, notOurs } from "./target.mjs";
 /** @typedef {import("./target.mjs").InstallState} InstallState */
 /**
  * @typedef {object} UninstallOptions
- * @property {boolean} [purge] also what the user has allowed, and `data`
+ * @property {boolean} [purge] also remove the user's consent, and `data`
  * @property {string[]} [data] folders of logs, records and the like
  * @typedef {object} UninstallResult
- * @property {string | null} version null where only parts of one were left
- * @property {boolean} wasInstalled false where an earlier uninstall had left something, which is gone now
+ * @property {string | null} version null if only parts of a release were left
+ * @property {boolean} wasInstalled false if an earlier uninstall had left files, which are removed now
  * @property {boolean} gatewayRuns
- * @property {boolean} restored whether the entry that was there before install is there again
+ * @property {boolean} restored whether the entry of before install is restored
  * @property {string[]} inUse releases that live processes run from: a later uninstall removes them
  * @property {string[]} kept
  */
@@ -53,7 +53,7 @@ function isRunning(file) {
   }
 }
 
-/** One that runs takes its files away itself, when the last session has ended. @param {string} folder */
+/** A running gateway removes its files itself when the last session has ended. @param {string} folder */
 function removeGatewayFiles(folder) {
   const descriptors = fs.readdirSync(folder).filter((name) => DESCRIPTOR.test(name));
   if (descriptors.some((name) => isRunning(path.join(folder, name)))) return true;
@@ -63,7 +63,7 @@ function removeGatewayFiles(folder) {
   return false;
 }
 
-/** Folders that nothing is in any more, upwards. @param {string[]} folders the innermost first */
+/** Removes empty folders, upwards. @param {string[]} folders the innermost first */
 function removeEmpty(folders) {
   for (const folder of folders) {
     try {
@@ -80,11 +80,11 @@ function listNames(folder) {
 }
 
 /**
- * The version that is installed, or of which an interrupted uninstall (or first install) has left parts.
- * Its releases go last, so that they show that there is something left to do.
+ * The version that is installed, or of which an interrupted uninstall (or first install) left parts.
+ * Releases are removed last, so that they show an incomplete uninstall.
  * @param {Target} target @param {InstallState} present @param {UninstallOptions} options
- * @returns {string | null} null where the version is not known, and where an uninstall without purge was before
- * @throws {InstallError} where there is nothing of install, and nothing to purge
+ * @returns {string | null} null if the version is unknown, or was already uninstalled without purge
+ * @throws {InstallError} if there are no files of install, and no files to purge
  */
 function versionThere(target, present, { purge, data = [] }) {
   if (present.state === "installed") return present.version;
@@ -96,17 +96,17 @@ function versionThere(target, present, { purge, data = [] }) {
     const left = [path.join(target.folder, CONSENT), ...data].filter((each) => fs.existsSync(each));
     if (purge && left.length > 0) return null;
     const message = `tap is not installed in ${target.folder}`;
-    throw new InstallError("NOT_INSTALLED", message, "--home names another COPILOT_HOME");
+    throw new InstallError("NOT_INSTALLED", message, "--home names a different COPILOT_HOME");
   }
-  const { what } = notOurs(target, present);
-  const advice = "remove it yourself, if it is to go: install did not put it there";
-  throw new InstallError("NOT_OURS", `${what}; nothing was changed`, advice);
+  const { problem } = notOurs(target, present);
+  const advice = "install did not put it there; remove it yourself if you do not need it";
+  throw new InstallError("NOT_OURS", `${problem}; no files were changed`, advice);
 }
 
 /** @param {Target} target @param {string[]} inUse releases @returns {void} */
 function removeReleases({ folder, scope }, inUse) {
   const releases = path.join(folder, RELEASES);
-  // It keeps what is left out of commits.
+  // It keeps the remaining files out of commits.
   if (scope === "project" && inUse.length === 0) {
     removeIfOurs(path.join(folder, GITIGNORE), IGNORE_ALL);
   }
@@ -118,12 +118,12 @@ function removeReleases({ folder, scope }, inUse) {
 }
 
 /**
- * The entry goes first: a session that starts meanwhile finds no tap, and not half of one.
- * @param {string} folder @param {InstallState} present @returns {boolean} whether there is one that was there before install
+ * The entry is removed first, so that a new session does not load half a tap.
+ * @param {string} folder @param {InstallState} present @returns {boolean} whether there is an entry of before install
  */
 function restoreFormerEntry(folder, { state }) {
   if (state === "installed" || state === "nothing") return restoreEntry(folder);
-  // One that is not install's: an interrupted uninstall has put it back, or an install was before it replaced it.
+  // An interrupted uninstall has restored this entry, or an install was interrupted before it replaced it.
   removeNeedlessCopy(folder);
   return true;
 }
@@ -148,7 +148,7 @@ function remove(target, { purge, data = [] }) {
   removePackage(folder);
   const gatewayRuns = scope === "user" && removeGatewayFiles(folder);
   if (purge) fs.rmSync(path.join(folder, CONSENT), { force: true });
-  // A gateway that runs writes into them.
+  // A running gateway writes to these folders.
   if (purge && !gatewayRuns)
     for (const each of data) fs.rmSync(each, { recursive: true, force: true });
   removeReleases(target, inUse);
@@ -156,7 +156,7 @@ function remove(target, { purge, data = [] }) {
 }
 
 /**
- * One that was interrupted is gone on with by the next.
+ * A second call continues an interrupted uninstall.
  * @param {Target} target @param {UninstallOptions} [options]
  * @returns {UninstallResult}
  * @throws {InstallError}
@@ -165,16 +165,12 @@ export function uninstall(target, { purge = false, data = [] } = {}) {
   const { folder } = target;
   try {
     checkPath(target);
-    versionThere(target, inspect(target), { purge, data }); // the lock makes the folder, which is not for nothing
+    versionThere(target, inspect(target), { purge, data }); // first: the lock creates the folder
     const done = withLock(folder, () => remove(target, { purge, data }));
     removeEmpty([...target.guarded].reverse());
     const kept = [path.join(folder, CONSENT), ...data];
     return { ...done, kept: kept.filter((each) => fs.existsSync(each)) };
   } catch (error) {
-    throw explainError(
-      error,
-      folder,
-      "Parts of it may be gone: uninstall again goes on from there",
-    );
+    throw explainError(error, folder, "Parts of it may be gone: run uninstall again to continue");
   }
 }

@@ -137,7 +137,7 @@ describe("the tarball", { concurrency: 1 }, () => {
     }
     const install = ["install", "--global", "--offline", "--foreground-scripts"];
     const said = await runNpm(machine, [...install, "--prefix", machine.prefix, tarball]);
-    assert.match(said, /the prebuilt addon for \S+ loads: nothing is compiled/);
+    assert.match(said, /the prebuilt addon for \S+ works, so no compiler is needed/);
 
     const rig = await startTap(t, undefined, {
       extension: undefined,

@@ -52,7 +52,7 @@ describe("an uninstall that was interrupted", () => {
     fs.writeFileSync(inTheWay, "");
     assert.throws(() => uninstall(target, { purge: true, data: [path.join(inTheWay, "logs")] }), {
       code: "NOT_WRITABLE",
-      message: /Parts of it may be gone: uninstall again goes on from there$/,
+      message: /Parts of it may be gone: run uninstall again to continue$/,
     });
     assert.ok(!fs.existsSync(path.join(target.folder, "extension.mjs")));
     assert.ok(fs.existsSync(release));
