@@ -6,7 +6,7 @@ const MAX_JSON_BYTES = 64 * 1024;
 
 /**
  * @template T, F
- * @param {Promise<T>} promise @param {number} ms @param {F} instead if nothing came by then
+ * @param {Promise<T>} promise @param {number} ms @param {F} instead the result after a timeout
  * @returns {Promise<T | F>}
  */
 export function withTimeout(promise, ms, instead) {
@@ -19,11 +19,11 @@ export function withTimeout(promise, ms, instead) {
 /** The first bytes of a regular file; empty if there is no such file. @param {string} file @param {number} bytes */
 export const readHead = (file, bytes) => readPart(file, bytes, () => 0);
 
-/** The last bytes of one. @param {string} file @param {number} bytes */
+/** The last bytes of a regular file. @param {string} file @param {number} bytes */
 export const readTail = (file, bytes) => readPart(file, bytes, (size) => Math.max(0, size - bytes));
 
 /**
- * A pipe in its place is not waited for.
+ * Does not block on a pipe.
  * @param {string} file @param {number} bytes @param {(size: number) => number} from
  */
 function readPart(file, bytes, from) {
@@ -42,7 +42,7 @@ function readPart(file, bytes, from) {
   }
 }
 
-/** A JSON file of ours, or undefined. @param {string} file @returns {any} */
+/** A JSON file of tap's, or undefined. @param {string} file @returns {any} */
 export function readJson(file) {
   try {
     return JSON.parse(readTail(file, MAX_JSON_BYTES));

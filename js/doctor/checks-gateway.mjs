@@ -1,5 +1,5 @@
-// Checks of the gateway: its port, the files by which it is found, whether it answers, and whether it lets
-// a provider in.
+// Checks of the gateway: its port, the files by which it is found, whether it answers, and whether it accepts
+// a provider.
 
 import path from "node:path";
 import { tapCommand } from "../lib/tap-command.mjs";
@@ -13,8 +13,8 @@ import { finding } from "./findings.mjs";
 /** @typedef {import("./checks.mjs").Check} Check */
 
 /**
- * Ends a process; 1 is the system's own or a container's, and no finding ends that.
- * @param {number | undefined} pid @param {string} [how] as kill takes it
+ * The command to end a process. Pid 1 is the system's or a container's, so there is no command for it.
+ * @param {number | undefined} pid @param {string} [how] an option of kill
  */
 const killCommand = (pid, how = "") =>
   pid === undefined || pid === 1 ? undefined : `kill ${how}${pid}`;
@@ -28,11 +28,11 @@ function findAbsence({ descriptor, others: [other], files, start }) {
     });
   }
   const before = start.everLinked
-    ? " One was there before: it ends 30 s after the last session."
+    ? " An earlier gateway has ended: a gateway ends 30 s after the last session."
     : "";
   const problem =
     descriptor.state === "good" && !descriptor.alive
-      ? `The gateway, pid ${descriptor.pid}, has crashed or was killed, and no session has started another one. ${files.logs} has its logs; the end of host-stderr.log says why.`
+      ? `The gateway, pid ${descriptor.pid}, has crashed or was killed, and no session has restarted it. ${files.logs} has its logs; the end of host-stderr.log has the reason.`
       : `No gateway runs on port ${files.port}: no session of the CLI uses tap.${before}`;
   return finding("NO_SESSION", problem, { command: "copilot" });
 }
@@ -58,16 +58,16 @@ function port(place) {
         });
       }
       const problem = `Port ${files.port} is taken by ${who}, which ${asked === "silent" ? "does not answer" : "is not tap"}.`;
-      // Another port first: only its user can decide whether that program may be stopped.
+      // Suggest a free port first: only the user can decide whether to stop that program.
       const command = free === undefined ? undefined : `export TAP_GATEWAY_PORT=${free}`;
       return finding("PORT_FOREIGN", problem, { command });
     }
     case "other-home": {
-      const problem = `Port ${files.port} is taken by the gateway of another COPILOT_HOME or user, ${who}; this one is ${files.home}.`;
+      const problem = `Port ${files.port} is taken by the gateway of a different COPILOT_HOME or user, ${who}; this one is ${files.home}.`;
       return finding("PORT_OTHER_HOME", problem);
     }
     case "busy": {
-      const problem = `The gateway on port ${files.port} accepts no connection now: it has too many, or a newer gateway is replacing it. It may be that of another COPILOT_HOME.`;
+      const problem = `The gateway on port ${files.port} accepts no connection now: it has too many, or a newer gateway is replacing it. It may belong to a different COPILOT_HOME.`;
       return finding("GATEWAY_BUSY", problem, { command: tapCommand(["doctor"], env) });
     }
     case "ours":
@@ -102,7 +102,7 @@ function descriptor({ descriptor: found, files, port: { holder } }) {
       return finding("GATEWAY_UNRESPONSIVE", `${file} does not have the expected content.`, stop);
     case "good": {
       if (found.alive && (!holder || holder.pid === found.pid)) return undefined;
-      const problem = `${file} names pid ${found.pid}, but port ${files.port} is that of another process${who}.`;
+      const problem = `${file} names pid ${found.pid}, but port ${files.port} belongs to a different process${who}.`;
       return finding("GATEWAY_UNRESPONSIVE", problem, stop);
     }
   }
@@ -110,14 +110,14 @@ function descriptor({ descriptor: found, files, port: { holder } }) {
 
 /** @param {Facts} place */
 function answer({ descriptor: found, inspection, trouble, files, port: { holder } }) {
-  // The process that holds the port, not the pid in the descriptor, which may mean another process here.
+  // The process that holds the port, since the pid in the descriptor may be reused.
   const stop = { command: killCommand(holder?.pid) };
   if (found.state === "good" && !found.linked) {
     const problem = `The sessions' socket ${found.link} has been removed, so no session can reach the gateway.`;
     return finding("GATEWAY_UNRESPONSIVE", problem, stop);
   }
   if (inspection) return undefined;
-  const problem = `The gateway has its port, but does not report its state: ${trouble}. ${files.logs}/host.log says more.`;
+  const problem = `The gateway has its port, but does not report its state: ${trouble}. ${files.logs}/host.log has details.`;
   return finding("GATEWAY_UNRESPONSIVE", problem, stop);
 }
 
@@ -129,7 +129,7 @@ function version({ inspection, extension: { copies } }) {
   return finding("GATEWAY_OTHER_VERSION", problem);
 }
 
-/** Its own, which need not be that of the shell here. @param {Facts} place */
+/** The gateway's own Node.js, which may differ from that of this shell. @param {Facts} place */
 function gatewayNode({ inspection }) {
   const running = inspection?.node;
   if (!running || isNodeNewEnough(running)) return undefined;
@@ -145,7 +145,7 @@ function draining({ inspection, env }) {
   return finding("NOT_READY", problem, { command: tapCommand(["doctor"], env) });
 }
 
-// ---- what a provider needs ---------------------------------------------------------------------------
+// ---- access of providers ----------------------------------------------------------------------------
 
 /** @param {Facts} place */
 function token({ token: { state, mode }, files, env, descriptor: found }) {
@@ -153,20 +153,20 @@ function token({ token: { state, mode }, files, env, descriptor: found }) {
   const again = { command: `${state === "no-file" ? "rm -rf" : "rm"} ${quoteWord(file)}` };
   switch (state) {
     case "missing": {
-      const problem = `There is no ${file}, from which providers read their token, although a session is open. If it does not come within seconds, ${files.logs}/host.log says why.`;
+      const problem = `There is no ${file}, from which providers read their token, although a session is open. If it is still missing after a few seconds, ${files.logs}/host.log has the reason.`;
       return finding("NOT_READY", problem, { command: tapCommand(["doctor"], env) });
     }
     case "link":
     case "no-file": {
-      const what = state === "link" ? "a symbolic link" : "not a regular file";
-      const problem = `${file} is ${what}; the gateway writes a regular file.`;
+      const kind = state === "link" ? "a symbolic link" : "not a regular file";
+      const problem = `${file} is ${kind}; the gateway writes a regular file.`;
       return finding("TOKEN_WRONG", problem, again);
     }
     case "empty":
       return finding("TOKEN_WRONG", `${file} is empty.`, again);
     case "open": {
       const pid = found.state === "good" ? found.pid : undefined;
-      const problem = `${file} has mode ${mode}: others on this machine can read the token with which providers connect. If one has, end the gateway (${killCommand(pid) ?? "its pid"}): the next has another token.`;
+      const problem = `${file} has mode ${mode}: others on this machine can read the token with which providers connect. If someone has read it, end the gateway (${killCommand(pid) ?? "its pid"}): the next gateway has a new token.`;
       const command = `chmod 600 ${quoteWord(file)}`;
       return finding("FILE_UNSAFE", problem, { severity: "warning", command });
     }

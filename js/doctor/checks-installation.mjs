@@ -1,5 +1,5 @@
-// Checks of what has to be there before a session can begin: the home, the variables, Node.js, tap, the
-// CLI. Where an extension speaks for a session just now, what that proves is not asked about.
+// Checks of the requirements of a session: the home, the variables, Node.js, tap, the CLI. A linked session proves
+// some of them, which are then not checked.
 
 import fs from "node:fs";
 import path from "node:path";
@@ -14,11 +14,11 @@ import { finding } from "./findings.mjs";
 /** @typedef {import("./facts.mjs").Facts} Facts */
 /** @typedef {import("./checks.mjs").Check} Check */
 
-/** The first CLI that had extensions, and those that tap is tested with (docs/compatibility.md). */
+/** The first CLI with extensions, and the versions that tap is tested with (docs/compatibility.md). */
 const FIRST_CLI = "1.0.3";
 export const TESTED_CLIS = { from: "1.0.48", to: "1.0.102" };
 const INSTALL_CLI = "npm install -g @github/copilot";
-/** Of what others say, in characters. */
+/** For messages of other programs, in characters. */
 const MAX_TEXT = 500;
 
 /** @param {Facts} place */
@@ -29,14 +29,14 @@ function home({ env, home: { state, home: folder, folder: unwritable } }) {
   }
   if (state === "no-folder") return finding("HOME_UNWRITABLE", `${folder} is not a folder.`);
   if (!unwritable) return undefined;
-  const problem = `Nothing can be written in ${unwritable.folder} (${unwritable.error}), where the gateway writes its token and its address.`;
+  const problem = `${unwritable.folder} is not writable (${unwritable.error}); the gateway writes its token and its address there.`;
   return finding("HOME_UNWRITABLE", problem);
 }
 
 /** @param {Facts} place */
 function logs({ home: { logs: unwritable } }) {
   if (!unwritable) return undefined;
-  const problem = `Nothing can be written in ${unwritable.folder} (${unwritable.error}): tap works, without logs.`;
+  const problem = `${unwritable.folder} is not writable (${unwritable.error}): tap works, without logs.`;
   return finding("HOME_UNWRITABLE", problem, { severity: "warning" });
 }
 
@@ -56,8 +56,8 @@ function limits({ ignored }) {
 }
 
 /**
- * Where a session is linked a gateway runs, on a Node.js and with an addon that may be others than would
- * be found from here: then they keep no tool away.
+ * A linked session has a running gateway, perhaps with a Node.js and an addon that cannot be found from here.
+ * Then problems with those found here are only warnings.
  * @param {Facts} place
  */
 const unproven = ({ linked }) => (linked ? /** @type {const} */ ("warning") : undefined);
@@ -67,9 +67,9 @@ function node(place) {
   const { file, passedOver, version } = place.node;
   const trouble =
     file === undefined
-      ? "There is no node on PATH, and TAP_NODE names none: no gateway can start."
+      ? "There is no node on PATH, and TAP_NODE is not set: no gateway can start."
       : version === undefined
-        ? `${file}, which would run the gateway, does not say its version.`
+        ? `${file}, which would run the gateway, does not print its version.`
         : isNodeNewEnough(version)
           ? undefined
           : `${file}, which would run the gateway, is Node.js ${version}; it needs ${MIN_NODE} or later.`;
@@ -90,7 +90,7 @@ function extension({ env, linked, extension: { usual, copies, state, target } })
     return finding("EXTENSION_MISSING", problem, { severity: "warning", command });
   }
   if (linked) {
-    const problem = `tap is no longer installed in ${usual}. The open session still runs it; the next one will not have it.`;
+    const problem = `tap is no longer installed in ${usual}. The open session still runs it; the next session will not have it.`;
     const again = tapCommand(["install"], env);
     return finding("EXTENSION_MISSING", problem, { severity: "warning", command: again });
   }
@@ -103,7 +103,7 @@ function extension({ env, linked, extension: { usual, copies, state, target } })
     const away = `mv ${quoteWord(usual)} ${quoteWord(`${usual}.old`)}`;
     return finding(
       "EXTENSION_MISSING",
-      `${usual} has no extension.mjs of tap, so the CLI has nothing to start.`,
+      `${usual} has no extension.mjs of tap, so the CLI cannot start it.`,
       { command: `${away} && ${command}` },
     );
   }
@@ -117,10 +117,10 @@ const linkCommand = (env, usual, program = programFolder) =>
     ? `mkdir -p ${quoteWord(path.dirname(usual))} && ln -s ${quoteWord(program)} ${quoteWord(usual)}`
     : tapCommand(["install"], env);
 
-/** Put there by `copilot-tap install`. @param {string} program */
+/** Whether `copilot-tap install` wrote it. @param {string} program */
 const isRelease = (program) => path.basename(path.dirname(program)) === RELEASES;
 
-/** A folder of a tap whose name an update leaves as it is. @param {import("./installation-facts.mjs").Copy} copy */
+/** A folder of a tap whose name does not change with updates. @param {import("./installation-facts.mjs").Copy} copy */
 const getStableFolder = ({ folder, program }) =>
   isRelease(program) ? path.join(folder, "current") : program;
 
@@ -144,7 +144,7 @@ function addon(place) {
 function copies({ extension: { copies: all } }) {
   if (new Set(all.map(({ program }) => program)).size > 1) {
     const named = all.map(({ folder, version }) => `${folder} (${version})`).join(", ");
-    const problem = `tap is installed more than once: ${named}. The CLI may start any one of them and refuse the others.`;
+    const problem = `tap is installed more than once: ${named}. The CLI may start any of them and refuse the others.`;
     return finding("EXTENSION_TWICE", problem);
   }
   const other = all.find(({ version }) => version !== ours);
@@ -156,17 +156,17 @@ function copies({ extension: { copies: all } }) {
   );
 }
 
-/** Whether a CLI has started tap in this home, now or before. @param {Facts} place */
+/** Whether a CLI has ever started tap in this home. @param {Facts} place */
 const hasStarted = ({ start, port: { asked }, others }) =>
   start.everLinked || asked === "ours" || others.length > 0;
 
 /** @param {Facts} place */
 function cli(place) {
-  const { file, version, asked, late, said } = place.cli;
+  const { file, version, asked, late, message } = place.cli;
   if (place.linked) return undefined;
   if (!file) {
     const started = hasStarted(place);
-    const problem = `There is no copilot on PATH${started ? ", though one has started tap: perhaps by an alias" : ""}. The commands dev and check work without it.`;
+    const problem = `There is no copilot on PATH${started ? ", though a CLI has started tap: perhaps by an alias" : ""}. The commands dev and check work without it.`;
     const severity = started ? /** @type {const} */ ("warning") : undefined;
     return finding("CLI_NOT_FOUND", problem, { severity, command: INSTALL_CLI });
   }
@@ -176,7 +176,7 @@ function cli(place) {
     return finding("CLI_SILENT", problem, { command: `${quoteWord(file)} --version` });
   }
   if (!version) {
-    const problem = `${file} --version fails: ${said.slice(0, MAX_TEXT)}`;
+    const problem = `${file} --version fails: ${message.slice(0, MAX_TEXT)}`;
     return finding("CLI_NOT_FOUND", problem, { command: INSTALL_CLI });
   }
   if (isNewer(FIRST_CLI, version)) {
@@ -207,13 +207,13 @@ function experimental({ linked, settings, start, extension: { copies: all } }) {
     return finding("EXTENSION_DISABLED", `${file} disables the extension ${off}.`);
   }
   if (settings.experimental === true) return undefined;
-  // The CLI may be given the option each time.
+  // The user may pass the option each time.
   const perhaps = settings.experimental === undefined && (start.log || start.everLinked);
-  const what = perhaps
-    ? ", but tap was started before: whether your CLI is given --experimental cannot be told from here"
+  const effect = perhaps
+    ? ", but tap was started before: this command cannot see whether you pass --experimental"
     : ", without which the CLI loads no extensions";
   const severity = perhaps ? /** @type {const} */ ("warning") : undefined;
-  const problem = `${file} does not turn on experimental features${what}.`;
+  const problem = `${file} does not turn on experimental features${effect}.`;
   return finding("EXPERIMENTAL_OFF", problem, { severity, command });
 }
 
@@ -224,7 +224,7 @@ function start({ linked, inspection, start: { log, trouble, everLinked } }) {
     const problem = `The CLI has started tap, which ended at once: ${trouble.slice(0, MAX_TEXT)} ${log} has the details.`;
     return finding("EXTENSION_FAILED", problem);
   }
-  if (log !== undefined || everLinked || inspection) return undefined; // that gateway was started
+  if (log !== undefined || everLinked || inspection) return undefined; // the CLI has started it
   return finding(
     "NO_SESSION",
     "According to the logs, the CLI has never started tap in this home.",
@@ -249,7 +249,7 @@ export const INSTALLATION_CHECKS = [
       all.length > 0 ? `${all[0].version}, ${all[0].folder}` : "",
   },
   { id: "addon", title: "native addon", run: addon },
-  { id: "copies", title: "one tap only", run: copies },
+  { id: "copies", title: "tap is installed once", run: copies },
   {
     id: "cli",
     title: "Copilot CLI",

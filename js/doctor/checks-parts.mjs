@@ -1,5 +1,5 @@
 // Checks of the parts of the gateway's host: the user's own config, the feature host, features, holds, the record
-// store, and plans. None of them keeps a provider's tools from the model.
+// store, and plans. Problems with them do not affect providers' tools.
 
 import fs from "node:fs";
 import path from "node:path";
@@ -12,9 +12,9 @@ import { finding } from "./findings.mjs";
 /** @typedef {import("./checks.mjs").Check} Check */
 /** @typedef {import("../lib/inspection.mjs").HostParts} HostParts */
 
-/** Of what others say, in characters. */
+/** For messages of other programs, in characters. */
 const MAX_TEXT = 500;
-/** Problems that one finding names. */
+/** Problems that a finding names. */
 const MAX_NAMED = 3;
 const WARNING = /** @type {const} */ ("warning");
 
@@ -45,29 +45,32 @@ function featureHost({ parts, files, env }) {
   const { state, trouble = "it gives no reason", restarts = 0 } = parts.featureHost;
   const isFailed = state === "failed" || (state === "idle" && parts.featureHost.trouble);
   if (state !== "waiting" && !isFailed) return undefined;
-  const what = state === "waiting" ? `keeps ending (restart ${restarts} is next)` : "does not run";
-  const problem = `The feature host ${what}: ${trouble}. ${files.logs}/feature-host.log has its output.`;
+  const symptom =
+    state === "waiting" ? `keeps ending (restart ${restarts} is next)` : "does not run";
+  const problem = `The feature host ${symptom}: ${trouble}. ${files.logs}/feature-host.log has its output.`;
   return finding("FEATURE_HOST_FAILED", problem, { command: tapCommand(["stop"], env) });
 }
 
-/** What of an enabled feature is not as it should be. @param {HostParts["features"][number]} report @returns {string[]} */
+/** Problems of an enabled feature. @param {HostParts["features"][number]} report @returns {string[]} */
 function listTroubles({ id, enabled, runtime, tools, hooks, denied, skipped, diagnostics }) {
   if (!enabled) return [];
-  // The project's check and the timeline tell of entries that wait for consent.
+  // The project's check and the timeline report entries that wait for consent.
   const left = skipped.filter(({ what }) => what !== "the entry");
-  // A program that has ended may be back.
+  // A program that ended may be running again.
   const isBack = runtime === "external-process" && tools.length + hooks.length > 0;
-  const said = isBack ? undefined : diagnostics.at(-1)?.text;
+  const diagnostic = isBack ? undefined : diagnostics.at(-1)?.text;
   return [
     ...denied.map(({ capability, reason }) => `${id} was not granted ${capability} (${reason})`),
     ...left.map(({ what, reason }) => `${what} of ${id} was left out (${reason})`),
-    ...(said === undefined || left.some(({ reason }) => reason === said) ? [] : [`${id}: ${said}`]),
+    ...(diagnostic === undefined || left.some(({ reason }) => reason === diagnostic)
+      ? []
+      : [`${id}: ${diagnostic}`]),
   ];
 }
 
 /** @param {Facts} place */
 function features({ parts, env }) {
-  // That the feature host does not run is a finding of its own, and each of its features has it as a diagnostic.
+  // A feature host that does not run is a separate finding, and a diagnostic of each of its features.
   const { trouble } = parts?.featureHost ?? {};
   const troubles = (parts?.features ?? [])
     .flatMap(listTroubles)
@@ -88,7 +91,7 @@ function holds({ parts, files, env }) {
     return finding("HOLDS_UNREADABLE", problem, remove);
   }
   if (ignored?.unwritten !== undefined) {
-    const problem = `${file} cannot be written: ${ignored.unwritten}. It names work that has ended; a gateway that follows starts the feature host for it.`;
+    const problem = `${file} cannot be written: ${ignored.unwritten}. It names work that has ended; the next gateway will start the feature host for it.`;
     return finding("HOME_UNWRITABLE", problem, { severity: WARNING });
   }
   const isOff = (/** @type {string} */ id) =>
@@ -105,7 +108,7 @@ function holds({ parts, files, env }) {
   return finding("HOLDS_UNREADABLE", problem, remove);
 }
 
-/** What was lost, and that a damaged file was set aside, are lines of `copilot-tap status`. @param {Facts} place */
+/** Lost records, and a damaged file that was set aside, are lines of `copilot-tap status`. @param {Facts} place */
 function records({ parts, env }) {
   if (!parts) return undefined;
   const { file, trouble, rollbackReason } = parts.records;
@@ -127,13 +130,13 @@ function records({ parts, env }) {
     default:
       return finding("RECORDS_UNUSABLE", problem);
   }
-  // A library that is too old is no trouble: its journal is slower and as durable.
+  // With an old library the journal is only slower, and as durable.
   if (rollbackReason === "file-system") {
-    const slow = `The file system of ${file} may lack what a write-ahead log needs, or is too small for one, so writing records takes longer.`;
+    const slow = `The file system of ${file} does not support a write-ahead log, or is too small for it, so writing records takes longer.`;
     return finding("RECORDS_NETWORK", slow);
   }
   if (rollbackReason !== "refused") return undefined;
-  const open = `SQLite has refused a write-ahead log for ${file}, which another program may have open, so writing records takes longer.`;
+  const open = `SQLite has refused a write-ahead log for ${file}, which a different program may have open, so writing records takes longer.`;
   return finding("RECORDS_UNUSABLE", open);
 }
 
@@ -141,16 +144,16 @@ function records({ parts, env }) {
 function recordsSeen({ parts }) {
   if (!parts) return "";
   const { recording, rows, bytes: size, journal, sqlite } = parts.records;
-  const what = recording === "notify" ? "texts for the model only, " : "";
+  const scope = recording === "notify" ? "texts for the model only, " : "";
   const how = journal === "wal" ? "write-ahead log" : "rollback journal";
-  return `${what}${formatCount(rows, "record")}, ${bytes(size)}, ${how}, SQLite ${sqlite}`;
+  return `${scope}${formatCount(rows, "record")}, ${bytes(size)}, ${how}, SQLite ${sqlite}`;
 }
 
 /** @param {Facts} place */
 const featureHostSeen = ({ parts }) => {
   if (!parts) return "";
   const { state, pid } = parts.featureHost;
-  return pid === undefined ? "nothing has needed it" : `${state}, pid ${pid}`;
+  return pid === undefined ? "not needed yet" : `${state}, pid ${pid}`;
 };
 
 // ---- plans -------------------------------------------------------------------------------------------
@@ -159,15 +162,19 @@ const WHY = {
   landing: "its result could not be landed",
   budget: "its budget is used up, so a larger --budget or --tokens is needed",
   pause: "it is paused",
-  limit: "it has reached a limit of the model, and resumes by itself",
+  limit: "it has reached a limit of the model, and resumes automatically",
 };
 const ACTIONS = { landing: "land", budget: "resume", pause: "resume", limit: "show" };
 
 /** @param {Facts} place */
 function git({ git: { version, error, late } }) {
   if (version !== undefined) return undefined;
-  const why = error ? `cannot be started (${error})` : late ? "does not answer" : "says no version";
-  const problem = `git ${why}: plans do not work; everything else does.`;
+  const why = error
+    ? `cannot be started (${error})`
+    : late
+      ? "does not answer"
+      : "prints no version";
+  const problem = `git ${why}: plans do not work; all other features do.`;
   return finding("GIT_MISSING", problem, { command: "git --version" });
 }
 
@@ -175,7 +182,7 @@ function git({ git: { version, error, late } }) {
 function sandbox({ sandbox: found }) {
   if (found.state === "ok") return undefined;
   const { code, message, advice, command } = found;
-  const problem = `Plans have no sandbox: ${message}. Everything else works.`;
+  const problem = `Plans have no sandbox: ${message}. All other features work.`;
   return finding(code, problem, { fix: advice, command });
 }
 
@@ -208,7 +215,7 @@ function waitingPlans({ plans, env }) {
 
 /** @param {Facts} place */
 function orphans({ plans, env }) {
-  const found = plans?.repositories.filter((one) => one.orphans > 0) ?? [];
+  const found = plans?.repositories.filter((repository) => repository.orphans > 0) ?? [];
   if (found.length === 0) return undefined;
   const named = found.map(({ repo, orphans: count }) => `${count} in ${repo}`);
   const command = `cd ${quoteWord(found[0].repo)} && ${tapCommand(["plan", "clean"], env)}`;
@@ -220,13 +227,13 @@ function orphans({ plans, env }) {
 function worktreesSeen({ plans }) {
   const all = plans?.repositories ?? [];
   const count = all.reduce((sum, { worktrees }) => sum + worktrees, 0);
-  if (count === 0) return "none";
-  const size = bytes(all.reduce((sum, one) => sum + one.bytes, 0));
+  if (count === 0) return "no worktrees";
+  const size = bytes(all.reduce((sum, repository) => sum + repository.bytes, 0));
   const more = all.some(({ complete }) => complete === false) ? "more than " : "";
   return `${formatCount(count, "worktree")}, ${more}${size}`;
 }
 
-/** What can be known without a gateway. @type {Check[]} */
+/** Checks that need no gateway. @type {Check[]} */
 export const NEEDS = [
   { id: "git", title: "git, for plans", run: git, seen: ({ git: { version = "" } }) => version },
   {
@@ -270,7 +277,7 @@ export const PARTS = [
     id: "plans",
     title: "plans",
     run: waitingPlans,
-    seen: ({ plans }) => (plans ? formatCount(plans.plans, "plan") : "nothing has needed them"),
+    seen: ({ plans }) => (plans ? formatCount(plans.plans, "plan") : "not needed yet"),
   },
   { id: "plan-worktrees", title: "worktrees of plans", run: orphans, seen: worktreesSeen },
 ];

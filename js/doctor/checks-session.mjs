@@ -1,5 +1,5 @@
 // Checks of the gateway's content: the selected session, its project's providers, the providers that are
-// connected, and the tool that is asked about.
+// connected, and the requested tool.
 
 import { allowCommand } from "../config/consent.mjs";
 import { connectedProviders } from "../lib/inspection.mjs";
@@ -13,9 +13,9 @@ import { finding } from "./findings.mjs";
 /** @typedef {import("../link/control.mjs").InspectedProvider} Provider */
 /** @typedef {import("../link/control.mjs").InspectedBinding} Binding */
 
-/** Some models take 128 in all, the CLI's own included; the gateway warns here, too. */
+/** Some models accept 128 in all, the CLI's own included. The gateway warns at this number, too. */
 const MANY_TOOLS = 120;
-/** Of what others say, in characters. */
+/** For messages of other programs, in characters. */
 const MAX_TEXT = 500;
 
 /** @param {string} text */
@@ -43,7 +43,7 @@ function sync(place) {
   const leftOut = inspection?.providers.some(({ bindings }) =>
     bindings.some(({ session: id, refused }) => id === meant?.id && refused.length > 0),
   );
-  // Where the tools that the CLI has named are left out, the others are in force.
+  // If the tools that the CLI named are left out, all others are in force.
   if (meant?.syncFailure && !leftOut) {
     const problem = `The CLI has not accepted the tools of session ${formatSession(place)}: ${meant.syncFailure.slice(0, MAX_TEXT)}`;
     return finding("TOOL_REFUSED", problem);
@@ -70,7 +70,7 @@ function count(place) {
   return finding("TOO_MANY_TOOLS", problem);
 }
 
-/** Whether somebody offers the tool that is asked about. @param {Facts} place */
+/** Whether a provider offers the requested tool. @param {Facts} place */
 const isOffered = (place) => place.tool !== undefined && owners(place).length > 0;
 
 /** @param {Facts} place */
@@ -109,24 +109,25 @@ function findEndedProvider(providers, severity) {
   const ended = providers.find(({ note }) => /^(given up: |restart \d+ in )/.test(note));
   if (!ended) return undefined;
   const [, why] = /^given up: (.*)/.exec(ended.note) ?? [];
-  const what = why === undefined ? `keeps ending (${ended.note})` : `is not started again: ${why}`;
-  const problem = `Provider ${inQuotes(ended.name)} of this project ${what}. ${ended.file} has its output.`;
+  const symptom =
+    why === undefined ? `keeps ending (${ended.note})` : `is not started again: ${why}`;
+  const problem = `Provider ${inQuotes(ended.name)} of this project ${symptom}. ${ended.file} has its output.`;
   return finding("PROVIDER_CRASHES", problem, { severity });
 }
 
 // ---- providers ---------------------------------------------------------------------------------------
 
-/** Those of others: not the gateway's own. @param {Facts} place @returns {Provider[]} */
+/** Connected providers, without the gateway's own. @param {Facts} place @returns {Provider[]} */
 const listConnected = ({ inspection }) => (inspection ? connectedProviders(inspection) : []);
 
-/** Whether it is bound to the session that is meant. @param {Facts} place @param {Provider} provider */
+/** Whether it is bound to the selected session. @param {Facts} place @param {Provider} provider */
 const isHere = ({ session: meant }, { bindings }) =>
   bindings.some(({ session: id }) => id === meant?.id);
 
 /** @param {Facts} place */
 const formatProviders = (place) =>
   listConnected(place)
-    .map((provider) => provider.name + (isHere(place, provider) ? "" : " (in another session)"))
+    .map((provider) => provider.name + (isHere(place, provider) ? "" : " (in a different session)"))
     .slice(0, 5)
     .join(", ");
 
@@ -149,7 +150,7 @@ function providerRefused({ at, what, provider, code, message }) {
 }
 
 /**
- * A connection that offers nothing: why.
+ * Why a connection offers no tools.
  * @param {Facts} place @param {import("./findings.mjs").Severity} severity
  */
 function findIdleProvider(place, severity) {
@@ -177,11 +178,11 @@ function providers(place) {
 
 /** @param {Provider} provider @param {string} name */
 function toolRefused(provider, name) {
-  const problem = `The CLI does not accept the tool ${inQuotes(name)} of provider ${formatProvider(provider)}: the CLI or another extension has a tool of that name.`;
+  const problem = `The CLI does not accept the tool ${inQuotes(name)} of provider ${formatProvider(provider)}: the CLI or a different extension has a tool of that name.`;
   return finding("TOOL_REFUSED", problem);
 }
 
-// ---- the tool that is asked about --------------------------------------------------------------------
+// ---- the requested tool ------------------------------------------------------------------------------
 
 /** @param {Binding} binding @param {string | undefined} tool */
 const offers = ({ tools }, tool) => tools.some(({ name }) => name === tool);
@@ -198,7 +199,7 @@ const owners = (place) =>
 const ownerHere = (place) =>
   owners(place).find(({ binding }) => binding.session === place.session?.id);
 
-/** A provider that was turned away because of the tool's name. @param {Facts} place */
+/** The refusal of a provider because of the tool's name. @param {Facts} place */
 const conflict = ({ refusals, tool }) =>
   refusals.findLast(
     ({ code, message }) => code === "TOOL_CONFLICT" && message.startsWith(`"${tool}" `),
@@ -226,7 +227,7 @@ function tool(place) {
   return findClosedGroup(place) ?? (here ? undefined : explainAbsence(place));
 }
 
-/** A tool of tap itself, in a group that nobody has opened in this session. @param {Facts} place */
+/** A tool of tap itself, in a group that is not open in this session. @param {Facts} place */
 function findClosedGroup(place) {
   const { parts, session: meant, tool: asked = "" } = place;
   const group = parts?.groups?.find(({ tools }) => tools.includes(asked));
@@ -241,7 +242,7 @@ function explainAbsence(place) {
   if (elsewhere) {
     const { session: id } = elsewhere.binding;
     const label = place.inspection?.sessions.find((each) => each.id === id)?.label ?? id;
-    // Sessions of one folder have one label.
+    // Sessions of the same folder may have the same label.
     const [its, meant] =
       label === place.session?.label
         ? [id, place.session.id].map((each) => ` (${shortId(each)})`)
@@ -257,7 +258,7 @@ function explainAbsence(place) {
   if (there.length === 0) return noProvider(place);
   const offered = there.flatMap(({ name, bindings }) =>
     bindings.flatMap(
-      ({ tools }) => `${name} (${tools.map((each) => each.name).join(", ") || "none"})`,
+      ({ tools }) => `${name} (${tools.map((each) => each.name).join(", ") || "no tools"})`,
     ),
   );
   const names = [...new Set(offered)].slice(0, 10).join("; ");
@@ -269,7 +270,7 @@ function explainAbsence(place) {
 function noProvider(place) {
   const refused = lastRefusal(place);
   if (refused) return providerRefused(refused);
-  const problem = `No provider is connected, so none offers ${inQuotes(place.tool ?? "")}.`;
+  const problem = `No provider is connected, so ${inQuotes(place.tool ?? "")} is not available.`;
   return finding("NO_PROVIDER", problem, { severity: "error" });
 }
 
@@ -314,7 +315,7 @@ export const TOOL_CHECKS = [
   },
 ];
 
-// Check of who keeps the model waiting: a provider with a call that it has not answered.
+// Finds a provider that keeps the model waiting: it has not answered a call.
 
 const LONG_WAIT_MS = 5000;
 

@@ -1,5 +1,5 @@
-// The checks, in the order in which a call depends on what they look at. What comes after the first that
-// has failed depends on it, and is not guessed at.
+// The checks, in the order in which a call depends on the checked parts. After the first failure, the rest is skipped,
+// since it depends on the failed part.
 
 import { ACCESS_CHECKS, GATEWAY_CHECKS } from "./checks-gateway.mjs";
 import { INSTALLATION_CHECKS } from "./checks-installation.mjs";
@@ -13,10 +13,10 @@ import { TOOL_CHECKS, SESSION_CHECK, WAITING_CHECK } from "./checks-session.mjs"
  * @property {string} id stable, for programs
  * @property {string} title
  * @property {(place: Facts) => Finding | undefined} run
- * @property {(place: Facts) => string} [seen] what was seen where all is well
- * @property {"tool" | "all"} [only] where a tool is asked about, or where none is
+ * @property {(place: Facts) => string} [seen] the observation if the check passes
+ * @property {"tool" | "all"} [only] with a requested tool, or without
  *
- * @typedef {"passed" | "warning" | "failed" | "skipped"} Status `skipped`: it depends on one that has failed
+ * @typedef {"passed" | "warning" | "failed" | "skipped"} Status `skipped`: it depends on a failed check
  * @typedef {{id: string, title: string, status: Status, seen?: string, finding?: Finding}} Result
  */
 
@@ -32,7 +32,7 @@ export const CHECKS = [
   ...TOOL_CHECKS,
 ];
 
-/** @param {Facts} place @returns {Result[]} of each check */
+/** @param {Facts} place @returns {Result[]} a result for each check */
 export function examine(place) {
   let failed = false;
   const asked = place.tool === undefined ? "all" : "tool";

@@ -1,5 +1,5 @@
-// All facts that the checks use, gathered once: the installation, the running processes, and which session
-// and which tool are meant. Nothing here takes longer than its part of ten seconds.
+// Gathers all facts that the checks use: the installation, the running processes, and the selected session
+// and tool. The whole takes at most ten seconds.
 
 import fs from "node:fs";
 import path from "node:path";
@@ -21,7 +21,7 @@ import * as installed from "./installation-facts.mjs";
 /** @typedef {import("../link/control.mjs").Inspection} Inspection */
 /** @typedef {import("../link/control.mjs").InspectedSession} InspectedSession */
 
-// How plans stand: git, and what the feature host says where it runs. Facts only; the checks judge them.
+// The state of plans: git, and a report of the feature host if it runs. Facts only; the checks judge them.
 
 const GIT_MS = 3000;
 const ASK_MS = 3000;
@@ -29,10 +29,12 @@ const ASK_MS = 3000;
 /**
  * @typedef {object} PlanHealth
  * @property {number} plans
- * @property {string} trouble why none goes on; ""
- * @property {{planId: string, name: string, why: "landing" | "budget" | "pause" | "limit", waitsUntil?: number}[]} waiting
- * @property {{repo: string, worktrees: number, bytes: number, complete?: boolean, orphans: number, trouble?: string}[]} repositories
- * @property {{cli: string, sdk: string}} [cli] of which a session has told
+ * @property {string} trouble why all plans have stopped; ""
+ * @property {{planId: string, name: string, why: "landing" | "budget" | "pause" | "limit", waitsUntil?: number}[]}
+ *   waiting
+ * @property {{repo: string, worktrees: number, bytes: number, complete?: boolean, orphans: number, trouble?: string}[]}
+ *   repositories
+ * @property {{cli: string, sdk: string}} [cli] reported by a session
  */
 
 /** @param {NodeJS.ProcessEnv} env */
@@ -57,8 +59,9 @@ async function requestPlanHealth(files) {
 }
 
 /**
- * Nothing is started for it: where no feature host runs, or no plan was ever made, there is nothing to tell.
- * @param {import("../lib/paths.mjs").GatewayFiles} files @param {import("../lib/inspection.mjs").HostParts | undefined} parts
+ * Does not start a feature host. Without a running one, or without plans, there is no report.
+ * @param {import("../lib/paths.mjs").GatewayFiles} files @param {import("../lib/inspection.mjs").HostParts | undefined}
+ *   parts
  * @returns {Promise<PlanHealth | undefined>}
  */
 export async function planFacts(files, parts) {
@@ -86,7 +89,7 @@ function resolveFiles(env) {
 }
 
 /**
- * The session that is meant: the agent's own, else the one in this folder, else the one last in use.
+ * The selected session: the agent's own, otherwise a session in this folder, otherwise the session last in use.
  * @param {InspectedSession[]} sessions @param {NodeJS.ProcessEnv} env @param {string} cwd
  */
 function chooseSession(sessions, env, cwd) {
@@ -97,8 +100,7 @@ function chooseSession(sessions, env, cwd) {
 }
 
 /**
- * The fate of a provider that a config names, from its log. A provider that was restarted recently does not
- * count as well yet.
+ * The last note of a provider in its log. A provider that was restarted recently does not count as healthy yet.
  * @param {string} logs @param {string} name
  */
 function readLastNote(logs, name) {
@@ -139,11 +141,11 @@ async function programFacts(copies, env) {
   return { node, addon: await installed.addonFacts(copies, usable, env) };
 }
 
-/** Limits whose variables say no number that can be meant. @param {NodeJS.ProcessEnv} env */
+/** Limits whose variables have invalid values. @param {NodeJS.ProcessEnv} env */
 async function ignoredLimits(env) {
   const limits = await import("../lib/limits.mjs").then(
     ({ readLimits: limitsIn }) => limitsIn(env),
-    () => [], // which is found by another check
+    () => [], // a different check reports that
   );
   return limits.flatMap(({ wrong, ...limit }) =>
     wrong === undefined ? [] : [{ ...limit, wrong }],
@@ -184,7 +186,7 @@ export async function gatherFacts({ env, cwd, tool }) {
     plans: await planFacts(files, gateway.parts),
     userConfig: await userConfigFacts(files),
     session,
-    /** Whether an extension process speaks for it: all that comes before must be well. */
+    /** Whether an extension process serves it, which proves the earlier parts. */
     linked: session?.linked ?? false,
     project: projectFacts(files, session?.cwd || cwd),
   };

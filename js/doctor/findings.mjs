@@ -1,35 +1,35 @@
-// The findings of the doctor: each code has an advice that no other has. docs/troubleshooting.md repeats the table.
+// The findings of the doctor: each code has its own advice. docs/troubleshooting.md repeats the table.
 
 /** @typedef {"error" | "warning"} Severity */
 /**
  * @typedef {object} Finding
  * @property {string} code stable, for programs
  * @property {Severity} severity
- * @property {string} problem one sentence, with what was seen
- * @property {string} fix what the user can do
- * @property {string} [command] the same as a line for a shell, where it is one
+ * @property {string} problem a single sentence, with the observation
+ * @property {string} fix the next step for the user
+ * @property {string} [command] the fix as a line for a shell, if there is such a line
  */
 
-/** What keeps tools from the model, and what to do. */
+/** Findings that keep tools from the model, and the fix for each. */
 const ERRORS = {
   HOME_MISSING:
-    "Install tap, which creates the folder; or name another home with --home or COPILOT_HOME.",
+    "Install tap, which creates the folder; or name a different home with --home or COPILOT_HOME.",
   HOME_UNWRITABLE:
     "Make it a folder that your user can write, or free space on the disk. tap then continues on its own.",
   VARIABLE_INVALID: "Correct the variable or unset it, here and in the terminal of the CLI.",
   NODE_NOT_FOUND:
-    "Install a later Node.js, or set TAP_NODE to one, where you start copilot. A gateway that runs on an old one has to end; the sessions start another.",
+    "Where you start copilot, install a later Node.js, or set TAP_NODE to its path. End a gateway on an old Node.js; the sessions then start a new gateway.",
   EXTENSION_MISSING: "Install tap. For a clone, a link there is enough.",
   ADDON_BROKEN: "Build it for this machine.",
   CLI_NOT_FOUND: "Install the newest GitHub Copilot CLI, or add its folder to PATH.",
   EXPERIMENTAL_OFF:
     "Start the CLI once with --experimental; the CLI then saves the setting in that file. Correct or move away a file that it cannot read.",
   EXTENSION_DISABLED: "Type /extensions in copilot and enable it, or remove it from that file.",
-  EXTENSION_FAILED: "Do what the message says, then restart the CLI.",
+  EXTENSION_FAILED: "Follow the message, then restart the CLI.",
   PORT_FOREIGN:
-    "Give tap another port: set TAP_GATEWAY_PORT in the terminal of the CLI and in those of your providers, and restart the CLI. Or stop that program yourself, if you do not need it.",
+    "Give tap a different port: set TAP_GATEWAY_PORT in the terminal of the CLI and in those of your providers, and restart the CLI. Or stop that program yourself, if you do not need it.",
   PORT_OTHER_HOME:
-    "Name that home with --home, or set another TAP_GATEWAY_PORT for one of the two and restart its CLI.",
+    "Name that home with --home, or set a different TAP_GATEWAY_PORT for either of the two and restart its CLI.",
   GATEWAY_OTHER_PORT:
     "Use the same port in this terminal and in those of the CLI and of your provider.",
   GATEWAY_BUSY:
@@ -37,7 +37,7 @@ const ERRORS = {
   GATEWAY_UNRESPONSIVE: "End the process that has the port; the sessions then start a gateway.",
   FILE_UNSAFE: "Make it accessible to your user only.",
   TOKEN_WRONG:
-    "Delete it; the gateway rewrites the file within seconds. Use one port for each COPILOT_HOME.",
+    "Delete it; the gateway rewrites the file within seconds. Use a different port for each COPILOT_HOME.",
   NO_SESSION:
     "Start copilot, and say that you trust the folder. If the CLI is already open, type /clear in it.",
   NOT_READY: "Wait a few seconds, and run the doctor again.",
@@ -49,7 +49,7 @@ const ERRORS = {
   PROVIDER_HANGS:
     "Restart it, or if it was stopped, continue it with kill -CONT and its pid. Until then the model waits, at most until the call's timeout.",
   TOOL_REFUSED:
-    "Rename the tool that the message names, and restart its provider. If it names none, type /clear in the CLI.",
+    "Rename the tool that the message names, and restart its provider. If it names no tool, type /clear in the CLI.",
   TOOL_ELSEWHERE:
     'Bind the provider to the session that should have it, or let it bind to "all" to serve every session.',
   TOOL_GROUP_CLOSED:
@@ -58,9 +58,9 @@ const ERRORS = {
     "Ask for a tool that is offered, let the provider declare it, or start the provider that has it.",
 };
 
-/** What is worth to know, and what to do. */
+/** Other findings, and the fix for each. */
 const WARNINGS = {
-  EXTENSION_TWICE: "Remove all but one.",
+  EXTENSION_TWICE: "Keep a single copy and remove the others.",
   EXTENSION_OTHER_VERSION: "Use the command of the installed tap.",
   CLI_SILENT: "Run it yourself, then the doctor again.",
   GIT_MISSING:
@@ -69,26 +69,27 @@ const WARNINGS = {
   SANDBOX_BROKEN: "",
   GATEWAY_OTHER_VERSION: "Restart the CLI, or type /clear in each of its sessions.",
   FEATURE_HOST_FAILED:
-    "Correct the cause. If it has given up, end the sessions and stop the gateway: the next one starts the feature host again.",
-  FEATURE_TROUBLE: "Read the reports of the features. One that you do not need can be disabled.",
+    "Correct the cause. If it has given up, end the sessions and stop the gateway: the next gateway starts the feature host again.",
+  FEATURE_TROUBLE:
+    "Read the reports of the features. You can disable a feature that you do not need.",
   HOLDS_UNREADABLE:
     "Delete it. The features write it again when they have work that continues without a session.",
   HOLDS_ORPHANED:
     "Enable the feature, or end the sessions and stop the gateway, which releases the hold.",
   RECORDS_NETWORK: "Move COPILOT_HOME to a folder on a local disk, and restart the CLI.",
   RECORDS_UNUSABLE:
-    "Correct that. If you cannot, move the file away while no gateway runs; tap then creates a new one.",
+    "Correct that. If you cannot, move the file away while no gateway runs; tap then creates a new file.",
   WORKERS_CLI_GONE:
-    "The CLI was probably updated: end the sessions and start one again. Then retry the nodes.",
+    "The CLI was probably updated: end the sessions and start a new session. Then retry the nodes.",
   PLANS_WAIT: "Resume it, or cancel it with copilot-tap plan cancel.",
   PLAN_ORPHANS: "copilot-tap plan clean lists them, asks, saves their content and removes them.",
   HOOKS_UNAVAILABLE:
     'Answer the CLI\'s question about "elevated permissions" with "always allow". After a denial or a failure, type /clear, and it asks again.',
   TOO_MANY_TOOLS: "End providers that are not needed, or let them offer fewer tools.",
-  CONFIG_NOT_ALLOWED: "Read what it would start, and allow it in a terminal.",
+  CONFIG_NOT_ALLOWED: "Read its commands, and allow them in a terminal.",
   NO_PROVIDER:
-    "Start yours, e.g. `npm start`, and read what it prints. (In a container, localhost is the container.)",
-  PROVIDER_SLOW: "Wait for it, press Esc in the CLI, or look into what the provider waits for.",
+    "Start yours, e.g. `npm start`, and read its output. (In a container, localhost is the container.)",
+  PROVIDER_SLOW: "Wait for it, press Esc in the CLI, or find out why the provider waits.",
 };
 
 /** @typedef {keyof typeof ERRORS | keyof typeof WARNINGS} Code */
@@ -102,7 +103,7 @@ export const FINDINGS = Object.fromEntries(
 
 /**
  * @param {Code} code @param {string} problem
- * @param {{fix?: string, command?: string, severity?: Severity}} [more] `severity`: where it depends on what was asked
+ * @param {{fix?: string, command?: string, severity?: Severity}} [more] `severity`: if it differs from the usual
  * @returns {Finding}
  */
 export const finding = (code, problem, more = {}) => ({

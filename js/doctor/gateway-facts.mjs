@@ -18,7 +18,7 @@ import { findHolder } from "./port-holder.mjs";
 /** @typedef {import("../lib/inspection.mjs").HostParts} HostParts */
 
 const INSPECT_MS = 3500;
-/** Of these: a host that answers nothing else has been inspected all the same. */
+/** For the report of parts: the inspection counts even if the host does not answer this request. */
 const PARTS_MS = 1000;
 const AUTH_MS = 2000;
 const LOG_BYTES = 256 * 1024;
@@ -73,7 +73,7 @@ function tokenFacts(file) {
   return { state, value, mode: (stat.mode & 0o777).toString(8) };
 }
 
-// ---- what it says ------------------------------------------------------------------------------------
+// ---- its report --------------------------------------------------------------------------------------
 
 /** @typedef {{inspection?: Inspection, parts?: HostParts, trouble: string}} InspectionResult */
 
@@ -101,7 +101,7 @@ async function inspect(files) {
 }
 
 /**
- * Gets in as a provider does, and leaves.
+ * Connects as a provider does, and disconnects.
  * @param {number} port @param {string} token
  * @returns {Promise<{accepted: boolean, code: string, message: string}>}
  */
@@ -149,7 +149,7 @@ function refusals(logs, since) {
     .filter(({ at }) => at >= since);
 }
 
-/** Where a program that is not tap has ours. @param {string} asked */
+/** A free port, if a different program holds the gateway's. @param {string} asked */
 const portInstead = async (asked) =>
   asked === "foreign" || asked === "silent" ? findFreePort().catch(() => undefined) : undefined;
 
@@ -158,7 +158,7 @@ const portInstead = async (asked) =>
  */
 export async function gatewayFacts(files, env) {
   const descriptor = descriptorFacts(files.descriptor);
-  const unanswered = { trouble: `nothing came within ${INSPECT_MS / 1000} s` };
+  const unanswered = { trouble: `no answer within ${INSPECT_MS / 1000} s` };
   const [asked, holder, { inspection, parts, trouble }] = await Promise.all([
     probePort(files.port, files.homeHash),
     findHolder(files.port, descriptor.state === "good" ? descriptor.pid : undefined),
@@ -166,7 +166,7 @@ export async function gatewayFacts(files, env) {
       ? withTimeout(inspect(files), INSPECT_MS, /** @type {InspectionResult} */ (unanswered))
       : /** @type {InspectionResult} */ ({ trouble: "" }),
   ]);
-  // One whose connections are all in use answers nobody on its port, but its user over the link.
+  // A gateway with too many connections does not answer on its port, but on the link.
   const proven =
     descriptor.state === "good" && inspection && (holder?.pid ?? descriptor.pid) === descriptor.pid;
   const state = proven ? /** @type {const} */ ("ours") : asked;
@@ -178,7 +178,7 @@ export async function gatewayFacts(files, env) {
     serves && token.value !== "" ? authenticate(files.port, token.value) : undefined,
     serves && given !== undefined ? authenticate(files.port, given) : undefined,
   ]);
-  const { value: _, ...shown } = token; // nothing that is printed can have it
+  const { value: _, ...shown } = token; // the token must not be printed
   return {
     port,
     descriptor,

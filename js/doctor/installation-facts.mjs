@@ -13,11 +13,11 @@ import { releaseNamedBy } from "../install/extension-folder.mjs";
 import { runProgram } from "../process/run.mjs";
 import { readHead, readJson, listNames, readTail } from "./bounded-io.mjs";
 
-/** Of a program that only says its version. The first start of a CLI unpacks it. */
+/** For a program that prints its version. The first start of a CLI unpacks it. */
 const VERSION_MS = 5000;
 const ADDON_MS = 3000;
 const SETTINGS_BYTES = 1024 * 1024;
-/** How many of the CLI's logs are looked at, the newest first. */
+/** Number of the CLI's logs to read, the newest first. */
 const MAX_LOGS = 60;
 const HEAD_BYTES = 4 * 1024;
 const LOG_BYTES = 64 * 1024;
@@ -35,7 +35,7 @@ const statFile = (file) => {
 const errorCode = (error) => /** @type {NodeJS.ErrnoException} */ (error).code ?? String(error);
 
 /**
- * Why no file can be made in a folder, or in the nearest one that is there. Writes no file to find out;
+ * Why a folder, or its nearest existing parent, is not writable. Does not write a file as a test;
  * Windows reports no permissions here.
  * @param {string} folder @returns {{folder: string, error: string} | undefined}
  */
@@ -65,20 +65,20 @@ function explainUnusableNode(wanted) {
   if (!listNodes({ TAP_NODE: wanted }, "").includes(wanted))
     return `TAP_NODE is "${wanted}", which is not the absolute path of a program`;
   const version = readNodeVersion(wanted);
-  if (version === "") return `TAP_NODE is "${wanted}", which does not say its version in time`;
+  if (version === "") return `TAP_NODE is "${wanted}", which does not print its version in time`;
   return `TAP_NODE is "${wanted}", which is Node.js ${version}; the gateway needs ${MIN_NODE} or later`;
 }
 
 /** The Node that a session would run the gateway on. @param {NodeJS.ProcessEnv} env */
 export async function nodeFacts(env) {
-  // Where none is new enough, the first is told about.
+  // If no Node.js is new enough, report the first.
   const file = findNode(env, "") ?? listNodes(env, "")[0];
   const wanted = env.TAP_NODE || undefined;
   const passedOver =
     wanted !== undefined && wanted !== file ? explainUnusableNode(wanted) : undefined;
   const answer = file ? await runProgram(file, ["--version"], { env, ms: VERSION_MS }) : undefined;
-  const said = /^v(\d+\.\d+\.\d+)/.exec(answer?.stdout ?? "");
-  return { file, passedOver, version: said?.[1] };
+  const match = /^v(\d+\.\d+\.\d+)/.exec(answer?.stdout ?? "");
+  return { file, passedOver, version: match?.[1] };
 }
 
 // ---- tap ---------------------------------------------------------------------------------------------
@@ -138,7 +138,7 @@ export function extensionFacts(home, cwd) {
  * @returns {Promise<{program: string, missing: boolean, late: boolean, why: string} | undefined>}
  */
 async function addonTrouble(program, node, env) {
-  // As that tap loads it itself.
+  // The same way in which that tap loads it.
   const script = "await import(process.argv[1]); console.log('loads')";
   const loader = pathToFileURL(path.join(program, "js", "lib", "addon.mjs")).href;
   const args = ["--input-type=module", "-e", script, loader];
@@ -167,16 +167,16 @@ export async function addonFacts(copies, node, env) {
 /** @param {NodeJS.ProcessEnv} env */
 export async function cliFacts(env) {
   const file = findCopilotProgram(env);
-  // A .cmd runs in a shell only: it is not asked.
+  // A .cmd needs a shell, so it is not run.
   const asked = file !== undefined && !file.endsWith(".cmd");
-  if (!asked) return { file, version: undefined, asked, late: false, said: "" };
+  if (!asked) return { file, version: undefined, asked, late: false, message: "" };
   const quiet = { ...env, COPILOT_AUTO_UPDATE: "false", COPILOT_OFFLINE: "true" };
   const answer = await runProgram(file, ["--version"], { env: quiet, ms: VERSION_MS });
   const { code, stdout, stderr, why, error } = answer;
   const out = stdout + stderr;
   const version = code === 0 ? /\d+\.\d+\.\d+/.exec(out)?.[0] : undefined;
-  const said = error?.message ?? (out.trim().split("\n").at(-1) || `it ended with ${code}`);
-  return { file, version, asked, late: why === "late", said };
+  const message = error?.message ?? (out.trim().split("\n").at(-1) || `it ended with ${code}`);
+  return { file, version, asked, late: why === "late", message };
 }
 
 /** The setting in <COPILOT_HOME>/settings.json that decides whether extensions are loaded. @param {string} home */
@@ -200,8 +200,7 @@ export function settingsFacts(home) {
 }
 
 /**
- * What the CLI's logs say of its last start of tap: each start has a log of its own, which has what the
- * extension wrote to stderr.
+ * The CLI's log of its last start of tap: each start has a separate log, with the extension's stderr.
  * @param {string} home @param {Copy[]} copies
  */
 export function startFacts(home, copies) {

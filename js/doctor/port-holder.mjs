@@ -1,5 +1,5 @@
-// Which process has a port, where the gateway would have it: on the loopback addresses. A program that
-// has the same port on another address of this machine is in nobody's way.
+// The process that holds the gateway's port on the loopback addresses. The same port on a different address of this
+// machine does not conflict.
 
 import { runProgram } from "../process/run.mjs";
 
@@ -7,7 +7,7 @@ import { runProgram } from "../process/run.mjs";
 /** @typedef {{address: string, holders: Holder[]}} Listener */
 
 const LIST_MS = 2000;
-/** Where a process answers for localhost. Of several the first counts, as for the system and `probePort`. */
+/** Addresses that serve localhost. The first match counts, as for the system and `probePort`. */
 const ADDRESSES = ["127.0.0.1", "0.0.0.0", "::", "::1"];
 
 /** @param {string} text address and port, as ss and lsof write them */
@@ -17,7 +17,7 @@ const readAddress = (text) =>
     .replace(/^\[(?:::ffff:(?=\d+\.))?(.*)\]$/i, "$1")
     .replace(/^\*$/, "0.0.0.0");
 
-/** @param {string} text what ss has printed @returns {Listener[]} */
+/** @param {string} text output of ss @returns {Listener[]} */
 export const parseSs = (text) =>
   text.split("\n").flatMap((line) => {
     const [, local = "", users = ""] = /^\S+ +\d+ +\d+ +(\S+) +\S+(.*)$/.exec(line) ?? [];
@@ -27,7 +27,7 @@ export const parseSs = (text) =>
     return [{ address: readAddress(local), holders: found }];
   });
 
-/** @param {string} text what lsof -Fpcn has printed: p and c once for a process, n for each socket of it @returns {Listener[]} */
+/** @param {string} text output of lsof -Fpcn: p and c once a process, n for each of its sockets @returns {Listener[]} */
 export function parseLsof(text) {
   /** @type {Listener[]} */
   const listeners = [];
@@ -42,9 +42,9 @@ export function parseLsof(text) {
 }
 
 /**
- * Of those that listen the one that is in the gateway's place: the gateway itself if it listens at all.
+ * Chooses the process in the gateway's place: the gateway itself if it listens at all.
  * @param {Listener[]} listeners @param {number} [gateway] its pid, as its descriptor names it
- * @returns {Holder | undefined} undefined: there is none, or none that this user can see
+ * @returns {Holder | undefined} undefined: no process, or not visible to this user
  */
 export function chooseHolder(listeners, gateway) {
   const near = listeners.filter(({ address }) => ADDRESSES.includes(address));
@@ -52,8 +52,8 @@ export function chooseHolder(listeners, gateway) {
   const taken = ADDRESSES.find((each) => near.some(({ address }) => address === each));
   const all = near.filter(({ address }) => address === taken).flatMap(({ holders }) => holders);
   if (own) return own;
-  // 1 may only have opened the socket for another; a child has it until it runs its program.
-  const others = all.filter(({ pid }) => pid !== 1).sort((one, other) => one.pid - other.pid);
+  // Pid 1 may only have opened the socket for a service; a child may hold it until it runs its program.
+  const others = all.filter(({ pid }) => pid !== 1).sort((a, b) => a.pid - b.pid);
   return others[0] ?? all[0];
 }
 

@@ -47,7 +47,7 @@ describe("copilot-tap doctor, the home", () => {
     });
     const { finding } = JSON.parse(out).checks.find(({ status }) => status === "failed");
     assert.equal(finding.code, "HOME_UNWRITABLE");
-    assert.ok(finding.problem.includes(`${folder} (EACCES)`), finding.problem);
+    assert.ok([folder, "(EACCES)"].every((part) => finding.problem.includes(part)));
   });
 
   test("a home on a full disk", async (t) => {

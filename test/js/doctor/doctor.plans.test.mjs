@@ -84,7 +84,7 @@ test("a tool in a group that the session has not opened is told with what opens 
 describe("plans", () => {
   test("that wait are named with why, and what goes on with them", async (t) => {
     const { detached, found, plan, check, doctor } = await planned(t);
-    assert.equal((await check("plans")).seen, "nothing has needed them");
+    assert.equal((await check("plans")).seen, "not needed yet");
     const id = await detached({ name: "mine", startPaused: true, nodes: NODES });
     const { problem, command } = await found("PLANS_WAIT");
     assert.match(problem, new RegExp(`${id} \\(mine\\): it is paused`));

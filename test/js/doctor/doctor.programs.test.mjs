@@ -57,7 +57,7 @@ describe("copilot-tap doctor, Node.js", () => {
         "echo v18.20.4",
         /is Node\.js 18\.20\.4; the gateway needs 20\.19\.0 or later\. The gateway runs on /,
       ],
-      ["exit 127", /does not say its version/],
+      ["exit 127", /does not print its version/],
     ]) {
       const TAP_NODE = fakeProgram(at.bin, "other-node", script);
       const { warned, warnings, code } = await at.diagnose([], { TAP_NODE });
@@ -216,7 +216,7 @@ describe("copilot-tap doctor, the CLI", () => {
     fs.rmSync(at.settings);
     const before = await at.diagnose();
     assert.deepEqual([before.warned, before.code], [["EXPERIMENTAL_OFF"], WELL]);
-    assert.match(before.warnings[0].problem, /cannot be told/);
+    assert.match(before.warnings[0].problem, /cannot see/);
     fs.rmSync(path.join(at.files.logs, "extension.log"));
     assert.equal((await at.diagnose()).code, "EXPERIMENTAL_OFF");
   });
