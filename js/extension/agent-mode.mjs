@@ -1,17 +1,17 @@
-// The mode of the session's agent (interactive, plan, autopilot), and who has chosen it. A mode that tap has not set is
-// the user's: he may have pressed a key, or answered the CLI.
+// The mode of the session's agent (interactive, plan, autopilot), and who chose it. A mode that tap did not set was
+// chosen by the user, with a key or in a dialog of the CLI.
 
 import { awaitAnswer, AnswerUnavailable, READS, setMode } from "./copilot-rpc.mjs";
 
 export const MODES = ["interactive", "plan", "autopilot"];
-/** The mode of a session that nobody has changed. */
+/** The mode of a new session. */
 const DEFAULT_MODE = "interactive";
 
 /**
- * `start`: nobody, since this process has been there; `user`; `tap`, which asked before or was allowed to.
+ * `start`: unchanged since this process started; `user`; `tap`, with the user's consent.
  * @typedef {"start" | "user" | "tap"} ModeChooser
  * @typedef {import("./copilot-rpc.mjs").Session} Session
- * @typedef {{applied: boolean, mode: string, reason?: string}} ModeSet `mode`: the one in force now
+ * @typedef {{applied: boolean, mode: string, reason?: string}} ModeSet `mode`: the present mode
  */
 
 export class AgentMode {
@@ -21,33 +21,33 @@ export class AgentMode {
   #mode = "";
   /** @type {ModeChooser} */
   #by = "start";
-  /** The one that tap is setting. */
+  /** The mode that tap is setting. */
   #pendingMode = "";
 
-  /** @param {(mode: string, by: ModeChooser) => void} onKnown with the first one, and with each change */
+  /** @param {(mode: string, by: ModeChooser) => void} onKnown called with the first mode, and at each change */
   constructor(onKnown) {
     this.#onChange = onKnown;
   }
 
-  /** Undefined: not read yet. */
+  /** Undefined until it is read. */
   get chosenBy() {
     return this.#mode ? this.#by : undefined;
   }
 
-  /** Again, for another gateway. */
+  /** Repeats the state for a new gateway. */
   resend() {
     if (this.#mode) this.#onChange(this.#mode, this.#by);
   }
 
-  /** @param {Session} session @returns {Promise<void>} rejected where the CLI does not say its mode */
+  /** @param {Session} session @returns {Promise<void>} rejects if the CLI does not report its mode */
   async adopt(session) {
     this.#session = session;
     const mode = await awaitAnswer(() => READS.mode(session));
-    if (this.#mode) return; // a change was faster
+    if (this.#mode) return; // a change arrived first
     this.#update(String(mode), mode === DEFAULT_MODE ? "start" : "user");
   }
 
-  /** The CLI's event. @param {unknown} mode */
+  /** Handles the CLI's event. @param {unknown} mode */
   receiveChange(mode) {
     if (typeof mode !== "string") return;
     this.#update(mode, mode === this.#pendingMode ? "tap" : "user");
@@ -55,9 +55,9 @@ export class AgentMode {
   }
 
   /**
-   * @param {string} mode @param {string} from the mode for which the change was asked: in another one it is not made
+   * @param {string} mode @param {string} from the expected present mode: in a different mode the change is refused
    * @returns {Promise<ModeSet>}
-   * @throws {AnswerUnavailable} where the CLI does not take part
+   * @throws {AnswerUnavailable} if the CLI does not answer
    */
   async set(mode, from) {
     const before = String(await awaitAnswer(() => READS.mode(this.#session)));
@@ -73,7 +73,7 @@ export class AgentMode {
         throw new AnswerUnavailable("the CLI did not apply the mode");
       const after = String(await awaitAnswer(() => READS.mode(this.#session)));
       if (after !== mode) return { applied: false, mode: after, reason: "the CLI kept its mode" };
-      if (this.#mode !== mode) this.#update(mode, "tap"); // its event is still on its way
+      if (this.#mode !== mode) this.#update(mode, "tap"); // its event has not arrived yet
       return { applied: true, mode };
     } catch (error) {
       this.#pendingMode = "";

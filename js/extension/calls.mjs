@@ -30,7 +30,7 @@ export function toToolResult(outcome) {
   };
 }
 
-// One session's calls: from the handlers that the CLI has to the gateway, and back.
+// Calls of a session: from the CLI's handlers to the gateway, and back.
 
 export class SessionCalls {
   #link;
@@ -41,18 +41,18 @@ export class SessionCalls {
     this.#link = link;
   }
 
-  /** Those that wait for their outcome. */
+  /** Number of pending calls. */
   get inFlight() {
     return this.#inFlight;
   }
 
-  /** As the CLI is given it. @param {ToolDefinition} tool @returns {SessionTool} */
+  /** Adds the handler for the CLI. @param {ToolDefinition} tool @returns {SessionTool} */
   toTool(tool) {
     return { ...tool, handler: (args, invocation) => this.#call(tool, args, invocation) };
   }
 
   /**
-   * One call: to the gateway and back. Never throws, since the CLI would lose the message.
+   * A single call: to the gateway and back. Never throws, since the CLI would lose the message.
    * @param {ToolDefinition} tool @param {unknown} args @param {Invocation} invocation
    * @returns {Promise<ToolResult>}
    */
@@ -72,7 +72,7 @@ export class SessionCalls {
       try {
         id = this.#link.call(tool.name, args, tool.timeout, settle, invocation);
       } catch (error) {
-        // What no JSON can be made of never reaches the gateway.
+        // Arguments that JSON cannot represent do not reach the gateway.
         return settle(addon.refuseArguments(tool.name, `are not JSON: ${errorMessage(error)}`));
       }
       if (signal?.aborted) abort();

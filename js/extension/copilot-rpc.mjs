@@ -1,14 +1,14 @@
-// The methods of the CLI that a request of a feature can lead to (docs/session-control.md). Each is written out, so
-// that a test can list them: none changes permissions or trust, or runs anything. All of them are experimental in the
+// The methods of the CLI that requests of features can call (docs/session-control.md). Each is written out, so
+// that a test can list them: no method changes permissions or trust, or runs programs. All are experimental in the
 // CLI, and may be missing. Those that pass on the user's answer to a dialog are in answers.mjs.
 
-/** For one answer of the CLI. */
+/** For an answer of the CLI. */
 const DEFAULT_ANSWER_MS = 3000;
 
-/** Why the CLI has not said something. */
+/** Why the CLI did not answer. */
 export class AnswerUnavailable extends Error {}
 
-/** @typedef {any} Session what joinSession() resolves to */
+/** @typedef {any} Session the result of joinSession() */
 
 /** @satisfies {Record<string, (session: Session) => unknown>} */
 export const READS = {
@@ -25,7 +25,7 @@ export const READS = {
   permissions: ({ rpc }) => rpc?.permissions?.getMode?.(),
 };
 
-/** Of the user's account and config. @param {Session} session */
+/** The models of the user's account and config. @param {Session} session */
 export const listModels = ({ rpc }) => rpc?.model?.list?.();
 
 /** Those that wait for the user. @param {Session} session */
@@ -41,7 +41,7 @@ export const setMode = ({ rpc }, mode) => rpc?.mode?.set?.({ mode });
 export const showDialog = ({ rpc }, question) => rpc?.ui?.elicitation?.(question);
 
 /**
- * The answer of one method, within a few seconds.
+ * The answer of a method, within a few seconds.
  * @template T @param {() => T | undefined} call undefined: the CLI does not have the method
  * @param {number} [mostMs]
  * @returns {Promise<Awaited<NonNullable<T>>>}
@@ -57,7 +57,7 @@ export async function awaitAnswer(call, mostMs = DEFAULT_ANSWER_MS) {
   try {
     const answer = await Promise.race([call(), late]);
     if (answer === undefined)
-      throw new AnswerUnavailable("this version of the CLI does not say it");
+      throw new AnswerUnavailable("this version of the CLI does not support it");
     return /** @type {any} */ (answer);
   } finally {
     clearTimeout(timer);

@@ -1,14 +1,14 @@
 // The Copilot side of a session: joining it, and changing its join while it runs; its tools, timeline and events.
-// A field of the join that is left out keeps its value in the CLI: tools, hooks and the system message change apart
-// from each other, also while another such request waits for the user.
+// A field that is left out of a resume request keeps its value in the CLI: tools, hooks and the system message change
+// independently, even while a different request waits for the user.
 
-/** @param {any} session what joinSession() resolves to; its connection is there, but not documented */
+/** @param {any} session the result of joinSession(); its connection is not documented */
 export function canResume(session) {
   return typeof session.connection?.sendRequest === "function";
 }
 
 /**
- * Rejects with the CLI's words; what was in force then stays so.
+ * Rejects with the CLI's message; the former state then stays in force.
  * @param {any} session @param {{tools?: object[], hooks?: true, systemMessage?: object}} fields
  * @returns {Promise<unknown>}
  */
@@ -23,17 +23,17 @@ export function resume(session, fields) {
   });
 }
 
-// Notices that the session is idle although no event says so. The CLI may lose `session.idle`: where a swap of tools
-// ended together with a turn, `assistant.idle` was the last that came. The CLI knows, if it is asked.
+// Detects an idle session without an event. The CLI may lose `session.idle`: if a swap of tools ended together with a
+// turn, `assistant.idle` was the last event. The CLI answers correctly when it is asked.
 
-/** `session.idle` follows `assistant.idle` within milliseconds, if nothing is queued. */
+/** `session.idle` follows `assistant.idle` within milliseconds, if the queue is empty. */
 const FIRST_CHECK_MS = 250;
-/** Subagents and queued prompts may take long: it is asked again, twice as late each time. */
+/** Subagents and queued prompts may take long: the interval doubles after each check. */
 const MAX_CHECK_MS = 8000;
 
-/** An end of work is near. */
+/** Events before the end of work. */
 const ENDING = ["assistant.idle", "abort"];
-/** The session is idle, or works, and more events will come. */
+/** After these events the session is known to be idle, or more events will follow. */
 const CERTAIN = ["session.idle", "session.shutdown", "user.message", "assistant.turn_start"];
 
 export class IdleDetector {
@@ -42,7 +42,7 @@ export class IdleDetector {
   /** @type {NodeJS.Timeout | undefined} */
   #timer;
 
-  /** @param {() => Promise<boolean>} isProcessing asks the CLI @param {() => void} onIdle no event has said it */
+  /** @param {() => Promise<boolean>} isProcessing asks the CLI @param {() => void} onIdle called when the CLI is idle without an event */
   constructor(isProcessing, onIdle) {
     this.#isProcessing = isProcessing;
     this.#onIdle = onIdle;
@@ -64,7 +64,7 @@ export class IdleDetector {
     clearTimeout(this.#timer);
     const timer = setTimeout(async () => {
       const processing = await this.#isProcessing().catch(() => true);
-      if (this.#timer !== timer) return; // an event has come meanwhile
+      if (this.#timer !== timer) return; // an event arrived meanwhile
       if (processing) return this.#scheduleCheck(Math.min(2 * ms, MAX_CHECK_MS));
       this.stop();
       this.#onIdle();
@@ -74,21 +74,21 @@ export class IdleDetector {
 }
 
 // The Copilot side of a session: joining it, changing its tools, its timeline and its events. All
-// that is known about the SDK, documented or not, is in this file.
+// knowledge about the SDK, documented or not, is in this file.
 
 /** @typedef {import("./tools.mjs").ToolDefinition} ToolDefinition */
 /** @typedef {ToolDefinition & {handler: (args: unknown, invocation: Invocation) => Promise<unknown>}} SessionTool */
 /** @typedef {{signal?: AbortSignal, toolCallId?: string, traceparent?: string}} Invocation */
 
-/** Longer than any swap that was seen (150 ms; 420 ms under load); a consent dialog is not waited
- * for here, since a join with tools only asks for none. */
+/** Longer than any observed swap (150 ms; 420 ms under load). There is no consent dialog to wait for, since a join
+ * with only tools needs no consent. */
 const SWAP_MS = 15_000;
 
 /** This CLI does not support a live swap; reload instead. */
 export class LiveSyncUnavailable extends Error {}
 
 /**
- * The tools that the CLI's refusal is about. It quotes them, or names them after "clash:".
+ * The tools in a refusal of the CLI, which quotes them, or names them after "clash:".
  * @param {string} message
  */
 export function findToolNames(message) {
@@ -115,12 +115,12 @@ function withTimeout(promise, ms) {
 
 export class CopilotSessionAdapter {
   #session;
-  /** @type {Set<string>} messages that we sent ourselves */
+  /** @type {Set<string>} messages that tap sent */
   #sent = new Set();
-  /** In the metadata of the tools, which the model does not see: the CLI skips a swap that is equal to the last. */
+  /** In the metadata of the tools, which the model does not see: the CLI skips a swap that equals the last. */
   #swaps = 0;
 
-  /** @param {any} session what joinSession() resolves to */
+  /** @param {any} session the result of joinSession() */
   constructor(session) {
     this.#session = session;
   }
@@ -129,18 +129,17 @@ export class CopilotSessionAdapter {
     return this.#session.sessionId;
   }
 
-  /** Handlers only; the CLI keeps the list that it has. @param {SessionTool[]} tools */
+  /** Changes handlers only; the CLI keeps its list. @param {SessionTool[]} tools */
   setHandlers(tools) {
     this.#session.registerTools(tools);
   }
 
   /**
-   * Replaces the tools in the same process and the same turn, by sending the join's request once
-   * more on its connection. Rejects with the CLI's words if it does not take one of them; the former
-   * tools are then still in force.
+   * Replaces the tools in the same process and the same turn, by repeating the join's request on its connection.
+   * Rejects with the CLI's message if it does not accept a tool; the former tools then stay in force.
    * @param {SessionTool[]} tools
    * @param {SessionTool[]} handlersOnly removed tools that may still be called in this turn
-   * @throws {LiveSyncUnavailable} where the CLI has no way to do it
+   * @throws {LiveSyncUnavailable} if the CLI does not support it
    */
   async swapTools(tools, handlersOnly) {
     if (!canResume(this.#session)) {
@@ -152,7 +151,7 @@ export class CopilotSessionAdapter {
     await withTimeout(resume(this.#session, { tools: wired }), SWAP_MS);
   }
 
-  /** The specified way: the process ends, another one joins. Settles only if it fails. */
+  /** The documented way: the process ends, and a new process joins. Settles only if it fails. */
   async reload() {
     await this.#session.rpc.extensions.reload();
   }
@@ -162,7 +161,7 @@ export class CopilotSessionAdapter {
     await this.#session.log(text, { level });
   }
 
-  /** Starts a turn, or queues one. @param {string} prompt @param {string} [display] what the user sees in its place */
+  /** Starts or queues a turn. @param {string} prompt @param {string} [display] shown to the user instead of the prompt */
   async send(prompt, display) {
     const id = await this.#session.send({ prompt, ...(display && { displayPrompt: display }) });
     if (typeof id === "string") this.#sent.add(id);
@@ -181,13 +180,13 @@ export class CopilotSessionAdapter {
   }
 
   /**
-   * What the gateway needs to know of the session's events.
+   * Reports the session's events that the gateway needs.
    * @param {object} on
    * @param {(activity: "idle" | "busy" | "user-prompt", unsaid?: true) => void} on.activity unsaid: the CLI was asked
    * @param {(title: string) => void} on.title
    * @param {(mode: unknown) => void} on.mode
    * @param {() => void} on.shutdown
-   * @param {(event: {type: string, data: any}) => void} on.any every one of them, before the others
+   * @param {(event: {type: string, data: any}) => void} on.any every event, before the other callbacks
    * @returns {() => void} stops listening
    */
   watch(on) {

@@ -1,5 +1,5 @@
-// A question to the user of a session, with yes or no as the answer. In `-p` the CLI says that it has dialogs, and then
-// never answers: such a session counts as one without a user, and each dialog has a time limit.
+// A question to the user of a session, with yes or no as the answer. In `-p` the CLI claims to have dialogs, but never
+// answers: such a session counts as a session without a user, and each dialog has a time limit.
 
 import { errorMessage } from "../lib/values.mjs";
 import { shortenText } from "../lib/visible.mjs";
@@ -12,27 +12,27 @@ const NO_SUCH_METHOD = -32_601;
 const MAX_QUESTION_LENGTH = 2000;
 const MIN_DIALOG_MS = 100;
 export const MAX_DIALOG_MS = 60_000;
-/** For so long an answer counts that came when nobody waited for it any more. */
+/** How long a late answer counts, for the next request of the same question. */
 const LATE_MS = 600_000;
 
 /**
- * `none`: nobody has said anything; `reason` says why. `asked: false`: no question was shown.
+ * `none`: no answer, for the given `reason`. `asked: false`: no question was shown.
  * @typedef {{answer: "yes" | "no" | "none", reason?: string, asked?: false}} Answer
  */
-/** `of`: of what it leaves out. @typedef {{text: string, of?: string, timeoutMs?: number}} Question */
+/** `of`: distinguishes questions whose text is shortened. @typedef {{text: string, of?: string, timeoutMs?: number}} Question */
 
 /** @param {string} reason @returns {Answer} */
 const createUnanswered = (reason) => ({ answer: "none", reason });
 /** @param {string} reason @returns {Answer} */
 const createNotAsked = (reason) => ({ answer: "none", asked: false, reason });
 
-/** Why nobody can be asked; "": somebody can. @param {Session} session */
+/** Why no person can answer; "" if a person can. @param {Session} session */
 async function findObstacle(session) {
   const { elicitation, canvases } = session.capabilities?.ui ?? {};
   if (elicitation !== true) return "this session cannot show dialogs";
-  // In a terminal both are there. `-p` has dialogs according to this, and nobody to answer them.
-  if (canvases === false) return "nobody sits in front of this session";
-  // There the CLI dismisses each dialog at once, and the user sees none.
+  // In a terminal both are true. `-p` claims to have dialogs, but has no user.
+  if (canvases === false) return "this session has no user in front of it";
+  // In autopilot the CLI dismisses each dialog at once, and the user does not see it.
   const mode = await awaitAnswer(() => READS.mode(session)).catch(() => "");
   return mode === "autopilot" ? "in autopilot the CLI shows no dialogs" : "";
 }
@@ -61,8 +61,8 @@ async function withDialogTimeout(answer, timeoutMs = MAX_DIALOG_MS) {
   /** @type {NodeJS.Timeout | undefined} */
   let timer;
   const late = new Promise((resolve) => {
-    const none = createUnanswered(`the user did not answer within ${mostMs / 1000} s`);
-    timer = setTimeout(() => resolve(none), mostMs);
+    const unanswered = createUnanswered(`the user did not answer within ${mostMs / 1000} s`);
+    timer = setTimeout(() => resolve(unanswered), mostMs);
   });
   try {
     return await Promise.race([answer, late]);
@@ -78,36 +78,36 @@ export class Dialogs {
   /** The message of the dialog that is open. */
   #message = "";
 
-  /** One that is open, perhaps beyond its time. @type {{what: string, answer: Promise<Answer>} | undefined} */
+  /** The open dialog, perhaps beyond its time limit. @type {{key: string, answer: Promise<Answer>} | undefined} */
   #open;
-  /** What the user has said too late to what the agent wanted to run. @type {{what: string, answer: Answer, at: number} | undefined} */
+  /** A late answer to a consent question. @type {{key: string, answer: Answer, at: number} | undefined} */
   #late;
 
   /**
-   * The user's yes to what the agent wants to run: not asked where he has allowed everything. Who takes longer than
-   * the question waits has not refused: his answer counts when the agent asks for the same again. Never rejects.
+   * Requests the user's consent. Not asked if the CLI allows everything. An answer after the time limit is not a
+   * refusal: it counts when the agent asks the same question again. Never rejects.
    * @param {Session} session @param {Question} question
    * @returns {Promise<Answer>}
    */
   async consent(session, question) {
-    const said = await awaitAnswer(() => READS.permissions(session)).catch(() => undefined);
-    if ((said?.mode ?? said) === "allow-all") {
+    const permissions = await awaitAnswer(() => READS.permissions(session)).catch(() => undefined);
+    if ((permissions?.mode ?? permissions) === "allow-all") {
       return { answer: "yes", asked: false, reason: "the CLI allows everything" };
     }
-    const what = questionKey(question);
-    if (this.#late?.what === what) {
+    const key = questionKey(question);
+    if (this.#late?.key === key) {
       const { answer, at } = this.#late;
       this.#late = undefined;
       if (performance.now() - at < LATE_MS) return answer;
     }
     const open = this.#open;
-    const answer = await (open?.what === what
+    const answer = await (open?.key === key
       ? withDialogTimeout(open.answer, question.timeoutMs)
       : this.ask(session, question));
-    if (answer.answer !== "none" || answer.asked === false || this.#open?.what !== what)
+    if (answer.answer !== "none" || answer.asked === false || this.#open?.key !== key)
       return answer;
     void this.#open.answer.then((later) => {
-      if (later.asked !== false) this.#late = { what, answer: later, at: performance.now() };
+      if (later.asked !== false) this.#late = { key, answer: later, at: performance.now() };
     });
     return createUnanswered(
       `${answer.reason}. The question is still open: ask again once he has answered`,
@@ -122,9 +122,10 @@ export class Dialogs {
   async ask(session, question) {
     const why = await findObstacle(session);
     if (why) return createNotAsked(why);
-    if (this.#open) return createUnanswered("another question of tap waits for the user already");
+    if (this.#open)
+      return createUnanswered("the user has not answered an earlier question of tap yet");
     const answer = this.#show(session, shortenText(question.text, MAX_QUESTION_LENGTH));
-    this.#open = { what: questionKey(question), answer };
+    this.#open = { key: questionKey(question), answer };
     void answer.then(() => (this.#open = undefined));
     return withDialogTimeout(answer, question.timeoutMs);
   }

@@ -1,5 +1,5 @@
-// A session's link to the detached gateway: finds it, starts it, notices when it is gone or hung,
-// and comes back. The runtime handles the messages on it.
+// A session's link to the detached gateway: finds it, starts it, notices when it has ended or hangs,
+// and reconnects. The runtime handles the messages.
 
 import { sleep } from "../lib/timers.mjs";
 import { readDescriptor } from "../lib/host-files.mjs";
@@ -15,21 +15,21 @@ import { GatewayWatchdog } from "./gateway-watchdog.mjs";
 /** @typedef {import("../link/client.mjs").GatewayEvent} GatewayEvent */
 
 const RETRY_MS = [20, 40, 80, 150, 250];
-/** A host that has been started is given so long to answer, before another is. */
+/** A started host has this long to answer, before a second is started. */
 const HOST_START_MS = 5000;
-/** A gateway that is starting or about to leave holds the port so long without a link to it. */
+/** A gateway that is starting or ending may hold the port this long without a link. */
 const PASSING_MS = 10_000;
 /** @type {import("../lib/port-probe.mjs").PortHolder[]} */
 const PASSING = ["ours", "busy"];
-/** Where only the user can help, we look again this often. */
+/** Retry interval while only the user can help. */
 const PATIENT_RETRY_MS = 5000;
-/** For `drain` to leave. */
+/** For `drain` to be sent. */
 const DRAIN_SENT_MS = 6000;
 /** The port and files of a killed process are usually free at once. */
 const FREEING_MS = 5000;
-/** A gateway listens before its descriptor has replaced that of the one before it. */
+/** A gateway listens before it replaces the descriptor of its predecessor. */
 const DESCRIPTOR_MS = 2000;
-/** Another session starts the newer gateway for which this one's makes room: its turn. */
+/** Time for a different session to start the newer gateway that requested the drain. */
 const YIELD_MS = 3000;
 
 /**
@@ -37,8 +37,8 @@ const YIELD_MS = 3000;
  * @property {import("../lib/paths.mjs").GatewayFiles} files
  * @property {() => object} register the fields of the `register` message
  * @property {(event: GatewayEvent) => void} onEvent every message but `welcome`
- * @property {(welcome: GatewayEvent) => void} onWelcome a gateway serves the session now
- * @property {() => void} onLost it does not any more
+ * @property {(welcome: GatewayEvent) => void} onWelcome a gateway serves the session
+ * @property {() => void} onLost the gateway no longer serves it
  * @property {(text: string) => void} onTrouble a line for the user, once per kind of trouble
  * @property {import("../lib/log.mjs").Log} log
  */
@@ -46,49 +46,50 @@ const YIELD_MS = 3000;
 const NO_NODE = `no Node.js of at least ${MIN_NODE} was found, so no gateway starts; install Node.js, or set TAP_NODE to its path and restart the CLI`;
 const ANOTHER_PORT = "set TAP_GATEWAY_PORT to a free port and restart the CLI";
 /**
- * What the user reads about the program that holds the port.
- * @type {Record<Exclude<import("../lib/port-probe.mjs").PortHolder, "nobody">, (files: import("../lib/paths.mjs").GatewayFiles) => string>}
+ * The user's message about the program that holds the port.
+ * @type {Record<Exclude<import("../lib/port-probe.mjs").PortHolder, "nobody">, (files:
+ *   import("../lib/paths.mjs").GatewayFiles) => string>}
  */
 const OBSTACLES = {
   ours: ({ port, descriptor }) =>
-    `port ${port} answers as the tap gateway of this COPILOT_HOME, but ${descriptor} leads to none; stop the program that has the port, or ${ANOTHER_PORT}`,
+    `port ${port} answers as the tap gateway of this COPILOT_HOME, but ${descriptor} leads to no gateway; stop the program that has the port, or ${ANOTHER_PORT}`,
   busy: ({ port }) =>
     `port ${port} is that of a tap gateway which takes no more connections; end providers that are not needed, or ${ANOTHER_PORT}`,
   "other-home": ({ port }) =>
-    `port ${port} is taken by the tap gateway of another COPILOT_HOME; set TAP_GATEWAY_PORT to another port for one of them`,
-  // A hung host of ours has been looked for, and killed or named: this is another program.
+    `port ${port} is taken by the tap gateway of a different COPILOT_HOME; set TAP_GATEWAY_PORT to a different port for either of them`,
+  // A hung host of this home was killed or reported before, so this is a foreign program.
   silent: ({ port }) =>
     `port ${port} is taken by a program that does not answer; stop it, or ${ANOTHER_PORT}`,
   foreign: ({ port }) =>
-    `port ${port} is taken by another program, so no provider can connect; stop it, or ${ANOTHER_PORT}`,
+    `port ${port} is taken by a different program, so no provider can connect; stop it, or ${ANOTHER_PORT}`,
 };
 
 export class GatewayLink {
   #options;
-  /** @type {LinkConnection | undefined} the one that serves the session */
+  /** @type {LinkConnection | undefined} the link that serves the session */
   #link;
   #stopped = false;
   #connecting = false;
   /** @type {Set<string>} */
   #reported = new Set();
-  /** Why there can be no gateway, where only the user can help. */
+  /** Why no gateway can run, if only the user can help. */
   #obstacle = "";
-  /** Why the last one that was started could not. */
+  /** Why the last started gateway failed. */
   #failure = "";
   #hasRequestedDrain = false;
   #yieldUntil = 0;
   /**
-   * How many times the usual silence a gateway is given, but never more than `link-busy-ms`: where gateways
-   * are hung one after another, it may be the machine.
+   * Multiple of the usual time limit for silence, at most `link-busy-ms`: if several gateways
+   * hang in a row, the machine may be slow.
    */
   #silenceFactor = 1;
-  /** A gateway has been killed: until then its port may still answer. */
+  /** A gateway was killed: until this time its port may still answer. */
   #freeingUntil = 0;
   /** Why a gateway that does not answer was not killed. */
   #killRefusal = "";
-  /** The program that held the port at the last request, and since when. @type {{by?: string, since: number}} */
+  /** The holder of the port at the last check, and since when. @type {{by?: string, since: number}} */
   #holder = { since: 0 };
-  /** The secret that was refused last, and since when it is. */
+  /** The last refused secret, and since when it is refused. */
   #refusedSecret = { secret: "", since: 0 };
 
   /** @param {LinkOptions} options */
@@ -100,7 +101,7 @@ export class GatewayLink {
     return this.#link !== undefined;
   }
 
-  /** Why there can be no gateway, where only the user can help; else "". */
+  /** Why no gateway can run, if only the user can help; otherwise "". */
   get obstacle() {
     return this.#obstacle;
   }
@@ -110,7 +111,7 @@ export class GatewayLink {
   }
 
   /**
-   * Ends the link for good. Calls that wait are settled.
+   * Ends the link for good, and settles pending calls.
    * @param {string} why
    */
   stop(why) {
@@ -128,7 +129,7 @@ export class GatewayLink {
    * @param {string} tool @param {unknown} args @param {number | undefined} timeoutMs
    * @param {(outcome: import("../lib/addon.js").CallOutcome) => void} settle is called once
    * @param {import("../link/pending-calls.mjs").CallOrigin} [origin]
-   * @returns {number} the call's id; 0 where it has failed already
+   * @returns {number} the call's id; 0 if it has already failed
    */
   call(tool, args, timeoutMs, settle, origin) {
     if (this.#link) return this.#link.call(tool, args, timeoutMs, settle, origin);
@@ -136,7 +137,7 @@ export class GatewayLink {
     return 0;
   }
 
-  /** @returns {import("../lib/addon.js").CallFailure} with what only the user can help, where it is that */
+  /** @returns {import("../lib/addon.js").CallFailure} with the obstacle, if only the user can help */
   #noGateway() {
     const text = this.#obstacle
       ? `The call failed with DISCONNECTED: ${this.#obstacle}. Tell the user.`
@@ -151,7 +152,7 @@ export class GatewayLink {
 
   async #connect() {
     this.#connecting = true;
-    /** @type {number | undefined} when we last started one */
+    /** @type {number | undefined} time of the last start */
     let startedAt;
     for (let round = 0; !this.#stopped; ++round) {
       const welcome = await this.#tryLink();
@@ -163,7 +164,7 @@ export class GatewayLink {
     this.#connecting = false;
   }
 
-  /** One attempt. @returns {Promise<boolean>} whether the link is up */
+  /** A single attempt. @returns {Promise<boolean>} whether the link is up */
   async #tryLink() {
     const descriptor = readDescriptor(this.#options.files.descriptor);
     const gateway = descriptor?.link;
@@ -221,7 +222,7 @@ export class GatewayLink {
    * @param {import("../lib/host-files.mjs").Descriptor | undefined} descriptor
    */
   #onEvent(event, descriptor) {
-    // The link will end, and #onClosed sees to the rest.
+    // The link will end, and #onClosed handles that.
     if (event.type === "draining") {
       if (!this.#hasRequestedDrain) this.#yieldUntil = performance.now() + YIELD_MS;
       this.#hasRequestedDrain = false;
@@ -230,7 +231,7 @@ export class GatewayLink {
     if (event.type !== "refused") return this.#options.onEvent(event);
     this.#options.log("warning", `refused by the gateway: ${event.code} ${event.message}`);
     if (event.code === "REPLACED") {
-      this.#stopped = true; // another process speaks for this session now
+      this.#stopped = true; // a different process serves this session now
     } else if (
       event.code === "LINK_VERSION" &&
       descriptor &&
@@ -242,7 +243,7 @@ export class GatewayLink {
     }
   }
 
-  /** Whether a refused secret is more than the former gateway's. @param {string} secret */
+  /** Whether a refused secret is wrong, and not just that of the former gateway. @param {string} secret */
   #isWrong(secret) {
     const now = performance.now();
     if (this.#refusedSecret.secret !== secret) this.#refusedSecret = { secret, since: now };
@@ -250,8 +251,8 @@ export class GatewayLink {
   }
 
   /**
-   * A gateway that speaks an older link version has closed the link: `drain` is the one message that
-   * every version reads, and here the only one of a link of its own.
+   * A gateway with an older link version has closed the link. `drain` is the only message that every version
+   * reads, and is sent on a separate link.
    * @param {import("../lib/host-files.mjs").Descriptor} descriptor
    */
   #requestDrain(descriptor) {
@@ -281,8 +282,8 @@ export class GatewayLink {
   }
 
   /**
-   * A hung host keeps the port: nobody can take its place while it lives.
-   * @param {GatewayWatchdog} watch @param {number | undefined} claimed the pid that it says it has
+   * A hung host keeps the port, so no gateway can replace it while it lives.
+   * @param {GatewayWatchdog} watch @param {number | undefined} claimed the pid that it claims
    */
   #killHung(watch, claimed) {
     const { pid, why } = watch.kill();
@@ -293,13 +294,13 @@ export class GatewayLink {
       this.#silenceFactor *= 2;
       return;
     }
-    this.#killRefusal = `the gateway does not answer, and was not killed: ${why}. It says that it is pid ${claimed}; end that process where it runs, or ${ANOTHER_PORT}`;
+    this.#killRefusal = `the gateway does not answer, and was not killed: ${why}. It claims to be pid ${claimed}; end that process where it runs, or ${ANOTHER_PORT}`;
     this.#options.log("warning", this.#killRefusal);
   }
 
   /**
-   * Sees to it that a host is there, or will be.
-   * @param {number | undefined} startedAt when we last started one
+   * Starts a host if needed.
+   * @param {number | undefined} startedAt time of the last start
    * @returns {Promise<"started" | "soon" | "wait">}
    */
   async #makeHost(startedAt) {
@@ -321,7 +322,7 @@ export class GatewayLink {
     return this.#reportObstacle(OBSTACLES[holder](files));
   }
 
-  /** @param {string} why "": nobody knows */
+  /** @param {string} why "": unknown */
   #reportStartFailure(why) {
     this.#failure = why;
     const reason = why && `: ${why.replace(/\.$/, "")}`;
@@ -351,7 +352,7 @@ export class GatewayLink {
     return "started";
   }
 
-  /** Once until the next good link. @param {string} text */
+  /** Reports each text once until the next link. @param {string} text */
   #report(text) {
     if (this.#reported.has(text)) return;
     this.#reported.add(text);

@@ -1,51 +1,52 @@
-// Looks at the process of a gateway that does not answer: whether it is at work, and whether it may be
-// killed. Which process that is, the kernel says of the link; what the gateway says of itself (in its
-// descriptor, in its welcome) is for people only.
+// Watches the process of a gateway that does not answer: whether it is working, and whether it may be
+// killed. The kernel identifies the process by the link. The gateway's own claims (in its descriptor and its welcome)
+// are only for people.
 
 import process from "node:process";
 import { isSameProcess, readProcessorTime, readStartTime } from "../lib/process-identity.mjs";
 
 const NO_PEER =
-  "the system does not say which process it is (it may run in a container, where its number means another process than here)";
-const NO_START = "the system does not say when that process started";
-const ANOTHER = "that number means another process by now";
+  "the system does not identify the process (it may run in a container, where its pid belongs to a different process)";
+const NO_START = "the system does not report when that process started";
+const ANOTHER = "that pid belongs to a different process by now";
 
 export class GatewayWatchdog {
   /** @type {import("../lib/process-identity.mjs").Identity | undefined} */
   #process;
   /** Why it cannot be killed. */
   #doubt = NO_PEER;
-  /** Of the last look. */
+  /** At the last check. */
   #processorTime = "";
-  /** When this silence began. */
+  /** Start of this silence. */
   #since = -Infinity;
   #hasReportedBusy = false;
   #silenceFactor;
   #onBusy;
 
   /**
-   * @param {number} patience how many times the usual silence it is given; the port ends it at `link-busy-ms`
-   * @param {(pid: number, silentMs: number) => void} onBusy once per silence: it is given longer, since it is at work
+   * @param {number} patience multiple of the usual time limit; the port ends it at `link-busy-ms`
+   * @param {(pid: number, silentMs: number) => void} onBusy called once per silence, when it gets more time because it
+   *   is working
    */
   constructor(patience, onBusy) {
     this.#silenceFactor = patience;
     this.#onBusy = onBusy;
   }
 
-  /** The link is up. @param {number} pid who the kernel says holds its other end; 0: it does not say */
+  /** The link is up. @param {number} pid the process at its other end, as the kernel reports it; 0: unknown */
   attach(pid) {
     if (pid <= 0 || pid === process.pid) return;
     const start = readStartTime(pid);
-    // On Windows nothing says it; there, a pid is not given to another while its pipe is open.
+    // Windows reports no start time, but does not reuse a pid while its pipe is open.
     this.#doubt = start === "" && process.platform !== "win32" ? NO_START : "";
     this.#process = { pid, start };
     this.#processorTime = readProcessorTime(pid);
   }
 
   /**
-   * It has not answered a ping.
-   * @param {number} silentMs @param {number} mostMs what a gateway is given that is not at work
-   * @returns {boolean} whether it is to be given longer
+   * The gateway has not answered a ping.
+   * @param {number} silentMs @param {number} mostMs the limit for a gateway that is not working
+   * @returns {boolean} whether to wait longer
    */
   shouldWait(silentMs, mostMs) {
     const since = performance.now() - silentMs;
@@ -54,7 +55,7 @@ export class GatewayWatchdog {
     if (isFirstLook) this.#hasReportedBusy = false;
     const before = this.#processorTime;
     this.#processorTime = this.#isVerified() ? readProcessorTime(this.#pid) : "";
-    // That it worked before it fell silent says nothing: it takes two looks.
+    // Work before the silence proves no progress, so two checks are needed.
     const atWork = !isFirstLook && this.#processorTime !== "" && this.#processorTime !== before;
     if (atWork && silentMs >= mostMs && !this.#hasReportedBusy) {
       this.#hasReportedBusy = true;
@@ -74,7 +75,7 @@ export class GatewayWatchdog {
 
   /**
    * Kills it, if it is known to be the process at the other end of the link.
-   * @returns {{pid: number, why: string}} `why` it was left alone; "" where it is killed, or gone
+   * @returns {{pid: number, why: string}} `why` it was not killed; "" if it was killed, or has ended
    */
   kill() {
     const pid = this.#pid;

@@ -1,5 +1,5 @@
-// Hooks, added to a session that has joined without them. They do not wait for a change of tools, and
-// no change of tools waits for them.
+// Hooks, added to a session that joined without them. Changes of hooks and changes of tools do not wait for each
+// other.
 
 import { errorMessage } from "../lib/values.mjs";
 import { canResume, resume } from "./copilot-session.mjs";
@@ -7,18 +7,18 @@ import { canResume, resume } from "./copilot-session.mjs";
 /** Longer than the gateway waits for a gate (5 s); the CLI itself would wait indefinitely. */
 const ANSWER_MS = 6000;
 
-/** For the CLI to say which permissions it asks for. */
+/** For the CLI to report its permission mode. */
 const MODE_MS = 500;
 
-/** What the connection may take to write answers that have been given. */
+/** Time for the connection to write pending answers. */
 const FLUSH_MS = 50;
 
-/** The CLI's error for "No" and for Escape, and for a run that nobody can be asked in. */
+/** The CLI's error for "No", for Escape, and for a run without a user. */
 const CONSENT_DENIED = /was denied permission access/;
 
 /**
- * What a hook is told. Without the session's id: for a sub-agent's tools the CLI gives the
- * sub-agent's, which is no session of ours.
+ * The input of a hook. Without the session's id: for a sub-agent's tools the CLI passes the
+ * sub-agent's id, which is not a session of tap.
  * @typedef {{workingDirectory?: string, agentId?: string, agentType?: string, parentAgentId?: string}} HookInput
  * @typedef {HookInput & {toolName: string, toolArgs: unknown}} ToolUse
  * @typedef {HookInput & {prompt: string}} Prompt
@@ -60,8 +60,8 @@ function withoutSession({ sessionId: _sessionId, timestamp: _timestamp, ...input
 }
 
 /**
- * The hooks of one session. They are asked for once, when they are first needed, since that opens a
- * dialog unless the user allows everything. The CLI cannot be made to forget them again: where they
+ * The hooks of a session. They are requested once, when they are first needed, since that opens a
+ * dialog unless the user allows everything. The CLI cannot remove hooks again: when they
  * are no longer needed, the handlers answer at once.
  */
 export class HookRegistration {
@@ -76,14 +76,14 @@ export class HookRegistration {
   #asking = false;
 
   /**
-   * @param {any} session what joinSession() resolves to
+   * @param {any} session the result of joinSession()
    * @param {HookHandlers} handlers
    * @param {{timeoutMs?: number, log?: import("../lib/log.mjs").Log}} [options]
    */
   constructor(session, handlers, { timeoutMs = ANSWER_MS, log } = {}) {
     this.#session = session;
     this.#handlers = handlers;
-    /** For one answer. */
+    /** For a single answer. */
     this.timeoutMs = timeoutMs;
     this.#log = log;
   }
@@ -97,7 +97,7 @@ export class HookRegistration {
     return this.#outcome;
   }
 
-  /** Whether the user allows everything, and is not asked. A CLI that does not say may ask. @returns {Promise<boolean>} */
+  /** Whether the CLI allows everything without asking. False if the CLI does not report it. @returns {Promise<boolean>} */
   async isAllowed() {
     try {
       const asked = this.#session.rpc.permissions.getMode();
@@ -110,17 +110,17 @@ export class HookRegistration {
   }
 
   /**
-   * The CLI may be asking the user. Until that is answered it holds back what the session sends it,
-   * results of tool calls included, and while it starts also changes of tools: one that is late now
-   * says nothing of the CLI's ways.
+   * The CLI may be asking the user. Until the answer it delays all messages of the session,
+   * results of tool calls included, and at its start also changes of tools: a late answer
+   * then proves no lack of support.
    */
   get asking() {
     return this.#asking;
   }
 
   /**
-   * Before the process ends: the CLI would let pass what is left without an answer. Pending tool
-   * calls are denied; later ones pass only by a handler that answers at once.
+   * Called before the process ends, since the CLI would allow unanswered calls. Pending tool
+   * calls are denied; later calls pass only through a handler that answers at once.
    * Resolves when the answers are written.
    */
   async drain() {
@@ -134,7 +134,7 @@ export class HookRegistration {
     const session = this.#session;
     if (!canResume(session) || typeof session.registerHooks !== "function") return "unavailable";
     const theirs = session.hooks;
-    // Before the request: the first call may come before its answer.
+    // Before the request: the first call may arrive before the answer.
     session.registerHooks(this.#composeHandlers(theirs));
     this.#asking = true;
     try {
@@ -151,7 +151,7 @@ export class HookRegistration {
     }
   }
 
-  /** Ours, and those that a program has given its session itself. @param {any} theirs */
+  /** Combines tap's hooks with hooks that a program gave its session itself. @param {any} theirs */
   #composeHandlers(theirs) {
     return {
       ...theirs,
@@ -187,16 +187,16 @@ export class HookRegistration {
       return withContext(answer?.context);
     };
     return this.#answer(context, (reason) => {
-      this.#log?.("warning", `nothing added to a prompt: ${reason}`);
+      this.#log?.("warning", `no context added to a prompt: ${reason}`);
       return {};
     });
   }
 
   /**
-   * Never rejects: the CLI takes a failed hook for consent.
+   * Never rejects, since the CLI takes a failed hook for consent.
    * @template A
    * @param {() => Promise<A>} work
-   * @param {(reason: string) => A} otherwise where there is no answer, or none in time
+   * @param {(reason: string) => A} otherwise without an answer in time
    * @returns {Promise<A>}
    */
   #answer(work, otherwise) {

@@ -1,5 +1,5 @@
 // A session's hooks, as its gateway requests them. The session asks the gateway about each tool use and
-// prompt, and edits the system message. While there is no gateway, the session itself denies the uses that
+// prompt, and edits the system message. Without a gateway, the session itself denies the uses that
 // its providers had forbidden or wanted to check.
 
 import { addon } from "../lib/addon.mjs";
@@ -12,14 +12,14 @@ import { SystemMessageEditor } from "./system-message.mjs";
 /** @typedef {import("./hook-registration.mjs").Prompt} Prompt */
 /** @typedef {import("./system-message.mjs").SectionEdit} SectionEdit */
 
-/** The gateway's own deadline comes first; ours is for one that hangs. */
+/** The gateway's own deadline comes first; this margin is for a gateway that hangs. */
 const MARGIN_MS = 500;
 /** For the CLI to show a line. */
 const NOTICE_MS = 500;
 /** The gateway waits 2 s for providers that rewrite a section. */
 const TEXT_MS = 2500;
 const guardMs = () => readLimit("guard-ms");
-/** A gateway of another version may send more, and a timer with too long a delay fires at once. */
+/** A gateway of a different version may send more, and a timer with too long a delay fires at once. */
 const MAX_GATE_MS = addon.limits.find(({ name }) => name === "gate-ms")?.most ?? 0;
 
 /** @typedef {{deny?: string, context?: string}} Verdict */
@@ -31,18 +31,18 @@ const MAX_GATE_MS = addon.limits.find(({ name }) => name === "gate-ms")?.most ??
  * @property {number} gateMs
  * @property {{provider: string, rules: object[]}[]} guards
  * @property {(SectionEdit & {section: string})[]} sections
- * @property {string} [needs] which providers need hooks, and for what
+ * @property {string} [needs] which providers need hooks, and why
  */
 /**
  * @typedef {object} HooksOptions
  * @property {{connected: boolean, send: (message: object) => void}} link
- * @property {(tool: string) => string | undefined} findProvider whose tool it is
- * @property {string} folder where the session works: the paths that its tools are given begin there
- * @property {(text: string) => Promise<void>} showInfo a line in the timeline, which is there once it resolves
+ * @property {(tool: string) => string | undefined} findProvider the provider of a tool
+ * @property {string} folder the session's folder; relative paths of its tools start there
+ * @property {(text: string) => Promise<void>} showInfo a line in the timeline, visible when it resolves
  * @property {import("../lib/log.mjs").Log} log
  */
 
-/** Answers that are waited for, each for some time. */
+/** Pending answers, each with a time limit. */
 class Replies {
   #count = 0;
   /** @type {Map<string, (answer: any) => void>} */
@@ -51,7 +51,7 @@ class Replies {
   /**
    * @param {number} ms @param {(id: string) => void} ask
    * @returns {Promise<any>} the answer; undefined without an answer in time or a gateway
-   * @throws what `ask` throws
+   * @throws the errors of `ask`
    */
   wait(ms, ask) {
     const id = String(++this.#count);
@@ -82,20 +82,20 @@ class Replies {
   }
 }
 
-/** The tool uses that each provider wants to decide about, for the time in which nobody can ask it. */
+/** The tool uses that each provider wants to decide about, for times without a gateway. */
 class Guards {
   /** @type {Map<string, {covers: import("../lib/addon.js").HookGuards, expiry?: NodeJS.Timeout}>} */
   #byProvider = new Map();
 
-  /** @param {HooksEvent["guards"]} guards those of providers that are not back yet stay for a while */
+  /** @param {HooksEvent["guards"]} guards guards of providers that are not back yet stay for a while */
   replace(guards) {
     for (const [provider, { expiry }] of this.#byProvider) {
       if (!expiry) this.#byProvider.delete(provider);
     }
     /** @type {Map<string, object[]>} */
     const rules = new Map();
-    for (const one of guards) {
-      rules.set(one.provider, [...(rules.get(one.provider) ?? []), ...one.rules]);
+    for (const guard of guards) {
+      rules.set(guard.provider, [...(rules.get(guard.provider) ?? []), ...guard.rules]);
     }
     for (const [provider, list] of rules) {
       clearTimeout(this.#byProvider.get(provider)?.expiry);
@@ -103,7 +103,7 @@ class Guards {
     }
   }
 
-  /** The gateway is gone: from now on they hold for some time only, whatever the wall clock does. */
+  /** The gateway has ended: from now on guards expire, independently of the wall clock. */
   age() {
     for (const [provider, guard] of this.#byProvider) {
       guard.expiry ??= setTimeout(() => this.#byProvider.delete(provider), guardMs());
@@ -117,8 +117,8 @@ class Guards {
 
   /**
    * A provider that has a rule about this use.
-   * @param {{tool: string, owner: string, args: unknown, folder: string}} use `owner`: whose tool it is
-   * @param {boolean} asked the gateway has been: what it knows of is settled
+   * @param {{tool: string, owner: string, args: unknown, folder: string}} use `owner`: the tool's provider
+   * @param {boolean} asked the gateway has decided: skip guards that it knows
    */
   findProvider({ tool, owner, args, folder }, asked) {
     const text = this.isEmpty ? "" : JSON.stringify(args);
@@ -130,7 +130,7 @@ class Guards {
   }
 }
 
-/** It is waited for, but not for long. @param {Promise<unknown>} work */
+/** Waits for a short time. @param {Promise<unknown>} work */
 const waitBriefly = (work) =>
   Promise.race([work.catch(() => {}), new Promise((resolve) => setTimeout(resolve, NOTICE_MS))]);
 
@@ -144,9 +144,9 @@ export class SessionHooks {
   #wanted = false;
   #prompts = false;
   #gateMs = 5000;
-  /** Resolves once the user has been told why the CLI asks. @type {Promise<void> | undefined} */
+  /** Resolves when the user can read why the CLI asks. @type {Promise<void> | undefined} */
   #announcement;
-  /** What the gateway has said of hooks, counted; and the last of it that needs no answer any more. */
+  /** Number of the gateway's `hooks` messages, and the last of them that needs no answer. */
   #received = 0;
   #answered = 0;
   #guards = new Guards();
@@ -165,7 +165,7 @@ export class SessionHooks {
     this.#options = options;
   }
 
-  /** @param {any} session what joinSession() resolves to */
+  /** @param {any} session the result of joinSession() */
   adopt(session) {
     const { log } = this.#options;
     const handlers = {
@@ -176,18 +176,18 @@ export class SessionHooks {
     this.#message = new SystemMessageEditor(session, (section, text) => this.#build(section, text));
   }
 
-  /** A turn is over: in the next one, providers are asked again for the sections that they rewrite. */
+  /** A turn is over: in the next turn, providers are asked again for the sections that they rewrite. */
   endTurn() {
     this.#sectionTexts.clear();
     this.#message?.rebuild().catch((error) => this.#logEditFailure(error));
   }
 
-  /** The user may be looking at the question whether hooks are allowed. */
+  /** Whether the CLI may be asking the user to allow hooks. */
   get asking() {
     return this.#registration?.asking ?? false;
   }
 
-  /** Settles when that question has been answered. */
+  /** Resolves when the user has answered. */
   async answered() {
     await this.#registration?.register();
   }
@@ -200,9 +200,9 @@ export class SessionHooks {
     else if (event.type === "section.text") this.#texts.settle(event.buildId, event);
   }
 
-  /** There is no gateway any more. */
+  /** The gateway has ended. */
   gatewayGone() {
-    this.#answered = this.#received; // the next one has asked for none of it
+    this.#answered = this.#received; // the next gateway needs no answer to these
     this.#guards.age();
     this.#verdicts.giveUp();
     this.#contexts.giveUp();
@@ -226,22 +226,22 @@ export class SessionHooks {
     const edited = this.#edit(edits);
     const hooked = wanted ? this.#register(needs) : "in-force";
     const outcome = { hooks: await hooked, sections: await edited };
-    if (received <= this.#answered) return; // an answer for a later one is one for this, too
+    if (received <= this.#answered) return; // a later message was answered, which covers this
     this.#answered = received;
     this.#options.link.send({ type: "hooks.state", revision, ...outcome });
   }
 
-  /** Asks for hooks. The CLI's own question says neither who needs them nor why. @param {string} [needs] */
+  /** Requests hooks. The CLI's own question names neither the provider nor the reason. @param {string} [needs] */
   async #register(needs) {
     const flight = this.#registration;
     if (needs && flight) this.#announcement ??= this.#announce(flight, needs);
-    await this.#announcement; // whoever else needs hooks meanwhile asks no sooner
+    await this.#announcement; // later requests wait for the announcement, too
     return flight?.register();
   }
 
   /**
-   * The CLI holds lines back while its question is open: this one should be there before. Not at any
-   * price: until hooks are registered nothing is checked.
+   * The CLI delays lines while its question is open, so this line is sent before. The wait is short, since
+   * no use is checked until hooks are registered.
    * @param {HookRegistration} flight @param {string} needs
    */
   async #announce(flight, needs) {
@@ -264,7 +264,7 @@ export class SessionHooks {
   }
 
   /**
-   * The CLI builds its system message several times for one prompt: providers are asked once.
+   * The CLI builds its system message several times for a prompt: providers are asked once.
    * @param {string} section @param {string} current @returns {Promise<string | undefined>}
    */
   #build(section, current) {
@@ -296,7 +296,7 @@ export class SessionHooks {
     const guard = this.#guards.findProvider(owned, verdict !== undefined);
     if (guard === undefined) return { context: verdict?.context };
     return {
-      deny: `tap provider "${guard}" has a say in this, and cannot be asked at the moment; try again in a few seconds`,
+      deny: `tap provider "${guard}" decides about this tool use, and is not reachable at the moment; try again in a few seconds`,
     };
   }
 

@@ -1,5 +1,5 @@
-// The extension's runtime: one per process, kept on globalThis. It ties the session of this process
-// to the gateway, and shuts it down properly. If the CLI imports the extension again in the same process, it
+// The extension's runtime: a single instance per process, on globalThis. It connects the session of this process
+// to the gateway, and shuts down cleanly. If the CLI imports the extension again in the same process, it
 // finds this runtime and joins again.
 
 import { sleep } from "../lib/timers.mjs";
@@ -12,9 +12,9 @@ import { sessionEnvironment } from "./session-info.mjs";
 import { SessionRunner } from "./session-runner.mjs";
 import { SlashCommands } from "./slash-commands.mjs";
 
-/** After SIGTERM the CLI gives about a second, five where it reloads us. */
+/** After SIGTERM the CLI waits about a second, or five at a reload. */
 const DRAIN_MS = 4000;
-/** session.shutdown follows SIGTERM by 10 to 20 ms, where the session ends. */
+/** If the session ends, session.shutdown follows SIGTERM by 10 to 20 ms. */
 const SHUTDOWN_EVENT_MS = 150;
 
 /** @returns {"auto" | "live" | "reload"} */
@@ -23,7 +23,7 @@ function syncPreference(env = process.env) {
   return wanted === "live" || wanted === "reload" ? wanted : "auto";
 }
 
-/** Once for each session. @param {import("./gateway-link.mjs").GatewayEvent} welcome */
+/** Shown once for each session. @param {import("./gateway-link.mjs").GatewayEvent} welcome */
 const readyLine = ({ version, port }) => `tap ${version} ready, port ${port} (/tap)`;
 
 const tick = () => sleep(10);
@@ -94,7 +94,7 @@ export class Runtime {
     );
   }
 
-  /** The CLI ends this process: calls in flight get what time there is. */
+  /** The CLI ends this process: calls in flight get the remaining time. */
   async #drain() {
     if (this.#draining) return;
     this.#draining = true;

@@ -1,8 +1,8 @@
-// The CLI's session events in the shapes that providers subscribe to (docs/protocol.md,
-// "session.event"). The CLI's complete event of a tool lacks its name, arguments and duration: they
-// are kept from the start event.
+// The CLI's session events in the format for providers (docs/protocol.md,
+// "session.event"). The CLI's complete event of a tool lacks its name, arguments and duration, so they
+// are stored at the start event.
 
-/** More than ever run at once; a start whose end never comes is forgotten. */
+/** More than ever run at once. The oldest start without an end is dropped. */
 const MAX_RUNNING = 1000;
 
 /** @typedef {{event: string, data: object}} ProviderEvent */
@@ -12,9 +12,9 @@ export class SessionEvents {
   #running = new Map();
 
   /**
-   * The provider's event, if this is one of those that can be subscribed to.
+   * The provider's event, if providers can subscribe to this event.
    * @param {{type: string, data: any}} event the SDK's
-   * @param {(tool: string) => string | undefined} findProvider whose tool it is, if a provider's
+   * @param {(tool: string) => string | undefined} findProvider the provider of a tool, if any
    * @returns {ProviderEvent | undefined}
    */
   translate({ type, data }, findProvider) {
@@ -52,7 +52,7 @@ export class SessionEvents {
    */
   #complete(data, findProvider) {
     const started = this.#running.get(data.toolCallId);
-    if (!started) return undefined; // it began before anybody listened: its name is not known
+    if (!started) return undefined; // it began before this process listened, so its name is unknown
     this.#running.delete(data.toolCallId);
     const provider = findProvider(started.tool);
     const output = data.success ? data.result?.content : data.error?.message;

@@ -1,4 +1,4 @@
-// What tap reports of a session to the gateway: its label, and the CLI's environment.
+// The session's data for the gateway: its label, and the CLI's environment.
 
 import fs from "node:fs";
 import path from "node:path";
@@ -7,7 +7,7 @@ const MAX_PATH_BYTES = 32_768;
 const MAX_TEXT_BYTES = 4096;
 const CONTROL = /[\u0000-\u001f\u007f]/; // eslint-disable-line no-control-regex
 
-/** Of the CLI, by what the registration calls it. */
+/** Variables of the CLI, by the field of the registration. */
 const RUNTIME = {
   sdkPath: "COPILOT_SDK_PATH",
   cliVersion: "COPILOT_CLI_BINARY_VERSION",
@@ -15,12 +15,13 @@ const RUNTIME = {
   distDir: "COPILOT_CLI_DIST_DIR",
 };
 
-/** The gateway refuses a registration with other texts. @param {string | undefined} text @param {number} most bytes */
+/** Whether the gateway accepts it in a registration. @param {string | undefined} text @param {number} most bytes */
 const isGood = (text, most) =>
   text !== undefined && text !== "" && Buffer.byteLength(text) <= most && !CONTROL.test(text);
 
 /**
- * @param {Record<string, string | undefined>} env @param {string} execPath the CLI's own binary, which also runs as Node.js
+ * @param {Record<string, string | undefined>} env @param {string} execPath the CLI's own binary, which also runs as
+ *   Node.js
  * @returns {{path?: string, runtime?: Record<string, string>}} fields of `register`
  */
 export function sessionEnvironment(env, execPath) {
@@ -32,14 +33,13 @@ export function sessionEnvironment(env, execPath) {
   };
 }
 
-// What a session is called wherever it is listed: its folder and git branch, which one thinks in, and
-// the beginning of what it is about.
+// A session's label in lists: its folder and git branch, and the start of its title.
 
 const MAX_TITLE_LENGTH = 20;
 const MAX_GIT_FILE_BYTES = 4096;
 const FLAGS = fs.constants.O_RDONLY | (fs.constants.O_NONBLOCK ?? 0);
 
-/** The folder may be anybody's: no pipe is waited for, and no device is read. @param {string} file @returns {string | undefined} */
+/** Does not block on pipes and devices, since the folder is untrusted. @param {string} file @returns {string | undefined} */
 function readContent(file) {
   let handle;
   try {
@@ -54,19 +54,19 @@ function readContent(file) {
   }
 }
 
-/** Where git keeps what belongs to this work tree; of a linked one `.git` is a file. @param {string} cwd */
+/** Git's folder of this work tree. In a linked work tree `.git` is a file. @param {string} cwd */
 function gitFolder(cwd) {
   for (let folder = path.resolve(cwd); ; folder = path.dirname(folder)) {
     const git = path.join(folder, ".git");
     const stat = fs.statSync(git, { throwIfNoEntry: false });
     if (stat?.isDirectory()) return git;
-    const [, elsewhere] = /^gitdir: (.+)$/m.exec((stat?.isFile() && readContent(git)) || "") ?? [];
-    if (elsewhere) return path.resolve(folder, elsewhere);
+    const [, target] = /^gitdir: (.+)$/m.exec((stat?.isFile() && readContent(git)) || "") ?? [];
+    if (target) return path.resolve(folder, target);
     if (folder === path.dirname(folder)) return undefined;
   }
 }
 
-/** The git branch of a folder, without starting git: every label needs it. @param {string} cwd */
+/** The git branch of a folder. Read without git, since every label needs it. @param {string} cwd */
 function readBranch(cwd) {
   try {
     const folder = gitFolder(cwd);
@@ -85,8 +85,8 @@ function truncateTitle(title) {
 }
 
 /**
- * @param {{cwd: string, name?: string, title?: string}} session `name`: what it is called in place of its
- *   folder; `title`: what the CLI calls it, as a rule the first prompt
+ * @param {{cwd: string, name?: string, title?: string}} session `name`: replaces the folder's name; `title`: the CLI's
+ *   title, usually from the first prompt
  */
 export function formatLabel({ cwd, name, title = "" }) {
   const branch = name === undefined ? readBranch(cwd) : "";

@@ -1,5 +1,5 @@
-// What tap's features may ask of a session (docs/session-link.md, "session.request"): the whole table. A name that is
-// not in it is refused, and none of them can name a method of the CLI.
+// The requests that tap's features may send to a session (docs/session-link.md, "session.request"). Other names are
+// refused, and no request can name a method of the CLI.
 
 import { errorMessage } from "../lib/values.mjs";
 import { parseModels } from "../lib/models.mjs";
@@ -13,7 +13,7 @@ import { Waits } from "./waits.mjs";
 /** @typedef {import("./copilot-rpc.mjs").Session} Session */
 /** @typedef {{requestId: string, request: string, params: any}} SessionRequest */
 
-/** Thrown where a request cannot be done. */
+/** A request that the session refuses. */
 class RequestRefused extends Error {
   /** @param {string} code @param {string} message */
   constructor(code, message) {
@@ -27,7 +27,7 @@ const MODELS_MS = 10_000;
 /** @param {unknown} mode @param {string} field */
 function parseMode(mode, field) {
   if (typeof mode === "string" && MODES.includes(mode)) return mode;
-  throw new RequestRefused("INVALID", `${field}: expected one of ${MODES.join(", ")}`);
+  throw new RequestRefused("INVALID", `${field}: expected ${MODES.join(" or ")}`);
 }
 
 /** @param {any} params */
@@ -100,10 +100,10 @@ export class SessionRequests {
     }
   }
 
-  /** Those of the user's account and config; it may be that the CLI asks for them over the network. @param {Session} session */
+  /** The models of the user's account and config. The CLI may use the network. @param {Session} session */
   async #models(session) {
-    const said = await awaitAnswer(() => listModels(session), MODELS_MS);
-    return parseModels("account", said.list) ?? { source: "none", models: [] };
+    const answer = await awaitAnswer(() => listModels(session), MODELS_MS);
+    return parseModels("account", answer.list) ?? { source: "none", models: [] };
   }
 
   /** In -p nobody can answer, though the CLI says that it has dialogs. @param {Session} session */

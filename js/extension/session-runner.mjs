@@ -1,7 +1,7 @@
-// One session's side of tap: what the gateway tells it and what it tells the gateway. Its join
+// A session's side of tap: its messages from and to the gateway. Its join
 // (copilot-session.mjs), its tools (tools.mjs), its calls (calls.mjs) and its hooks
-// (hooks.mjs) have files of their own. It does not know how messages travel (a link or one
-// process) nor whose session it is.
+// (hooks.mjs) have separate files. It depends neither on the transport (a link or a single
+// process) nor on the session's owner.
 
 import { errorMessage } from "../lib/values.mjs";
 import { AgentMode } from "./agent-mode.mjs";
@@ -18,11 +18,13 @@ import { SessionRequests } from "./session-requests.mjs";
 /** @typedef {{type: string, [key: string]: any}} GatewayEvent */
 
 /**
- * What carries messages to the gateway.
+ * The connection to the gateway.
  * @typedef {object} Link
  * @property {boolean} connected
  * @property {(message: object) => void} send docs/session-link.md
- * @property {(tool: string, args: unknown, timeoutMs: number | undefined, settle: (outcome: import("../lib/addon.js").CallOutcome) => void, origin?: import("../link/pending-calls.mjs").CallOrigin) => number} call settles once, and gives the id of the call
+ * @property {(tool: string, args: unknown, timeoutMs: number | undefined, settle: (outcome:
+ *   import("../lib/addon.js").CallOutcome) => void, origin?: import("../link/pending-calls.mjs").CallOrigin) => number}
+ *   call settles once; returns the id of the call
  * @property {(id: number, reason: string) => void} cancel
  */
 
@@ -30,15 +32,15 @@ import { SessionRequests } from "./session-requests.mjs";
  * @typedef {object} SessionOptions
  * @property {string} id
  * @property {string} cwd
- * @property {string} [label] in place of its folder and branch
+ * @property {string} [label] instead of its folder and branch
  * @property {number} [cliPid]
  * @property {ReturnType<typeof import("./session-info.mjs").sessionEnvironment>} [environment] of the CLI
  * @property {"auto" | "live" | "reload"} sync
- * @property {SessionTool[]} [ownTools] kept beside those of the providers
+ * @property {SessionTool[]} [ownTools] in addition to the providers' tools
  * @property {import("../lib/log.mjs").Log} log
  */
 
-/** Messages of the gateway that are about hooks. */
+/** Messages of the gateway about hooks. */
 const HOOK_EVENTS = new Set(["hooks", "hook.verdict", "prompt.context", "section.text"]);
 
 export class SessionRunner {
@@ -46,14 +48,14 @@ export class SessionRunner {
   #link;
   #log;
   #label;
-  /** What the CLI calls it. */
+  /** The CLI's title of the session. */
   #title = "";
   #joined = false;
   #first = new FirstTools();
   /** @type {SessionTools} */
   #tools;
   #calls;
-  /** Settled when the gateway has heard the names of the CLI's own tools. */
+  /** Resolves when the names of the CLI's own tools were sent to the gateway. */
   #builtinsSent = Promise.resolve();
   /** @type {string[]} */
   #builtins = [];
@@ -67,7 +69,7 @@ export class SessionRunner {
     this.#link.send({ type: "update", agentMode: mode, agentModeBy: by }),
   );
   #requests;
-  /** What the requests of features are about. @type {any} */
+  /** The session for requests of features. @type {any} */
   #copilotSession;
   #hooks;
   /** @type {Set<string>} events that a provider wants */
@@ -93,15 +95,15 @@ export class SessionRunner {
     this.#tools = new SessionTools({ ...serving, sync, ownTools, log });
   }
 
-  /** The session itself has ended, not just its process. */
+  /** The session itself has ended, not only its process. */
   ended = false;
 
-  /** This process will end because we asked for it. */
+  /** This process will end because tap requested a reload. */
   get reloading() {
     return this.#tools.reloading;
   }
 
-  /** Calls that wait for their outcome. */
+  /** Number of pending calls. */
   get callsInFlight() {
     return this.#calls.inFlight;
   }
@@ -122,7 +124,7 @@ export class SessionRunner {
   }
 
   /**
-   * Joins with the tools that the gateway has for this session; again, with those it has by now.
+   * Joins with the tools that the gateway has for this session. A later call joins again with the present tools.
    * @param {import("./tools.mjs").JoinSession} joinSession
    */
   async join(joinSession) {
@@ -174,18 +176,18 @@ export class SessionRunner {
     for (const event of this.#waiting.splice(0)) this.receive(event);
   }
 
-  /** Puts the tools in force that it has now: for a session that did not join with them. */
+  /** Puts the present tools in force, for a session that did not join with them. */
   async install() {
     await this.#tools.install();
   }
 
-  /** Stops serving the session; its handlers stay and answer that there is no gateway. */
+  /** Stops serving the session. Its handlers stay, and answer that there is no gateway. */
   release() {
     this.#unwatch?.();
     this.#unwatch = undefined;
   }
 
-  /** There is no gateway to wait for: a join goes on without one. */
+  /** There is no gateway to wait for: a join continues without tools. */
   stopWaiting() {
     this.#first.stopWaiting();
   }
@@ -216,23 +218,23 @@ export class SessionRunner {
     try {
       await session.send(prompt, display);
     } catch (error) {
-      // No turn will come of it whose end the gateway could wait for.
+      // There will be no turn whose end the gateway could wait for.
       if (!this.#busy) this.#link.send({ type: "activity", activity: "idle" });
       throw error;
     }
   }
 
-  /** The link to the gateway is broken. */
+  /** The link to the gateway has ended. */
   gatewayGone() {
     this.#hooks.gatewayGone();
   }
 
-  /** The process ends: the CLI would let pass what a gate has not answered. */
+  /** The process ends, and the CLI would allow unanswered calls, so they are denied. */
   async denyPending() {
     await this.#hooks.drain();
   }
 
-  /** Passes on what a provider has subscribed to. @param {{type: string, data: any}} event */
+  /** Forwards events that a provider has subscribed to. @param {{type: string, data: any}} event */
   #forward(event) {
     const translated = this.#events.translate(event, (tool) => this.#tools.findProvider(tool));
     if (!translated || !this.#subscribed.has(translated.event)) return;
@@ -275,8 +277,8 @@ export class SessionRunner {
   }
 
   /**
-   * The gateway keeps a provider's tool out that is named like one of the CLI's own: it must know
-   * these before it sends any tool, since such a tool would break every prompt.
+   * The gateway keeps out tools of providers with the names of the CLI's own tools, since such a tool would break every
+   * prompt. So it needs these names before it sends tools.
    * @param {CopilotSessionAdapter} session
    */
   async #nameBuiltins(session) {
@@ -288,14 +290,14 @@ export class SessionRunner {
     }
   }
 
-  /** Another gateway serves the session now: what it cannot read in `register`. */
+  /** Sends the state that is not in `register` to a new gateway. */
   resendState() {
     if (this.#builtins.length > 0) this.#link.send({ type: "update", builtins: this.#builtins });
     if (this.#busy) this.#link.send({ type: "activity", activity: "busy" });
     this.#mode.resend();
   }
 
-  /** What only a joined session can tell. @param {CopilotSessionAdapter} session */
+  /** Reports the activity, which only a joined session can read. @param {CopilotSessionAdapter} session */
   async #sendActivity(session) {
     try {
       if (await session.isProcessing()) this.#link.send({ type: "activity", activity: "busy" });

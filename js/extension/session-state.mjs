@@ -1,5 +1,5 @@
-// The state of a session in the words of tap. What the CLI does not say is `{ unknown: <why> }`, never left out and
-// never guessed. Everything is bounded, since the answer goes to a model.
+// The state of a session in tap's format. A part that the CLI does not report is `{ unknown: <why> }`. All parts are
+// bounded, since the answer is sent to a model.
 
 import { errorMessage } from "../lib/values.mjs";
 import { shortenText, visible } from "../lib/visible.mjs";
@@ -10,7 +10,7 @@ import { awaitAnswer, AnswerUnavailable, READS } from "./copilot-rpc.mjs";
 const MAX_ITEMS = 20;
 const MAX_DEPENDENCIES = 4;
 const MAX_TEXT_LENGTH = 120;
-/** Of the whole as JSON: a tool of a feature can say a little more. */
+/** Of the whole as JSON, below the limit for a feature's tool. */
 const MAX_STATE_LENGTH = 28_000;
 const MAX_PLAN_LENGTH = 4000;
 
@@ -18,7 +18,7 @@ const MAX_PLAN_LENGTH = 4000;
 const formatText = (value, most = MAX_TEXT_LENGTH) =>
   shortenText(visible(String(value ?? "")), most);
 
-/** Without what is not there. @param {Record<string, unknown>} fields */
+/** Without undefined and null. @param {Record<string, unknown>} fields */
 const omitMissing = (fields) =>
   Object.fromEntries(
     Object.entries(fields).filter(([, value]) => value !== undefined && value !== null),
@@ -33,8 +33,7 @@ const toOptionalNumber = (value) =>
 
 /** @param {unknown} list @param {(item: any) => object} show */
 function formatItems(list, show) {
-  if (!Array.isArray(list))
-    throw new AnswerUnavailable("the CLI's answer has another form than expected");
+  if (!Array.isArray(list)) throw new AnswerUnavailable("the CLI's answer has an unexpected form");
   const shown = list
     .slice(0, MAX_ITEMS)
     .map((item) => omitMissing(/** @type {any} */ (show(item))));
@@ -58,7 +57,7 @@ function formatPlan({ exists, content }) {
 /** @param {any} answer */
 function formatTodos({ rows, dependencies = [] }) {
   return formatItems(rows, ({ id, title, status }) => {
-    const after = dependencies.filter((/** @type {any} */ one) => one.todoId === id);
+    const after = dependencies.filter((/** @type {any} */ dependency) => dependency.todoId === id);
     return {
       ...{
         id: formatText(id, 64),
@@ -68,7 +67,7 @@ function formatTodos({ rows, dependencies = [] }) {
       ...(after.length > 0 && {
         after: after
           .slice(0, MAX_DEPENDENCIES)
-          .map((/** @type {any} */ one) => formatText(one.dependsOn, 64)),
+          .map((/** @type {any} */ dependency) => formatText(dependency.dependsOn, 64)),
       }),
     };
   });
@@ -85,7 +84,7 @@ function formatContext({ contextInfo }) {
   });
 }
 
-/** @param {any} metrics of the session since its beginning, also where it was resumed */
+/** @param {any} metrics of the session since its start, even if it was resumed */
 function formatUsage({ totalUserRequests, modelMetrics, codeChanges, ...metrics }) {
   const models = Object.entries(modelMetrics ?? {}).slice(0, MAX_ITEMS);
   return omitMissing({
@@ -115,14 +114,16 @@ function formatQuota({ planTier, snapshots }) {
   if (known.length === 0) throw new AnswerUnavailable("the CLI has no quota for this account");
   return {
     plan: formatText(planTier, 32),
-    quotas: known.map(([name, one]) =>
+    quotas: known.map(([name, quota]) =>
       omitMissing({
         name: formatText(name, 64),
-        used: toOptionalNumber(one?.usedRequests),
-        of: one?.isUnlimitedEntitlement ? undefined : toOptionalNumber(one?.entitlementRequests),
-        unlimited: one?.isUnlimitedEntitlement ? true : undefined,
-        remainingPercent: toOptionalNumber(one?.remainingPercentage),
-        resets: formatOptionalText(one?.resetDate, 32),
+        used: toOptionalNumber(quota?.usedRequests),
+        of: quota?.isUnlimitedEntitlement
+          ? undefined
+          : toOptionalNumber(quota?.entitlementRequests),
+        unlimited: quota?.isUnlimitedEntitlement ? true : undefined,
+        remainingPercent: toOptionalNumber(quota?.remainingPercentage),
+        resets: formatOptionalText(quota?.resetDate, 32),
       }),
     ),
   };
@@ -171,14 +172,14 @@ const SHOW = {
   permissions: ({ mode }) => formatText(mode, 32),
 };
 
-/** What the CLI can show. @param {Session} session */
+/** The CLI's abilities. @param {Session} session */
 function formatAbilities({ capabilities }) {
   const ui = capabilities?.ui;
-  if (!ui) return { unknown: "this version of the CLI does not say it" };
+  if (!ui) return { unknown: "this version of the CLI does not report it" };
   return { dialogs: ui.elicitation === true, canvases: ui.canvases === true };
 }
 
-/** Without its largest parts, where it is too long. @param {Record<string, unknown>} state */
+/** Omits the largest parts of a state that is too long. @param {Record<string, unknown>} state */
 function limitState(state) {
   const size = (/** @type {unknown} */ value) => JSON.stringify(value).length;
   while (size(state) > MAX_STATE_LENGTH) {

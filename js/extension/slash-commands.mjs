@@ -1,5 +1,4 @@
-// The slash commands that the user can type in the session. The gateway's host runs them; the model sees neither
-// the command nor its text.
+// The slash commands of the session. The gateway's host runs them; the model does not see them or their output.
 
 import { SLASH, SLASH_COMMANDS } from "../lib/slash-commands.mjs";
 
@@ -10,14 +9,14 @@ const MAX_ARGUMENTS_BYTES = 4096;
  * @typedef {object} SlashOptions
  * @property {(text: string) => void} show a text in the timeline
  * @property {{connected: boolean, obstacle: string, send: (message: object) => void}} link `obstacle`: why there
- *   is no gateway, where the user can help
+ *   is no gateway, if the user can help
  */
 
 export class SlashCommands {
   #show;
   #link;
   #count = 0;
-  /** Names of those that the gateway has not answered, by id. @type {Map<string, string>} */
+  /** Names of unanswered commands, by id. @type {Map<string, string>} */
   #waiting = new Map();
 
   /** @param {SlashOptions} options */
@@ -42,7 +41,7 @@ export class SlashCommands {
     if (!connected) {
       const why = obstacle || "it is being started; try again in a few seconds";
       return this.#show(
-        `tap: no gateway runs: ${why}. In a terminal, \`copilot-tap doctor\` says more`,
+        `tap: no gateway runs: ${why}. In a terminal, \`copilot-tap doctor\` has details`,
       );
     }
     if (Buffer.byteLength(args) > MAX_ARGUMENTS_BYTES) {
@@ -66,7 +65,7 @@ export class SlashCommands {
     if (this.#waiting.delete(commandId)) this.#show(text);
   }
 
-  /** The link has ended: nothing answers what was typed. */
+  /** The link has ended: pending commands get no answer. */
   gatewayGone() {
     for (const name of this.#waiting.values()) {
       this.#show(

@@ -1,10 +1,10 @@
-// Edits of the system message, for a session that has joined without them. They do not wait for a
-// change of tools, and no change of tools waits for them.
+// Edits of the system message, for a session that joined without them. Edits and changes of tools do not wait for each
+// other.
 
 import { canResume, resume } from "./copilot-session.mjs";
 
 /**
- * The CLI puts any other section at the end of the message, without an error. The gateway has the same
+ * The CLI puts other sections at the end of the message, without an error. The gateway has the same
  * list (native/protocol/hook_rules.cc).
  */
 export const SECTIONS = new Set([
@@ -22,11 +22,11 @@ export const SECTIONS = new Set([
   "last_instructions",
 ]);
 
-/** Who the agent is and what it must not do: nothing may be put before it or in its place. */
+/** The agent's identity and its restrictions: text may only be added after them. */
 const APPEND_ONLY = new Set(["identity", "preamble", "safety"]);
 
 /**
- * With `callback` the section's text is asked for whenever the CLI builds the system message.
+ * With `callback`, the text is requested each time the CLI builds the system message.
  * @typedef {{prepend?: string, append?: string, replace?: string, callback?: boolean}} SectionEdit
  * @typedef {{action: "prepend" | "append" | "replace" | "transform", content?: string}} WireSection
  * @typedef {(content: string) => Promise<string>} SectionTransform
@@ -38,7 +38,7 @@ const APPEND_ONLY = new Set(["identity", "preamble", "safety"]);
 const lines = (...parts) => parts.filter(Boolean).join("\n");
 
 /**
- * What SystemMessageFlight leaves out of these edits, in words.
+ * The parts of these edits that SystemMessageEditor leaves out, for people.
  * @param {Record<string, SectionEdit>} edits
  * @returns {string[]}
  */
@@ -57,8 +57,8 @@ function restrictEdit(section, edit) {
 }
 
 /**
- * Only what the CLI knows: it takes an unknown action without a word, and then no turn starts any
- * more. It puts nothing between an addition and the section's own text.
+ * Only actions that the CLI knows: it accepts an unknown action without an error, and then starts no more turns.
+ * The CLI puts no separator between an addition and the section's own text.
  * @param {SectionEdit} edit @returns {WireSection | undefined}
  */
 function wireSection({ prepend, append, replace, callback }) {
@@ -72,13 +72,13 @@ function wireSection({ prepend, append, replace, callback }) {
 /**
  * @param {Record<string, SectionEdit>} edits
  * @param {SectionBuilder} build
- * @returns {{sections: Record<string, WireSection>, transforms: Map<string, SectionTransform>, built: boolean, key: string}}
- *   two edits with the same key say the same; `built`: some of it is asked for each time
+ * @returns {{sections: Record<string, WireSection>, transforms: Map<string, SectionTransform>, built: boolean, key:
+ *   string}} two edits with the same key are equal; `built`: a part is requested each time
  */
 function planEdits(edits, build) {
   /** @type {Record<string, WireSection>} */
   const sections = {};
-  /** @type {Map<string, SectionTransform>} what is added on both sides, which one action cannot */
+  /** @type {Map<string, SectionTransform>} additions on both sides, for which the CLI has no action */
   const transforms = new Map();
   const parts = [];
   for (const section of Object.keys(edits).sort()) {
@@ -99,20 +99,20 @@ function planEdits(edits, build) {
 }
 
 /**
- * The edits of one session's system message. The model sees a change from the next turn on. Nothing
- * is sent before the first edit: the CLI introduces the agent in other words from then on.
+ * The edits of a session's system message. The model sees a change from the next turn on. No request
+ * is sent before the first edit, since after it the CLI introduces the agent in other words.
  */
 export class SystemMessageEditor {
   #session;
   #build;
   #wanted = planEdits({}, async () => undefined);
-  /** @type {ReturnType<typeof planEdits> | undefined} nothing where a request has failed */
+  /** @type {ReturnType<typeof planEdits> | undefined} undefined after a failed request */
   #inForce = this.#wanted;
   /** @type {Promise<EditOutcome> | undefined} */
   #running;
 
   /**
-   * @param {any} session what joinSession() resolves to
+   * @param {any} session the result of joinSession()
    * @param {SectionBuilder} [build] for sections with a callback
    */
   constructor(session, build = async () => undefined) {
@@ -121,8 +121,8 @@ export class SystemMessageEditor {
   }
 
   /**
-   * The CLI builds the system message once and keeps it: with this it builds the message again for the next turn.
-   * Between turns only, since within one the edits would be lost for the rest of it.
+   * Makes the CLI, which caches the system message, build it again for the next turn.
+   * Only between turns, since within a turn the edits would be lost for the rest of it.
    */
   async rebuild() {
     const current = this.#inForce;
@@ -132,9 +132,8 @@ export class SystemMessageEditor {
   }
 
   /**
-   * All the edits that are to be in force, in place of the former. One request after another, and
-   * only for a change; of what is asked for meanwhile, only the last.
-   * Rejects with the CLI's words; the next call then tries again.
+   * Replaces all edits. Requests are sent in sequence, and only for a change; of the changes during a request, only the
+   * last is sent. Rejects with the CLI's message; the next call then tries again.
    * @param {Record<string, SectionEdit>} edits @returns {Promise<EditOutcome>}
    */
   async apply(edits) {
@@ -157,7 +156,7 @@ export class SystemMessageEditor {
       while (this.#wanted.key !== this.#inForce?.key) await this.#send(this.#wanted);
       return "in-force";
     } finally {
-      // At once: an edit that comes now must not be taken for one that is still looked at.
+      // Synchronously, so that a later edit starts a new run.
       this.#running = undefined;
     }
   }
@@ -170,7 +169,7 @@ export class SystemMessageEditor {
     try {
       const systemMessage = { mode: "customize", sections: next.sections };
       await resume(this.#session, { systemMessage });
-      // Within a turn the CLI looks for transforms in what was in force before.
+      // Within a turn the CLI uses the transforms of the former message.
       if (next.transforms.size > 0) await resume(this.#session, { systemMessage });
       this.#inForce = next;
     } catch (error) {

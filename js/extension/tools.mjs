@@ -1,4 +1,4 @@
-// The tools of one session, by provider, as the gateway last said; and the handlers that carry a
+// The tools of a session, by provider, from the gateway's last message; and the handlers that send a
 // call to it.
 
 import fs from "node:fs";
@@ -30,7 +30,7 @@ export class ToolTable {
     this.#providers = providers;
   }
 
-  /** This table with that change. @param {ToolsEvent} event */
+  /** A copy with the change applied. @param {ToolsEvent} event */
   with(event) {
     const providers = new Map(this.#providers);
     for (const name of event.drop) providers.delete(name);
@@ -40,13 +40,13 @@ export class ToolTable {
     return new ToolTable(providers);
   }
 
-  /** What the gateway is told that we have. @returns {Record<string, string>} */
+  /** The digests that `register` reports. @returns {Record<string, string>} */
   digests() {
     return Object.fromEntries([...this.#providers].map(([name, { digest }]) => [name, digest]));
   }
 
   /**
-   * Sorted by provider, then as declared: a changed order would cost the model's prompt cache.
+   * Sorted by provider, then in declared order: a changed order would invalidate the model's prompt cache.
    * @returns {ToolDefinition[]}
    */
   definitions() {
@@ -55,7 +55,7 @@ export class ToolTable {
       .flatMap(([, { definitions }]) => definitions);
   }
 
-  /** Whose tool this is. @param {string} tool @returns {string | undefined} */
+  /** The provider of a tool. @param {string} tool @returns {string | undefined} */
   findProvider(tool) {
     for (const [provider, { definitions }] of this.#providers) {
       if (definitions.some(({ name }) => name === tool)) return provider;
@@ -63,20 +63,20 @@ export class ToolTable {
     return undefined;
   }
 
-  /** What the CLI is given: tap_status first, even where no gateway serves it, then the others. */
+  /** The CLI's list: tap_status first, even if no gateway serves it, then the others. */
   withStatus() {
     const tools = this.definitions();
     const served = tools.find(({ name }) => name === STATUS_TOOL.name);
     return [served ?? STATUS_TOOL, ...tools.filter((tool) => tool !== served)];
   }
 
-  /** Those of these names that are tools of ours. @param {string[]} names */
+  /** The names that are tools of this table. @param {string[]} names */
   filterOwn(names) {
     const known = new Set(this.definitions().map((tool) => tool.name));
     return names.filter((name) => known.has(name));
   }
 
-  /** Without these tools. @param {string[]} names */
+  /** A copy without these tools. @param {string[]} names */
   without(names) {
     const refused = new Set(names);
     return new ToolTable(
@@ -90,38 +90,38 @@ export class ToolTable {
   }
 }
 
-// How a session joins the CLI: what it waits for before, and what it does where the CLI takes not all.
+// How a session joins the CLI: its wait before the join, and its retries if the CLI refuses tools.
 
 /** @typedef {(config: {tools: SessionTool[], skillDirectories?: string[]}) => Promise<any>} JoinSession the SDK's */
 
-/** Without a gateway a session waits so long for its first tools; later ones are swapped in. */
+/** Without a gateway, a session waits this long for its first tools; later tools are swapped in. */
 const FIRST_TOOLS_MS = 8000;
 
-/** Skills that tap brings along. The CLI finds them nowhere else, and an older one ignores the field. */
+/** tap's skills. The CLI does not find them otherwise, and an older CLI ignores the field. */
 const SKILLS = path.join(programFolder, "skills");
 const withSkills = () => (fs.existsSync(SKILLS) ? { skillDirectories: [SKILLS] } : {});
 
-/** The tools that come before the session has joined. */
+/** Tools that arrive before the session has joined. */
 export class FirstTools {
   /** @type {ToolsEvent | undefined} */
   #event;
   /** @type {(() => void) | undefined} */
   #onEvent;
 
-  /** The gateway's latest word. @param {ToolsEvent} event */
+  /** Stores the gateway's latest message. @param {ToolsEvent} event */
   put(event) {
     this.#event = event;
     this.#onEvent?.();
   }
 
-  /** Once. @returns {ToolsEvent | undefined} */
+  /** Returns the message once. @returns {ToolsEvent | undefined} */
   consume() {
     const event = this.#event;
     this.#event = undefined;
     return event;
   }
 
-  /** For some time only, since there may be no gateway. @returns {Promise<void>} */
+  /** With a time limit, since there may be no gateway. @returns {Promise<void>} */
   wait() {
     if (this.#event) return Promise.resolve();
     return new Promise((resolve) => {
@@ -139,7 +139,7 @@ export class FirstTools {
 }
 
 /**
- * Without the tools that the CLI refuses: one bad name would cost the whole join.
+ * Joins without the tools that the CLI refuses, since a single bad name would fail the whole join.
  * @param {JoinSession} joinSession @param {ToolTable} wanted
  * @param {{toTools: (table: ToolTable) => SessionTool[], log: import("../lib/log.mjs").Log}} options
  */
@@ -162,14 +162,14 @@ export async function joinWithAcceptedTools(joinSession, wanted, { toTools, log 
   }
 }
 
-// The tools that one session has in force in the CLI, and how they change: one synchronisation after
-// another, each answered to the gateway.
+// The tools of a session that are in force in the CLI, and their changes: synchronisations run in sequence,
+// and the gateway gets a result for each.
 
 /**
- * The CLI may lose a swap that it takes while a turn begins: all requests of the turn then offer the tools of before,
- * until the CLI is sent a list that differs from the lost one, as each swap does (CopilotSessionAdapter). A swap is
- * therefore sent once more if the turn's first request comes before its answer, or this soon after it. On a busy
- * machine a swap takes a second, and so does the beginning of a turn.
+ * The CLI may lose a swap while a turn begins: all requests of the turn then offer the former tools,
+ * until the CLI gets a list that differs from the lost list, as each swap does (CopilotSessionAdapter). A swap is
+ * therefore repeated if the turn's first request comes before its answer, or this soon after it. On a busy
+ * machine a swap takes a second, and so does the start of a turn.
  */
 const UNSURE_MS = 5000;
 
@@ -179,7 +179,7 @@ const UNSURE_MS = 5000;
  * @property {import("./calls.mjs").SessionCalls} calls
  * @property {Pick<import("./hooks.mjs").SessionHooks, "asking" | "answered">} hooks
  * @property {"auto" | "live" | "reload"} sync
- * @property {SessionTool[]} [ownTools] kept beside those of the providers
+ * @property {SessionTool[]} [ownTools] in addition to the providers' tools
  * @property {import("../lib/log.mjs").Log} log
  */
 
@@ -191,18 +191,18 @@ export class SessionTools {
   #mode;
   /** In force in the CLI. */
   #table = new ToolTable();
-  /** @type {Map<string, ToolDefinition>} removed in this turn, and still answered for */
+  /** @type {Map<string, ToolDefinition>} removed in this turn; their handlers stay */
   #removed = new Map();
-  /** One change of tools after another. */
+  /** Changes of tools run in sequence. */
   #syncing = Promise.resolve();
   #reloading = false;
-  /** A turn that begins before may have lost the last swap: performance.now(). */
+  /** A turn that begins before this time may have lost the last swap: performance.now(). */
   #unsureUntil = -Infinity;
-  /** Of the turn no request has begun. */
+  /** Whether the turn has sent no request yet. */
   #isTurnNew = true;
   /** @type {CopilotSessionAdapter | undefined} */
   #session;
-  /** Settled when the gateway has heard the names of the CLI's own tools. */
+  /** Resolves when the names of the CLI's own tools were sent to the gateway. */
   #builtinsSent = Promise.resolve();
 
   /** @param {SessionToolsOptions} options */
@@ -213,30 +213,30 @@ export class SessionTools {
     this.#mode = options.sync === "reload" ? "reload" : "live";
   }
 
-  /** How the gateway is to change them. */
+  /** The way to change tools. */
   get mode() {
     return this.#mode;
   }
 
-  /** This process will end because we asked for it. */
+  /** This process will end because tap requested a reload. */
   get reloading() {
     return this.#reloading;
   }
 
-  /** What the gateway is told that we have. */
+  /** The digests that `register` reports. */
   digests() {
     return this.#table.digests();
   }
 
-  /** Whose tool it is. @param {string} tool */
+  /** The provider of a tool. @param {string} tool */
   findProvider(tool) {
     return this.#table.findProvider(tool);
   }
 
   /**
-   * A join with those of the event, as far as the CLI takes them, which are then in force.
+   * Joins with the tools of the event that the CLI accepts, which are then in force.
    * @param {JoinSession} joinSession
-   * @param {ToolsEvent | undefined} first without one: those of before
+   * @param {ToolsEvent | undefined} first absent: the former tools
    */
   async join(joinSession, first) {
     const wanted = first ? this.#table.with(first) : this.#table;
@@ -248,13 +248,13 @@ export class SessionTools {
     return { session, refused };
   }
 
-  /** @param {CopilotSessionAdapter} session @param {Promise<void>} named no tools are changed before */
+  /** @param {CopilotSessionAdapter} session @param {Promise<void>} named tools change only after it resolves */
   serve(session, named) {
     this.#session = session;
     this.#builtinsSent = named;
   }
 
-  /** Puts those in force that are here now: for a session that did not join with them. */
+  /** Puts the present tools in force, for a session that did not join with them. */
   async install() {
     await this.#session?.swapTools(this.#tools(this.#table), []);
   }
@@ -264,7 +264,7 @@ export class SessionTools {
     this.#syncing = this.#syncing.then(() => this.#apply(event));
   }
 
-  /** What the CLI says of its turns. @param {string} type of the event */
+  /** Tracks the CLI's turns. @param {string} type of the event */
   observe(type) {
     if (type === "user.message" || type === "session.idle") this.#isTurnNew = true;
     if (type !== "assistant.turn_start" || !this.#isTurnNew) return;
@@ -273,7 +273,7 @@ export class SessionTools {
       this.#syncing = this.#syncing.then(() => this.#repeat());
   }
 
-  /** The last swap once more. What comes in a turn whose first request has begun is not lost. */
+  /** Repeats the last swap. A swap is safe once the first request of the turn has begun. */
   async #repeat() {
     try {
       await this.#session?.swapTools(this.#tools(this.#table), this.#removedTools());
@@ -288,7 +288,7 @@ export class SessionTools {
     else this.#link.send({ type: "sync.failed", revision, message: why, refused });
   }
 
-  /** The turn is over: nobody calls any more what has gone in it. */
+  /** The turn is over, so removed tools are no longer called. */
   forgetRemoved() {
     if (this.#removed.size === 0) return;
     this.#removed.clear();
@@ -296,7 +296,7 @@ export class SessionTools {
   }
 
   /**
-   * One synchronisation: the tools of the event are in force, or the gateway hears why not.
+   * A single synchronisation: the tools of the event are in force, or the gateway gets the reason for the failure.
    * @param {ToolsEvent} event
    * @returns {Promise<void>}
    */
@@ -305,7 +305,7 @@ export class SessionTools {
     if (!session) return;
     await this.#builtinsSent;
     const next = this.#table.with(event);
-    // Nothing that the CLI would see.
+    // The CLI would see no change.
     if (JSON.stringify(next.withStatus()) === JSON.stringify(this.#table.withStatus())) {
       this.#table = next;
       return this.answer(event.revision, [], "");
@@ -365,7 +365,7 @@ export class SessionTools {
   }
 
   /**
-   * A tool that has just gone may still be called in this turn; silence is never an answer.
+   * A removed tool may still be called in this turn, and needs an answer.
    * @param {ToolTable} former @param {ToolTable} next
    */
   #keepRemoved(former, next) {

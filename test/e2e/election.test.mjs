@@ -90,7 +90,7 @@ describe("election and files", { concurrency: 1 }, () => {
     await owner.cli.gatewayHost();
     const rig = await startTap(t, [callTool("tap_status"), say("works")], { port: owner.port });
     await rig.run();
-    const trouble = /taken by the tap gateway of another COPILOT_HOME; set TAP_GATEWAY_PORT/;
+    const trouble = /taken by the tap gateway of a different COPILOT_HOME; set TAP_GATEWAY_PORT/;
     assert.deepEqual(
       (await rig.timeline()).map((line) => trouble.test(line)),
       [true],

@@ -62,7 +62,10 @@ describe("a session", { concurrency: 1 }, () => {
     assert.deepEqual([state.schedules, state.canvases], [[], []]);
     assert.ok(state.usage.userRequests >= 1);
     assert.match(state.quota.unknown, /no quota/);
-    assert.match(results[1], /The mode was not changed: the user could not be asked \(nobody sits/);
+    assert.match(
+      results[1],
+      /The mode was not changed: the user could not be asked \(this session has no user/,
+    );
   });
 
   test("changes its mode in -p where the user's config allows it", async (t) => {

@@ -198,7 +198,7 @@ test("a gateway in another PID namespace is killed by its number here, or left a
   await waitFor(() => said().includes("was not killed"), {
     what: () => `a line in the log: ${said()}`,
   });
-  assert.match(said(), /the system does not say which process it is .*It says that it is pid 1/);
+  assert.match(said(), /the system does not identify the process .*It claims to be pid 1/);
   assert.equal(outer.signalCode, null);
   assert.equal(session.exitCode, null, "nor has it killed itself: it is pid 1 in there");
 });

@@ -6,7 +6,7 @@ import { GATE, guarded, rig, settled } from "./hooks-rig.mjs";
 
 const PUSH = { toolName: "bash", toolArgs: { command: "git push" } };
 const LIST = { toolName: "bash", toolArgs: { command: "ls" } };
-const COVERED = /^tap provider "ci" has a say in this/;
+const COVERED = /^tap provider "ci" decides about this tool use/;
 
 beforeEach(() => mock.timers.enable({ apis: ["setTimeout", "Date"] }));
 afterEach(() => mock.timers.reset());

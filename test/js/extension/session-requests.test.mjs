@@ -145,13 +145,12 @@ describe("state.read", () => {
     session.capabilities = undefined;
     const { result } = await sessionOf({ session, state: {} });
     const state = await result("state.read");
-    const lacking = "this version of the CLI does not say it";
     for (const part of ["model", "plan", "todos", "ui"]) {
-      assert.deepEqual(state[part], { unknown: lacking }, part);
+      assert.match(state[part].unknown, /this version of the CLI does not/, part);
     }
     assert.deepEqual(state.context, { unknown: "not now" });
     assert.match(state.quota.unknown, /no quota/);
-    assert.match(state.tasks.unknown, /another form/);
+    assert.match(state.tasks.unknown, /unexpected form/);
     assert.ok(state.schedules.unknown);
     assert.match(state.usage.credits.unknown, /not available/);
     assert.equal(state.mode, "interactive");
@@ -302,7 +301,7 @@ describe("ask", () => {
       it.session.capabilities = { ui };
       const { answer, reason } = await (await sessionOf(it)).result("ask", ask);
       assert.equal(answer, "none");
-      assert.match(reason, /cannot show dialogs|nobody sits/);
+      assert.match(reason, /cannot show dialogs|has no user/);
       assert.deepEqual(it.state.asked, []);
     }
     const alone = cli();
@@ -341,7 +340,7 @@ describe("ask", () => {
       answer: "none",
       reason: "the user did not answer within 60 s",
     });
-    assert.match((await result("ask", ask)).reason, /another question of tap waits/);
+    assert.match((await result("ask", ask)).reason, /has not answered an earlier question/);
     answerNow({ action: "accept", content: { answer: "yes" } });
     await new Promise((resolve) => setImmediate(resolve));
     const third = result("ask", ask);
@@ -381,7 +380,7 @@ describe("ask", () => {
     t.mock.timers.tick(45_000);
     assert.match((await first).reason, /within 45 s\. The question is still open: ask again/);
     const other = await result("consent", { text: "Run rm?" });
-    assert.match(other.reason, /another question of tap waits/);
+    assert.match(other.reason, /has not answered an earlier question/);
     answerNow({ action: "accept", content: { answer: "yes" } });
     for (let i = 0; i < 5; i += 1) await turn();
     assert.deepEqual(await result("consent", asked), { answer: "yes" });

@@ -77,7 +77,7 @@ test("a program on the port gets no token, and the user is told whose port it is
   const heard = await impostor(t, { port: files.port, host: "127.0.0.1" }, "SSH-2.0\r\n");
   const told = linking(t, env);
   await waitFor(() => told.troubles.length > 0, { what: "a line for the user" });
-  assert.match(told.troubles[0], new RegExp(`port ${files.port} is taken by another program`));
+  assert.match(told.troubles[0], new RegExp(`port ${files.port} is taken by a different program`));
   assert.match(told.troubles[0], /TAP_GATEWAY_PORT/);
   assert.match(heard.text, /^GET \/ HTTP/);
   assert.doesNotMatch(heard.text, /ptk-|7777|secret|register/);
