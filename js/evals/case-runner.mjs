@@ -1,4 +1,4 @@
-// Runs one case: furnishes a scratch workspace, runs the CLI in it, collects what the judge needs.
+// Runs a case: prepares a scratch workspace, runs the CLI in it, and collects data for the judge.
 
 import { createHash } from "node:crypto";
 import fs from "node:fs";
@@ -19,24 +19,24 @@ import { Scratch } from "./scratch.mjs";
 /** @typedef {import("./judge.mjs").AssertionFacts} AssertionFacts */
 /** @typedef {import("./transcript.mjs").Transcript} Transcript */
 /**
- * `broken`: its examples say that the case itself is wrong; it was not run. `error`: the run got to no end.
+ * `broken`: its examples show that the case itself is wrong; it was not run. `error`: the run did not finish.
  * @typedef {object} CaseResult
  * @property {string} name
  * @property {"passed" | "failed" | "error" | "broken"} status
  * @property {string[]} problems
- * @property {"NO_LOGIN"} [code] of an error that would end all other cases, too
+ * @property {"NO_LOGIN"} [code] of an error that would also end all other cases
  * @property {Check[]} checks
  * @property {number} ms
  * @property {{tool: string, failed: boolean}[]} calls
- * @property {string} answer the last that the model said
- * @property {unknown} [usage] as the CLI says it
+ * @property {string} answer the model's last message
+ * @property {unknown} [usage] as the CLI reports it
  */
 /**
  * @typedef {object} RunOptions
  * @property {string} cli
  * @property {NodeJS.ProcessEnv} env of the user
  * @property {string} [model]
- * @property {{model?: string, cache: string}} [judge] without it rubrics are left out
+ * @property {{model?: string, cache: string}} [judge] absent: rubrics are skipped
  * @property {AbortSignal} ending
  */
 
@@ -47,7 +47,7 @@ const MAX_ANSWER = 4096;
 const MAX_CALLS = 200;
 const GIT_MS = 30_000;
 
-/** An agent that may use every tool; what reaches others is denied. */
+/** For an agent that may use every tool, except those that reach other machines. */
 const RUN_ARGS = ["--experimental", "--allow-all-tools", "--deny-tool=shell(git push)"];
 
 // ---- before ---------------------------------------------------------------------------------------
@@ -63,7 +63,7 @@ function writeFiles({ workspace }, files) {
 
 /**
  * @param {Scratch} scratch @param {string} command for a shell @param {number} ms @param {AbortSignal} ending
- * @param {number[]} groups gets its own: what a command leaves in the background ends with the case
+ * @param {number[]} groups its process group is added: background processes end with the case
  */
 async function runCommand(scratch, command, ms, ending, groups) {
   const { workspace: cwd, env, log } = scratch;
@@ -109,7 +109,7 @@ async function countRecords(control, { collection, where }) {
   return count;
 }
 
-/** Asks the run's gateway, which alone has the store open. @param {Scratch} scratch @param {Case} wanted @returns {Promise<AssertionFacts[]>} */
+/** Queries the run's gateway, since only it has the store open. @param {Scratch} scratch @param {Case} wanted @returns {Promise<AssertionFacts[]>} */
 async function queryRecords(scratch, { assertions }) {
   if (!assertions.some(({ record }) => record)) return assertions.map(() => ({}));
   const control = await openControl(scratch.files).catch((error) => {
@@ -203,18 +203,18 @@ async function attempt(wanted, options) {
 
 /**
  * @param {Case} wanted @param {RunOptions} options @returns {Promise<CaseResult>}
- * @throws {RunFailed} where the user interrupts; nothing is left then, either
+ * @throws {RunFailed} if the user interrupts; the scratch is removed first
  */
 export async function runCase(wanted, options) {
   const begun = performance.now();
-  const nothing = { name: wanted.name, checks: [], calls: [], answer: "" };
+  const emptyResult = { name: wanted.name, checks: [], calls: [], answer: "" };
   const problems = examplesTrouble(wanted);
-  if (problems.length > 0) return { ...nothing, status: "broken", problems, ms: 0 };
+  if (problems.length > 0) return { ...emptyResult, status: "broken", problems, ms: 0 };
   const done = await attempt(wanted, options).catch((error) => {
     if (error instanceof RunFailed && error.interrupted) throw error;
     const code = error instanceof RunFailed ? error.code : undefined;
     const failed = { status: /** @type {const} */ ("error"), problems: [errorMessage(error)] };
     return { ...failed, ...(code && { code }) };
   });
-  return { ...nothing, ...done, ms: Math.round(performance.now() - begun) };
+  return { ...emptyResult, ...done, ms: Math.round(performance.now() - begun) };
 }

@@ -1,4 +1,4 @@
-// A file of cases: YAML text in, cases or problems with their lines out.
+// A file of cases: YAML text in; cases, or problems with their lines, out.
 
 import { isAlias, isMap as isMapNode, isSeq, LineCounter, parseDocument } from "yaml";
 import { errorMessage } from "../lib/values.mjs";
@@ -25,13 +25,13 @@ import { findPathProblem } from "./workspace-path.mjs";
 /** @typedef {import("../config/schema.mjs").Path} Path */
 /** @typedef {{line: number, column: number, text: string}} Problem */
 /** @typedef {{tool: string, arguments?: Record<string, unknown>}} CallWanted */
-/** `text` without regard to case and blanks, or a pattern. @typedef {{tool?: string, text?: string, match?: RegExp}} TextWanted */
+/** `text` ignores case and blanks; or a pattern. @typedef {{tool?: string, text?: string, match?: RegExp}} TextWanted */
 /** @typedef {{min: number, max: number}} Count */
 /** @typedef {{collection: string, where: Record<string, unknown>, count: Count}} RecordWanted */
 /** @typedef {{path: string, exists: boolean, match?: RegExp, sha256?: string}} FileWanted */
 /** @typedef {{record?: RecordWanted, file?: FileWanted, transcript?: {match: RegExp}}} Assertion */
 /**
- * What a run of the case might have left, in few words.
+ * A possible outcome of the case, in short.
  * @typedef {object} Example
  * @property {{tool: string, arguments?: Record<string, unknown>, result?: string, failed?: boolean}[]} [calls]
  * @property {string} [answer]
@@ -67,7 +67,7 @@ const NAME = /^[\p{L}\p{N}](?:[\p{L}\p{N} ._:-]{0,78}[\p{L}\p{N}])?$/u;
 
 const short = text({ most: 1024, raw: true });
 const long = text({ most: MAX_TEXT, raw: true });
-/** What becomes an argument of a program: together with a transcript, 128 KB at most. */
+/** It becomes an argument of a program: at most 128 KB, together with a transcript. */
 const promptText = text({ most: 8192, raw: true });
 const timeout = usually(DEFAULT_TIMEOUT_MS, duration(1000, MAX_TIMEOUT_MS));
 const regexp = pattern("mu", MAX_PATTERN);
@@ -94,13 +94,13 @@ const sha256 = refine(short, (digits, place) =>
 );
 
 const match = object("a match", { match: regexp });
-/** A value; a map of nothing but `match` is a pattern. @type {import("../config/schema.mjs").Schema<any>} */
+/** A value. A map with `match` as its only field is a pattern. @type {import("../config/schema.mjs").Schema<any>} */
 const argument = {
   read: (value, place) =>
     isMap(value) && Object.keys(value).join() === "match" ? match.read(value, place) : value,
 };
 
-/** A tool's name alone will do. @type {import("../config/schema.mjs").Schema<CallWanted>} */
+/** The tool's name alone is enough. @type {import("../config/schema.mjs").Schema<CallWanted>} */
 const call = either(
   "string",
   refine(short, (tool) => ({ tool })),
@@ -112,7 +112,7 @@ const caseless = required(pattern("imu", MAX_PATTERN));
 const observation = object("an observation", { tool: short, match: caseless });
 const claim = object("a claim", { match: caseless });
 
-/** A number is exactly that many. @type {import("../config/schema.mjs").Schema<Count>} */
+/** A number means exactly that many. @type {import("../config/schema.mjs").Schema<Count>} */
 const count = either(
   "object",
   object("a range", { min: usually(0, integer(0)), max: usually(Infinity, integer(0)) }),
@@ -190,7 +190,7 @@ const wholeFile = object("a file of cases", {
 
 // ---- the text -------------------------------------------------------------------------------------
 
-/** The part of a map or list, and where it begins. @param {any} node @param {string | number} part */
+/** The part of a map or list, with its position. @param {any} node @param {string | number} part */
 function findPart(node, part) {
   if (isMapNode(node)) {
     const pair = node.items.find(({ key }) => String(/** @type {any} */ (key)?.value) === part);
@@ -200,7 +200,7 @@ function findPart(node, part) {
   return { node: item, begin: item?.range?.[0] };
 }
 
-/** Where that part of the document begins. @param {any} document @param {Path} path @returns {number} */
+/** The position of a part of the document. @param {any} document @param {Path} path @returns {number} */
 function findOffset(document, path) {
   let node = document.contents;
   let offset = node?.range?.[0] ?? 0;
@@ -223,7 +223,7 @@ function checkNames(cases, report) {
 
 /**
  * @param {string} source YAML text
- * @returns {{cases: Case[], problems: Problem[]}} no cases where there are problems
+ * @returns {{cases: Case[], problems: Problem[]}} no cases if there are problems
  */
 export function readCases(source) {
   const lines = new LineCounter();
@@ -241,7 +241,8 @@ export function readCases(source) {
     if (problems.length > 0) return { cases, problems };
     const read = readValue(wholeFile, document.toJS({ maxAliasCount: MAX_ALIASES }));
     if (read.ok === false) {
-      for (const one of read.problems) add(findOffset(document, one.path), formatProblem(one));
+      for (const problem of read.problems)
+        add(findOffset(document, problem.path), formatProblem(problem));
     } else {
       ({ cases } = read.value);
       checkNames(cases, (at, message) => add(findOffset(document, ["cases", at]), message));

@@ -1,4 +1,4 @@
-// The Copilot CLI: one prompt of it.
+// Runs the Copilot CLI with a single prompt.
 
 import { isLoginMissing } from "../lib/values.mjs";
 import { runProgram } from "../process/run.mjs";
@@ -6,25 +6,25 @@ import { TranscriptReader } from "./transcript.mjs";
 
 /** @typedef {import("./scratch.mjs").Scratch} Scratch */
 
-/** A run that did not get to its end. `interrupted`: by the user. `code`: the cause, where tap knows it. */
+/** A run that did not finish. `interrupted`: by the user. `code`: the cause, if tap knows it. */
 export class RunFailed extends Error {
   interrupted = false;
   /** @type {"NO_LOGIN" | undefined} */
   code;
 }
 
-/** @param {Scratch} scratch @param {TranscriptReader} reader @param {string} what */
-function createFailure(scratch, reader, what) {
+/** @param {Scratch} scratch @param {TranscriptReader} reader @param {string} symptom */
+function createFailure(scratch, reader, symptom) {
   const reasons = [...new Set([...reader.errors, scratch.logTail])].filter(Boolean);
-  const failed = new RunFailed([what, ...reasons].join(": "));
+  const failed = new RunFailed([symptom, ...reasons].join(": "));
   if (reasons.some(isLoginMissing)) failed.code = "NO_LOGIN";
   return failed;
 }
 
 /**
- * Runs one prompt to its end, with everything that it starts but the gateway.
+ * Runs a prompt to its end, and ends all processes that it started, except the gateway.
  * @param {object} run
- * @param {string} run.cli the program @param {string[]} run.args beside those of every run
+ * @param {string} run.cli the program @param {string[]} run.args in addition to those of every run
  * @param {string} run.prompt @param {Scratch} run.scratch @param {number} run.timeout @param {AbortSignal} run.ending
  * @returns {Promise<import("./transcript.mjs").Transcript & {usage: unknown}>}
  * @throws {RunFailed}

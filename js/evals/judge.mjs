@@ -1,4 +1,4 @@
-// Judges what a run has left: the part of a case that code can decide. Nothing here acts.
+// Judges the outcome of a run: the checks of a case that code can decide. It has no side effects.
 
 import { createHash } from "node:crypto";
 import vm from "node:vm";
@@ -13,11 +13,11 @@ import { createTranscript } from "./transcript.mjs";
 /** @typedef {import("./transcript.mjs").Transcript} Transcript */
 /** @typedef {import("./transcript.mjs").Call} Call */
 /**
- * What was looked up for an assertion, in the place of the same number.
+ * The data that was looked up for the assertion with the same index.
  * @typedef {{problem?: string, count?: number, file?: {exists: boolean, text: string, sha256: string}}} AssertionFacts
  */
 /** @typedef {{transcript: Transcript, found: AssertionFacts[]}} Evidence */
-/** `why`: what was there instead; empty where it passed. @typedef {{check: string, passed: boolean, why: string}} Check */
+/** `why`: the actual state; empty if it passed. @typedef {{check: string, passed: boolean, why: string}} Check */
 
 const MATCH_MS = 1000;
 const MAX_SHOWN = 200;
@@ -27,7 +27,7 @@ const MAX_SHOWN = 200;
 const matching = vm.createContext(Object.create(null));
 const matchScript = new vm.Script("pattern.test(text)");
 
-/** Ended after a second: on some texts a pattern takes very long. @param {RegExp} pattern @param {string} text @returns {boolean} */
+/** With a time limit of a second, since a pattern may take very long. @param {RegExp} pattern @param {string} text @returns {boolean} */
 function matches(pattern, text) {
   Object.assign(matching, { pattern, text });
   try {
@@ -48,17 +48,17 @@ const normalizeText = (text) => text.toLowerCase().replace(/\s+/g, " ").trim();
 const hasText = ({ text: wanted, match }, text) =>
   match ? matches(match, text) : normalizeText(text).includes(normalizeText(wanted ?? ""));
 
-/** Maps may have further fields. @param {unknown} wanted @param {unknown} value @returns {boolean} */
+/** Maps may have additional fields. @param {unknown} wanted @param {unknown} value @returns {boolean} */
 function fits(wanted, value) {
   if (isMap(wanted) && wanted.match instanceof RegExp) {
     return matches(wanted.match, typeof value === "string" ? value : (JSON.stringify(value) ?? ""));
   }
   if (Array.isArray(wanted)) {
     const same = Array.isArray(value) && value.length === wanted.length;
-    return same && wanted.every((one, at) => fits(one, value[at]));
+    return same && wanted.every((item, at) => fits(item, value[at]));
   }
   if (!isMap(wanted)) return wanted === value;
-  return isMap(value) && Object.entries(wanted).every(([name, one]) => fits(one, value[name]));
+  return isMap(value) && Object.entries(wanted).every(([name, field]) => fits(field, value[name]));
 }
 
 /** @param {CallWanted} wanted @param {Call} call */
@@ -76,7 +76,7 @@ const formatValue = (value) => {
 /** @param {CallWanted} wanted */
 const callWords = ({ tool, arguments: args }) =>
   args
-    ? `${tool} ${formatValue(JSON.stringify(args, (_name, one) => (one instanceof RegExp ? String(one) : one)))}`
+    ? `${tool} ${formatValue(JSON.stringify(args, (_name, value) => (value instanceof RegExp ? String(value) : value)))}`
     : tool;
 
 /** @param {Call[]} calls */
@@ -102,14 +102,14 @@ function countWords({ min, max }) {
   return max === Infinity ? `at least ${min}` : `${min} to ${max}`;
 }
 
-/** @param {import("./cases.mjs").FileWanted} wanted @param {NonNullable<AssertionFacts["file"]>} file @returns {string} what is wrong */
+/** @param {import("./cases.mjs").FileWanted} wanted @param {NonNullable<AssertionFacts["file"]>} file @returns {string} the problem; "" if there is no problem */
 function fileTrouble({ exists, match, sha256 }, file) {
   if (file.exists !== exists) return exists ? "it does not exist" : "it exists";
   if (match && !matches(match, file.text)) return `/${match.source}/ is not in it`;
   return sha256 && sha256 !== file.sha256 ? `its SHA-256 is ${file.sha256}` : "";
 }
 
-/** @param {Assertion} assertion @param {AssertionFacts} found @param {Transcript} transcript @returns {string} what is wrong */
+/** @param {Assertion} assertion @param {AssertionFacts} found @param {Transcript} transcript @returns {string} the problem; "" if there is no problem */
 function assertionTrouble({ record, file, transcript: wanted }, found, { text }) {
   if (found.problem) return found.problem;
   if (record) {
@@ -135,37 +135,41 @@ function runCheck(check, trouble) {
 }
 
 /**
- * Every check of the case that code can decide, in the order of its fields.
+ * All checks of the case that code can decide, in the order of its fields.
  * @param {Case} wanted @param {Evidence} evidence @returns {Check[]}
  */
 export function judge(wanted, { transcript, found }) {
   const { calls, said } = transcript;
   return [
-    ...wanted.must_call.map((one) =>
-      runCheck(`must_call ${callWords(one)}`, () =>
-        calls.some((call) => !call.failed && isCall(one, call)) ? "" : callsMade(calls),
+    ...wanted.must_call.map((expected) =>
+      runCheck(`must_call ${callWords(expected)}`, () =>
+        calls.some((call) => !call.failed && isCall(expected, call)) ? "" : callsMade(calls),
       ),
     ),
-    ...wanted.must_not_call.map((one) =>
-      runCheck(`must_not_call ${callWords(one)}`, () => {
-        const call = calls.find((each) => isCall(one, each));
+    ...wanted.must_not_call.map((expected) =>
+      runCheck(`must_not_call ${callWords(expected)}`, () => {
+        const call = calls.find((each) => isCall(expected, each));
         return call ? `called with ${formatValue(call.arguments)}` : "";
       }),
     ),
-    ...wanted.observations.map((one) =>
-      runCheck(`observations ${textWords(one)}`, () => {
-        const about = calls.filter(({ tool }) => one.tool === undefined || one.tool === tool);
-        return about.some(({ result }) => hasText(one, result)) ? "" : "no tool result has it";
+    ...wanted.observations.map((expected) =>
+      runCheck(`observations ${textWords(expected)}`, () => {
+        const about = calls.filter(
+          ({ tool }) => expected.tool === undefined || expected.tool === tool,
+        );
+        return about.some(({ result }) => hasText(expected, result)) ? "" : "no tool result has it";
       }),
     ),
-    ...wanted.prohibited_claims.map((one) =>
-      runCheck(`prohibited_claims ${textWords(one)}`, () => {
-        const claim = said.find((text) => hasText(one, text));
+    ...wanted.prohibited_claims.map((expected) =>
+      runCheck(`prohibited_claims ${textWords(expected)}`, () => {
+        const claim = said.find((text) => hasText(expected, text));
         return claim === undefined ? "" : `said: ${formatValue(claim)}`;
       }),
     ),
-    ...wanted.assertions.map((one, at) =>
-      runCheck(assertionWords(one), () => assertionTrouble(one, found[at] ?? {}, transcript)),
+    ...wanted.assertions.map((expected, at) =>
+      runCheck(assertionWords(expected), () =>
+        assertionTrouble(expected, found[at] ?? {}, transcript),
+      ),
     ),
   ];
 }
@@ -185,7 +189,7 @@ function holds(wanted, value) {
   });
 }
 
-/** A column, or a field of the body, also a deeper one. @param {Record<string, any>} record @param {string} name */
+/** A column, or a field of the body; the name may be a path. @param {Record<string, any>} record @param {string} name */
 const readField = (record, name) =>
   name in record
     ? record[name]
@@ -197,9 +201,11 @@ const readField = (record, name) =>
 function findInExample({ files = {}, records = [] }, { record, file }) {
   if (record) {
     const fitting = records.filter(
-      (one) =>
-        one.collection === record.collection &&
-        Object.entries(record.where).every(([name, wanted]) => holds(wanted, readField(one, name))),
+      (stored) =>
+        stored.collection === record.collection &&
+        Object.entries(record.where).every(([name, wanted]) =>
+          holds(wanted, readField(stored, name)),
+        ),
     );
     return { count: fitting.length };
   }
@@ -224,8 +230,8 @@ function createEvidence(wanted, example) {
 }
 
 /**
- * Judges the examples of a case: what would not tell a good run from a bad one is a broken case.
- * @param {Case} wanted @returns {string[]} what is wrong with the case
+ * Judges the examples of a case: a case is broken if it cannot distinguish good runs from bad runs.
+ * @param {Case} wanted @returns {string[]} problems of the case
  */
 export function examplesTrouble(wanted) {
   const failing = (/** @type {Example} */ example) =>

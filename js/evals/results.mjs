@@ -10,7 +10,7 @@ import { shortenText, visible } from "../lib/visible.mjs";
 /** @typedef {"passed" | "failed" | "error" | "broken"} Status */
 /**
  * @typedef {object} Results
- * @property {1} version of this form
+ * @property {1} version of this format
  * @property {string} tap its version
  * @property {string} cli
  * @property {string} file of the cases
@@ -26,7 +26,7 @@ const MAX_LINE = 400;
 const MAX_RESULTS = 20;
 const MAX_VERDICTS = 500;
 
-/** @param {string} home @returns {{folder: string, verdicts: string}} where results are without another place */
+/** @param {string} home @returns {{folder: string, verdicts: string}} the default places for results */
 export function resultsPlace(home) {
   const folder = path.join(home, "tap", "evals");
   return { folder, verdicts: path.join(folder, "verdicts") };
@@ -46,7 +46,7 @@ function keepNewest(folder, count) {
 
 /**
  * Writes them without secrets.
- * @param {Results} results @param {string} home @param {string | undefined} output a file in place of the default
+ * @param {Results} results @param {string} home @param {string | undefined} output a file instead of the default
  * @returns {string} the file
  */
 export function writeResults(results, home, output) {
@@ -64,26 +64,26 @@ export function writeResults(results, home, output) {
   return file;
 }
 
-/** Of a record's body; all of it is in the file. */
+/** In a record's body; the file has all. */
 const MAX_REASONS = 3;
 const MAX_REASON = 200;
 const MAX_BYTES = 4096;
 
-/** A control character, six bytes in JSON, counts as what is shown of it. @param {string} text */
+/** Escapes a control character first, since that makes it longer. @param {string} text */
 const toRecordText = (text) => shortenText(visible(text), MAX_REASON);
 
 /** @param {unknown} body */
 const countBytes = (body) => Buffer.byteLength(JSON.stringify(body));
 
 /**
- * What is recorded of a run: a body for each case.
+ * The records of a run: a body for each case.
  * @param {Results} results @returns {Record<string, unknown>[]} without secrets, and of at most 4 KB
  */
 export const toRecords = ({ startedAt, file, tap, cases }) =>
   cases.map(({ name, status, ms, problems, checks, calls }) => {
     const failed = checks.filter(({ passed }) => !passed);
     const reasons = [...problems, ...failed.map(({ check, why }) => `${check}: ${why}`)];
-    // Secrets first: a part of one is not recognized.
+    // Redact first: a part of a secret is not recognized.
     const clean = redact({ name, file, reasons: reasons.slice(0, MAX_REASONS) });
     const body = {
       ...{ case: toRecordText(clean.name), status, ms, run: startedAt, tap },
@@ -102,7 +102,7 @@ export function countByStatus(cases) {
   return counts;
 }
 
-/** A text of the model or a tool cannot be Markdown. @param {string} text */
+/** Escapes text of the model or a tool for Markdown. @param {string} text */
 const toCode = (text) => `\`${shortenText(text, MAX_LINE).replaceAll("`", "'")}\``;
 
 /** @param {CaseResult} result @returns {string[]} */
@@ -117,7 +117,7 @@ function details({ name, status, problems, checks }) {
   ];
 }
 
-/** @param {Results} results @param {string} file that has all of it @returns {string[]} lines of Markdown */
+/** @param {Results} results @param {string} file with all results @returns {string[]} lines of Markdown */
 export function reportLines({ cases, counts, ms }, file) {
   const rows = cases.slice(0, MAX_ROWS);
   const bad = cases.filter(({ status }) => status !== "passed");

@@ -1,4 +1,4 @@
-// A place for one run: a workspace, a COPILOT_HOME and a port of its own. Nothing of it is left after dispose().
+// A place for a run: a workspace, a COPILOT_HOME and a port. dispose() removes all of it.
 
 import fs from "node:fs";
 import os from "node:os";
@@ -9,10 +9,10 @@ import { readDescriptor } from "../lib/host-files.mjs";
 import { gatewayFiles, programFolder } from "../lib/paths.mjs";
 import { endFound, findByEnvironment } from "../process/group.mjs";
 
-/** The CLI's own of a surrounding session, and settings of a gateway that is not this one. */
+/** Variables of a surrounding session of the CLI, and settings of other gateways. */
 const EXCLUDED_VARIABLES =
   /^(TAP_(?!NODE$).*|COPILOT_HOME|COPILOT_ALLOW_ALL|COPILOT_AGENT_SESSION_ID|COPILOT_CLI.*|COPILOT_SDK_PATH|COPILOT_EXTENSION_PARENT_PID|SESSION_ID|EXTENSION_PATH)$/;
-/** Longer than the questions about records take; the gateway is ended then. */
+/** Longer than the queries of records take; then the gateway ends. */
 const GRACE_MS = "15000";
 const MAX_LOG = 2000;
 
@@ -21,7 +21,7 @@ export class Scratch {
   /** @type {string} */ home;
   /** @type {string} */ workspace;
   /** @type {NodeJS.ProcessEnv} */ env;
-  /** A descriptor for what programs write. @type {number} */ log;
+  /** A descriptor for the output of programs. @type {number} */ log;
 
   /** @param {NodeJS.ProcessEnv} env of the user @param {number} port */
   constructor(env, port) {
@@ -47,7 +47,7 @@ export class Scratch {
     return new Scratch(env, await findFreePort());
   }
 
-  /** This tap, as the CLI finds it. */
+  /** Links this tap into the home, where the CLI finds it. */
   installTap() {
     const folder = path.join(this.home, "extensions", "tap");
     fs.mkdirSync(folder, { recursive: true });
@@ -59,7 +59,7 @@ export class Scratch {
     return gatewayFiles(this.env);
   }
 
-  /** The end of what programs wrote. */
+  /** The end of the programs' output. */
   get logTail() {
     const size = fs.fstatSync(this.log).size;
     const buffer = Buffer.alloc(Math.min(size, MAX_LOG));
@@ -67,19 +67,19 @@ export class Scratch {
     return buffer.toString("utf8").trim();
   }
 
-  /** The processes that have this home: detached ones have no other tie to the run. @returns {number[]} */
+  /** The processes with this home. Detached processes can only be found by it. @returns {number[]} */
   #processes() {
     const gateway = readDescriptor(this.files.descriptor);
     if (process.platform !== "linux") return gateway ? [gateway.pid] : [];
     return findByEnvironment(`COPILOT_HOME=${this.home}`);
   }
 
-  /** Ends the gateway, and whatever else the run has left. */
+  /** Ends the gateway and all other processes of the run. */
   endProcesses() {
     return endFound(() => this.#processes());
   }
 
-  /** @returns {Promise<string>} what could not be removed; else empty */
+  /** @returns {Promise<string>} the problem; empty if all was removed */
   async dispose() {
     await this.endProcesses();
     fs.closeSync(this.log);

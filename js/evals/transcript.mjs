@@ -1,8 +1,8 @@
-// What a run of the CLI has done, from its JSON lines (--output-format json).
+// The actions of a run of the CLI, from its JSON lines (--output-format json).
 
-/** `failed`: it was denied, or went wrong. @typedef {{tool: string, arguments: Record<string, unknown>, result: string, failed: boolean}} Call */
+/** `failed`: denied, or with an error. @typedef {{tool: string, arguments: Record<string, unknown>, result: string, failed: boolean}} Call */
 /**
- * `text` is what patterns of `transcript` are matched with.
+ * Patterns of `transcript` are matched with `text`.
  * @typedef {{calls: Call[], said: string[], text: string}} Transcript
  */
 
@@ -19,24 +19,24 @@ const callText = ({ tool, arguments: args, result, failed }) =>
   `call ${tool} ${JSON.stringify(args)}\n${failed ? "failed" : "result"} ${tool}: ${result}`;
 
 /**
- * The same from its parts, for a run and for an example.
+ * The transcript of a run or an example, from its parts.
  * @param {{prompt?: string, calls: Call[], said: string[]}} parts @returns {Transcript}
  */
 export function createTranscript({ prompt = "", calls, said }) {
   const texts = [
     `user: ${prompt}`,
     ...calls.map(callText),
-    ...said.map((one) => `assistant: ${one}`),
+    ...said.map((message) => `assistant: ${message}`),
   ];
   return { calls, said, text: texts.join("\n") };
 }
 
 export class TranscriptReader {
-  /** The reasons for which the run did not get to its end. @type {string[]} */
+  /** The reasons why the run did not finish. @type {string[]} */
   errors = [];
-  /** Whether the CLI has said that it is done. */
+  /** Whether the CLI has reported its end. */
   ended = false;
-  /** @type {unknown} what the CLI says it used */
+  /** @type {unknown} as the CLI reports it */
   usage;
   #rest = "";
   /** @type {Map<string, Call>} */
@@ -88,7 +88,7 @@ export class TranscriptReader {
     else this.#error(`the run has more than ${MAX_ENTRIES} messages and calls`);
   }
 
-  /** The first few say enough. @param {string} text */
+  /** Only the first few are stored. @param {string} text */
   #error(text) {
     if (this.errors.length < MAX_ERRORS && !this.errors.includes(text)) this.errors.push(text);
   }
@@ -111,11 +111,11 @@ export class TranscriptReader {
   /** @returns {Transcript} */
   read() {
     const calls = [...this.#calls.values()];
-    const said = this.#entries.flatMap((one) =>
-      "who" in one && one.who === "assistant" ? [one.text] : [],
+    const said = this.#entries.flatMap((entry) =>
+      "who" in entry && entry.who === "assistant" ? [entry.text] : [],
     );
-    const texts = this.#entries.map((one) =>
-      "who" in one ? `${one.who}: ${one.text}` : callText(one),
+    const texts = this.#entries.map((entry) =>
+      "who" in entry ? `${entry.who}: ${entry.text}` : callText(entry),
     );
     return { calls, said, text: texts.join("\n") };
   }

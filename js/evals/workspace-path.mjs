@@ -2,7 +2,7 @@
 
 import path from "node:path";
 
-/** @param {string} name as the file of cases has it @returns {string | undefined} why it is refused */
+/** @param {string} name as written in the file of cases @returns {string | undefined} why it is refused */
 export function findPathProblem(name) {
   const parts = name.split(/[/\\]/);
   if (path.posix.isAbsolute(name) || path.win32.isAbsolute(name) || parts.includes("..")) {
