@@ -1,4 +1,4 @@
-// The native addon, for what cannot do without it.
+// The native addon, for modules that require it.
 
 import { loadAddon } from "./load-addon.mjs";
 

@@ -12,8 +12,8 @@ const NO_FAILURES = /\b0 (?:errors?|fail\w*)/gi;
 const isFailure = (line) => !SUCCESS.test(line) && FAILURE.test(line.replaceAll(NO_FAILURES, ""));
 
 /**
- * The last lines, and those around the first failures.
- * @param {string[]} lines @param {number} most @returns {string[]} with "…" where lines are left out
+ * The last lines, and the lines around the first failures.
+ * @param {string[]} lines @param {number} most @returns {string[]} with "…" for omitted lines
  */
 export function selectFailureLines(lines, most) {
   if (lines.length <= most) return lines;

@@ -1,24 +1,24 @@
-// A port for a gateway of our own.
+// A free port for a gateway.
 
 import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import net from "node:net";
 
 /**
- * Below the ports that systems give to outgoing connections and to listeners on port 0 (32768 on Linux):
- * nobody else takes such a port between the look at it and its use, unless by a chance of 1 in 12,000.
+ * Below the ports that systems give to outgoing connections and to listeners on port 0 (32768 on Linux),
+ * so a collision between this check and the use of the port is unlikely (1 in 12,000).
  */
 const FIRST_PORT = 20_000;
 const LAST_PORT = 32_000;
 const MAX_ATTEMPTS = 100;
 
-/** @param {number} port @param {string} host @returns {Promise<boolean>} whether another process listens there */
+/** @param {number} port @param {string} host @returns {Promise<boolean>} whether a process listens there */
 async function isTaken(port, host) {
   const server = net.createServer().listen(port, host);
   try {
     await once(server, "listening");
   } catch (error) {
-    // A machine may lack one of the two families.
+    // A machine may lack IPv4 or IPv6.
     return /** @type {NodeJS.ErrnoException} */ (error).code === "EADDRINUSE";
   }
   server.close();
@@ -28,7 +28,7 @@ async function isTaken(port, host) {
 
 /**
  * @returns {Promise<number>} a port that was free a moment ago, on both loopback families
- * @throws {Error} where a hundred ports were taken
+ * @throws {Error} if a hundred ports were taken
  */
 export async function findFreePort() {
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {

@@ -1,4 +1,4 @@
-// Globs of files below a folder, as `onChange` has them: docs/emitters.md. One that could match no file is refused.
+// Globs of files below a folder, as in `onChange`: docs/emitters.md. A glob that can match no file is refused.
 
 import path from "node:path";
 import { loadAddon } from "./load-addon.mjs";
@@ -6,7 +6,7 @@ import { loadAddon } from "./load-addon.mjs";
 /** Never watched. */
 export const IGNORED_FOLDERS = new Set([".git", "node_modules"]);
 
-/** What other globs have, and why a path would never match it here. */
+/** Syntax of other glob libraries, and a hint for each. */
 const FOREIGN = /** @type {const} */ ([
   [/(?<!\\)[@!+?*]\([^)]*\)/, "(…) after a sign is not supported: write {a,b}"],
   [/\{[^{},]*\.\.[^{},]*\}/, "ranges in braces are not supported: write {1,2,3}, or [1-3]"],
@@ -14,30 +14,30 @@ const FOREIGN = /** @type {const} */ ([
   [/\\([\w.]|$)/, "write / between folders; \\ quotes the sign after it"],
 ]);
 
-/** A sign as itself. @param {string} sign */
+/** Quotes a character. @param {string} sign */
 const quote = (sign) => ("*?[{},".includes(sign) ? `[${sign}]` : sign);
 
 /** `\[` is a bracket, as in a shell. @param {string} glob */
 const readEscapes = (glob) =>
   glob.replaceAll(/\\([^])/gu, (_, /** @type {string} */ sign) => quote(sign));
 
-/** A folder that is named so, as routes of web frameworks are: [id], [...slug]. @param {string} glob */
+/** Quotes folders of web frameworks' routes: [id], [...slug]. @param {string} glob */
 const quoteRoutes = (glob) =>
   glob.replaceAll(/(?<=^|\/)\[[\w.[\]-]{2,}\](?=\/|$)/gu, (name) => name.replaceAll(/./gu, quote));
 
-/** @param {string} glob without ! @returns {string[]} what is compiled */
+/** @param {string} glob without ! @returns {string[]} the globs to compile */
 function listVariants(glob) {
   const own = readEscapes(path.posix.normalize(glob.replace(/(?<!\\)\/+$/u, "")));
   const both = [...new Set([own, quoteRoutes(own)])];
-  // A folder stands for what is in it.
+  // A folder includes its content.
   const last = own.slice(own.lastIndexOf("/") + 1);
   const isPattern = /[*?]/.test(last.replaceAll(/\[[*?]\]/g, ""));
-  const all = isPattern ? both : both.flatMap((one) => [one, `${one}/**`]);
+  const all = isPattern ? both : both.flatMap((variant) => [variant, `${variant}/**`]);
   // Without a / a glob would match names in every folder.
-  return all.map((one) => (one === "." ? "./**" : `./${one}`).replace("././", "./"));
+  return all.map((variant) => (variant === "." ? "./**" : `./${variant}`).replace("././", "./"));
 }
 
-/** The folder or file that a glob begins with, before its first sign. @param {string} glob @returns {string} "": the top */
+/** The folder or file at the start of a glob, before its first special character. @param {string} glob @returns {string} "": the top */
 function findBase(glob) {
   const parts = listVariants(glob)[0].slice(2).split("/");
   const names = parts.map((part) => part.replaceAll(/\[(.)\]/gu, "\0$1"));
@@ -48,7 +48,7 @@ function findBase(glob) {
     .replaceAll("\0", "");
 }
 
-/** @param {string} glob @returns {string} why no file would match it; "": some may */
+/** @param {string} glob @returns {string} why no file would match it; "" if files may match */
 export function globProblem(glob) {
   const own = glob.replace(/^!/, "");
   const foreign = FOREIGN.find(([form]) => form.test(own));
@@ -60,7 +60,7 @@ export function globProblem(glob) {
   try {
     addon = loadAddon();
   } catch {
-    return ""; // nothing is watched without it, and the doctor says so
+    return ""; // without the addon there are no watchers, and the doctor reports it
   }
   try {
     void new addon.Globs(listVariants(own));
@@ -71,9 +71,9 @@ export function globProblem(glob) {
 }
 
 /**
- * @param {readonly string[]} globs those with ! leave out
- * @returns {{bases: string[], matches: (file: string) => boolean}} `bases`: below which all matches are
- * @throws {RangeError} where one could match nothing
+ * @param {readonly string[]} globs those with ! exclude files
+ * @returns {{bases: string[], matches: (file: string) => boolean}} `bases`: folders that contain all matches
+ * @throws {RangeError} if a glob cannot match
  */
 export function readGlobs(globs) {
   for (const glob of globs) {

@@ -1,6 +1,6 @@
-// The files that a running gateway leaves for others: the descriptor (for sessions) and the token
-// (for providers). Both are for this user only, appear at once and in full, and are taken back only
-// if they are still ours.
+// The files that a running gateway writes for other processes: the descriptor (for sessions) and the token
+// (for providers). Both are for this user only, appear atomically, and are removed only
+// if they are unchanged.
 
 import fs from "node:fs";
 import os from "node:os";
@@ -11,30 +11,30 @@ import path from "node:path";
  * @property {number} pid
  * @property {number} port
  * @property {string} link
- * @property {string} secret what a session's first frame must carry
+ * @property {string} secret for a session's first frame
  * @property {string} version
  */
 
 /**
- * Writes a temporary file, then renames it: nobody reads half a file, and a symbolic link in its place is
- * replaced, not followed. Where the disk is full nothing is left of it.
+ * Writes a temporary file, then renames it: readers never see half a file, and a symbolic link in its place is
+ * replaced, not followed. If the disk is full, the temporary file is removed.
  * @param {string} file @param {string} content
  */
 export function writePrivate(file, content) {
   fs.mkdirSync(path.dirname(file), { recursive: true });
-  const beside = `${file}.${process.pid}.tmp`;
-  fs.rmSync(beside, { force: true });
+  const temporary = `${file}.${process.pid}.tmp`;
+  fs.rmSync(temporary, { force: true });
   try {
-    fs.writeFileSync(beside, content, { mode: 0o600, flag: "wx" });
-    fs.renameSync(beside, file);
+    fs.writeFileSync(temporary, content, { mode: 0o600, flag: "wx" });
+    fs.renameSync(temporary, file);
   } catch (error) {
-    fs.rmSync(beside, { force: true });
+    fs.rmSync(temporary, { force: true });
     throw error;
   }
 }
 
 /**
- * Of a regular file: a pipe in its place is not waited for.
+ * Reads a regular file. Does not block on a pipe.
  * @param {string} file @returns {string | undefined}
  */
 export function readIfThere(file) {
@@ -45,13 +45,13 @@ export function readIfThere(file) {
   }
 }
 
-/** Removes the file if its content is what we wrote. @param {string} file @param {string} content */
+/** Removes the file if it still has this content. @param {string} file @param {string} content */
 export function removeIfOurs(file, content) {
   if (readIfThere(file) === content) fs.rmSync(file, { force: true });
 }
 
 /**
- * Whether it is this user's, and others have none of these permissions.
+ * Whether it belongs to this user, without these permissions for others.
  * @param {fs.Stats} stat @param {number} permissions
  */
 function isOursAlone(stat, permissions) {
@@ -59,13 +59,13 @@ function isOursAlone(stat, permissions) {
   return stat.uid === process.getuid?.() && (stat.mode & permissions) === 0;
 }
 
-/** A file that nobody else could have written. @param {string} file */
+/** Whether only this user could have written the file. @param {string} file */
 export function isOurFile(file) {
   const stat = fs.lstatSync(file);
   return stat.isFile() && isOursAlone(stat, 0o022);
 }
 
-/** In a folder that only this user can enter: nobody else can have put it there. @param {string} link */
+/** Whether it is in a folder that only this user can enter. @param {string} link */
 function isOurLink(link) {
   if (process.platform === "win32") return true;
   const stat = fs.lstatSync(path.dirname(link));
@@ -73,7 +73,7 @@ function isOurLink(link) {
 }
 
 /**
- * Undefined if the file does not exist, cannot be read, or could have been changed by another user: then
+ * Undefined if the file does not exist, cannot be read, or could have been changed by other users: then
  * there is no gateway to link to.
  * @param {string} file @returns {Descriptor | undefined}
  */
@@ -93,7 +93,7 @@ export function readDescriptor(file) {
 }
 
 /**
- * A folder that only this user can enter. One that belongs to somebody else is refused.
+ * A folder that only this user can enter. A folder of a different user is refused.
  * @param {string} folder
  */
 export function makePrivateFolder(folder) {
@@ -106,13 +106,13 @@ export function makePrivateFolder(folder) {
   if (process.platform !== "win32") fs.chmodSync(folder, 0o700);
 }
 
-/** The beginning of the names of the folders below. */
+/** Prefix of the names of the folders below. */
 const TEMP_FOLDER_PREFIX = "tap-link-";
 
 /**
- * A new folder below that of temporary files, which only this user can enter. Nobody can have made it
- * beforehand: its name is random.
- * @param {number} mostBytes that its path may have @returns {string}
+ * Creates a folder for temporary files that only this user can enter. Its name is random, so it cannot exist
+ * beforehand.
+ * @param {number} mostBytes limit for its path @returns {string}
  */
 export function createTempFolder(mostBytes) {
   const sixRandom = 6;
@@ -122,12 +122,12 @@ export function createTempFolder(mostBytes) {
   return fs.mkdtempSync(path.join(places.find(fits) ?? "/tmp", TEMP_FOLDER_PREFIX));
 }
 
-/** One that createTempFolder has made; nothing where it has not. @param {string} folder */
+/** Removes a folder of createTempFolder, and no other. @param {string} folder */
 export function removeTempFolder(folder) {
   if (!path.basename(folder).startsWith(TEMP_FOLDER_PREFIX)) return;
   try {
     fs.rmSync(folder, { recursive: true, force: true });
   } catch {
-    // An empty folder is left, which nobody else can use.
+    // An empty folder stays. Only this user can use it.
   }
 }

@@ -1,4 +1,4 @@
-// Starting the detached host from another process.
+// Starts the detached host from other processes.
 
 import { spawn } from "node:child_process";
 import fs from "node:fs";
@@ -13,26 +13,26 @@ const MAX_REASON = 300;
 const CRASHES = new Set(["SIGSEGV", "SIGABRT", "SIGBUS", "SIGILL", "SIGTRAP"]);
 
 /**
- * Why a host has ended that could not start.
+ * Why a host could not start.
  * @param {string} file of its stderr @param {number | null} code @param {NodeJS.Signals | null} signal
  */
 function readFailureReason(file, code, signal) {
   const text = readIfThere(file) ?? "";
-  const said = /^tap: (.+)$/m.exec(text) ?? /^(?:\w*Error\b.*?: )(.+)$/m.exec(text);
+  const match = /^tap: (.+)$/m.exec(text) ?? /^(?:\w*Error\b.*?: )(.+)$/m.exec(text);
   const end = signal ? `it was ended by ${signal}` : `it ended with exit code ${code}`;
-  return visible((said?.[1] ?? end).trim().slice(0, MAX_REASON));
+  return visible((match?.[1] ?? end).trim().slice(0, MAX_REASON));
 }
 
 /**
- * V8 makes its room for new objects larger while modules load, and an idle process never gives it back. Each of its
- * threads has memory of its own; the default are four.
+ * V8 enlarges its space for new objects while modules load, and an idle process never shrinks it. Each of its
+ * threads has its own memory; the default is four threads.
  */
 export const HOST_FLAGS = ["--max-semi-space-size=1", "--v8-pool-size=1"];
 
 /**
- * Starts a host that outlives this process. It elects itself, or leaves if another is faster.
+ * Starts a host that outlives this process. It elects itself, or ends if a different host was faster.
  * @param {string} node @param {import("./paths.mjs").GatewayFiles} files
- * @param {(reason: string) => void} onFailed it has ended because it could not start, or has crashed
+ * @param {(reason: string) => void} onFailed called if it could not start, or crashed
  * @param {NodeJS.ProcessEnv} env of this process
  */
 export function startHost(node, files, onFailed = () => {}, env = process.env) {

@@ -1,11 +1,11 @@
-// Reads an inspection of the gateway (docs/session-link.md, "inspection"), for those who show one.
+// Reads an inspection of the gateway (docs/session-link.md, "inspection") for display.
 
 /** @typedef {import("../link/control.mjs").Inspection} Inspection */
 /** @typedef {import("../link/control.mjs").InspectedProvider} InspectedProvider */
 /** @typedef {import("../link/control.mjs").InspectedBinding} InspectedBinding */
 
 /**
- * The providers that a user has connected: tap's own are left out.
+ * The providers that a user has connected, without tap's own.
  * @param {Pick<Inspection, "providers">} seen
  */
 export const connectedProviders = ({ providers }) =>
@@ -23,8 +23,12 @@ export function boundProviders(seen, sessionId) {
       .filter(({ session }) => session === sessionId)
       .map((binding) => ({ provider, binding })),
   );
-  return bound.sort(({ provider: one }, { provider: other }) =>
-    one.name === other.name ? one.connection - other.connection : one.name < other.name ? -1 : 1,
+  return bound.sort(({ provider: first }, { provider: second }) =>
+    first.name === second.name
+      ? first.connection - second.connection
+      : first.name < second.name
+        ? -1
+        : 1,
   );
 }
 
@@ -32,9 +36,9 @@ export function boundProviders(seen, sessionId) {
 const LONG_WAIT_MS = 5000;
 
 /**
- * That a provider keeps the model waiting.
+ * Whether a provider keeps the model waiting, for people.
  * @param {Pick<InspectedProvider, "waitedMs" | "noPongMs">} provider
- * @returns {string} empty where it does not
+ * @returns {string} empty if it does not
  */
 export function describeSilence({ waitedMs, noPongMs }) {
   if (waitedMs < LONG_WAIT_MS) return "";
@@ -43,19 +47,19 @@ export function describeSilence({ waitedMs, noPongMs }) {
 }
 
 /**
- * The order in which sessions are meant: one with a process before one whose process may come back, then the one
- * that was used last.
+ * The order in which sessions are chosen: sessions with a process before those whose process may come back, then the
+ * session that was used last.
  * @param {{linked: boolean, inUse: number}} a @param {{linked: boolean, inUse: number}} b
  */
 export const bySessionUse = (a, b) => Number(b.linked) - Number(a.linked) || b.inUse - a.inUse;
 
-// The parts of a gateway's host, as its control link tells them: features, the feature host, holds, the record store.
+// The parts of a gateway's host, as its control link reports them: features, feature host, holds, record store.
 
 /** @typedef {import("../feature-host/report.mjs").Report} Report */
 /**
  * @typedef {object} HostParts
  * @property {Report[]} features
- * @property {import("../gateway-host/features.mjs").ToolGroup[]} [groups] of tools; older gateways do not tell
+ * @property {import("../gateway-host/features.mjs").ToolGroup[]} [groups] of tools; absent in older gateways
  * @property {import("../gateway-host/feature-host-process.mjs").FeatureHostState} featureHost
  * @property {import("../gateway-host/shutdown.mjs").Hold[]} holds
  * @property {import("../gateway-host/shutdown.mjs").IgnoredHolds} [ignoredHolds]
@@ -64,7 +68,7 @@ export const bySessionUse = (a, b) => Number(b.linked) - Number(a.linked) || b.i
 
 /**
  * @param {import("../link/control.mjs").Control} control
- * @returns {Promise<HostParts | undefined>} undefined: a gateway of an older version has none of them
+ * @returns {Promise<HostParts | undefined>} undefined: an older gateway does not report them
  */
 export async function requestHostParts(control) {
   try {

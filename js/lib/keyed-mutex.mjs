@@ -1,20 +1,20 @@
-// What cannot be done twice at once is done in turn: such as what git changes in one repository.
+// Runs work that must not run twice at once in sequence, such as changes of a repository by git.
 
-/** The end of the last in each line. @type {Map<string, Promise<unknown>>} */
+/** The end of the last work for each key. @type {Map<string, Promise<unknown>>} */
 const tails = new Map();
 
-/** @param {AbortSignal} signal @param {AbortSignal} over nobody waits for it any more @returns {Promise<never>} rejected once it is aborted */
+/** @param {AbortSignal} signal @param {AbortSignal} over the wait has ended @returns {Promise<never>} rejects when it is aborted */
 const rejectOnAbort = (signal, over) =>
   new Promise((_, reject) => {
     const stop = () => reject(signal.reason);
-    // One that has just ended is not waited for.
+    // Defer, so that work that has just ended does not count as a wait.
     if (signal.aborted) setImmediate(stop);
     else signal.addEventListener("abort", stop, { once: true, signal: over });
   });
 
 /**
  * @template T @param {string} line @param {() => Promise<T>} work
- * @param {AbortSignal} [signal] aborted: its turn is not waited for, and the promise is rejected with the reason
+ * @param {AbortSignal} [signal] aborted: ends the wait, and rejects with its reason
  * @returns {Promise<T>}
  */
 export function withLock(line, work, signal) {

@@ -1,5 +1,5 @@
-// Loads the native addon, when it is asked for. If it is missing, the error says what to do. What was compiled here
-// (build/) comes before what came with the package (prebuilds/): a checkout is to run what it has built.
+// Loads the native addon on demand. If it is missing, the error has the next step. A compiled addon
+// (build/) is preferred to the package's (prebuilds/), since a checkout has to run its own build.
 
 import { createRequire } from "node:module";
 import { errorMessage } from "./values.mjs";
@@ -13,7 +13,7 @@ const remedy = isInstalled
 /** @type {import("./addon.js").Addon | undefined} */
 let loaded;
 
-/** For what has to work without it, too. @returns {import("./addon.js").Addon} @throws {Error} it does not load */
+/** For code that also has to work without it. @returns {import("./addon.js").Addon} @throws {Error} if it does not load */
 export function loadAddon() {
   try {
     return (loaded ??= createRequire(import.meta.url)("node-gyp-build")(programFolder));

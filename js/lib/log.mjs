@@ -5,11 +5,11 @@ import path from "node:path";
 import { Writable } from "node:stream";
 import { visible } from "./visible.mjs";
 
-// A file that grows at its end. At 1 MB it becomes <file>.1, what had that name <file>.2, and so on.
+// A file that grows at its end. At 1 MB it is renamed to <file>.1, the former <file>.1 to <file>.2, and so on.
 
 const MAX_LOG_BYTES = 1024 * 1024;
 const { O_APPEND, O_CREAT, O_NONBLOCK, O_WRONLY } = fs.constants;
-/** A pipe in its place is not waited for. */
+/** Does not block on a pipe. */
 const OPEN_FLAGS = O_APPEND | O_CREAT | O_NONBLOCK | O_WRONLY;
 
 export class RotatingFile extends Writable {
@@ -18,7 +18,7 @@ export class RotatingFile extends Writable {
   #fd = -1;
   #size = 0;
 
-  /** @param {string} file @param {number} kept so many old ones @throws where it cannot be opened */
+  /** @param {string} file @param {number} kept number of old files @throws if it cannot be opened */
   constructor(file, kept) {
     super();
     this.#file = file;
@@ -34,7 +34,7 @@ export class RotatingFile extends Writable {
   #rotate() {
     const { ino } = fs.fstatSync(this.#fd);
     fs.closeSync(this.#fd);
-    // Another process may write to it, and have been faster.
+    // A process that also writes the log may have rotated it already.
     const isStillIt = fs.statSync(this.#file, { throwIfNoEntry: false })?.ino === ino;
     const name = (/** @type {number} */ n) => (n === 0 ? this.#file : `${this.#file}.${n}`);
     for (let n = this.#maxOldFiles; isStillIt && n > 0; --n) {
@@ -76,8 +76,8 @@ const MAX_OLD_FILES = 3;
 const RANK = { info: 0, warning: 1, error: 2, none: 3 };
 
 /**
- * Opens a log. Where the disk is full or the folder cannot be written, lines are dropped: the
- * gateway serves without a log.
+ * Opens a log. If the disk is full or the folder is not writable, lines are dropped: the
+ * gateway works without a log.
  * @param {string} folder @param {string} name @param {NodeJS.ProcessEnv} env
  * @returns {Log & {end: () => void}}
  */
@@ -95,7 +95,7 @@ export function openLog(folder, name, env = process.env) {
   } catch {
     stream = undefined;
   }
-  // Hidden characters are shown, not obeyed: a log is read in a terminal.
+  // Hidden characters are escaped, since a log is read in a terminal.
   /** @type {Log} */
   const log = (level, text) => {
     if (RANK[level] < least) return;

@@ -1,7 +1,7 @@
-// The models that a CLI can name, as it says them. Names only are certain; what is not known is left out.
+// The models that a CLI can name. Only names are certain; unknown fields are left out.
 
 /** @typedef {{id: string, name?: string, vendor?: string, tier?: string}} Model */
-/** `none`: the CLI cannot say; any name may be given. @typedef {{source: "account" | "catalog" | "none", models: Model[]}} Models */
+/** `none`: unknown, so any name is accepted. @typedef {{source: "account" | "catalog" | "none", models: Model[]}} Models */
 
 const MAX_MODELS = 200;
 const VENDORS = /** @type {const} */ ([

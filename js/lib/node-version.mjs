@@ -1,6 +1,7 @@
-// Which versions of Node.js run tap. Nothing in here is newer than ES modules: an old one must be able to say so.
+// The versions of Node.js that run tap. This module has no syntax newer than ES modules, so that an old Node.js can run
+// it.
 
-/** As package.json says under `engines`. */
+/** As in `engines` of package.json. */
 export const MIN_NODE = "20.19.0";
 
 /** Whether this version of Node.js, with or without a "v", can run tap. @param {string} version */
@@ -14,8 +15,8 @@ export function isNodeNewEnough(version) {
 
 /**
  * @param {string} version @param {string} program
- * @returns {string} what the user is to do
+ * @returns {string} the next step for the user
  */
 export const formatTooOld = (version, program) =>
   `tap needs Node.js ${MIN_NODE} or later, and this is ${version} (${program}). ` +
-  "Install a later one (https://nodejs.org), or put it first on PATH.";
+  "Install a later version (https://nodejs.org), or put it first on PATH.";

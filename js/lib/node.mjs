@@ -1,4 +1,4 @@
-// Which Node programs of ours run on, and in which environment.
+// Finds the Node.js for tap's programs, and their environment.
 
 import { spawnSync } from "node:child_process";
 import fs from "node:fs";
@@ -7,7 +7,7 @@ import { isNodeNewEnough } from "./node-version.mjs";
 import { isExecutable, listOnPath, programFolder } from "./paths.mjs";
 import { telemetryVariables } from "./telemetry.mjs";
 
-/** For `node --version`: a version manager may stand in for it. */
+/** Long enough for a version manager in place of Node.js. */
 const VERSION_MS = 3000;
 
 /** The host inherits only the variables that it needs: no session identity, no secrets. */
@@ -19,7 +19,7 @@ export function hostEnvironment(env) {
   return Object.fromEntries(Object.entries(env).filter(([name]) => INHERITED.test(name)));
 }
 
-/** That of the gateway host, which passes the variables of OpenTelemetry to no program. @param {NodeJS.ProcessEnv} env */
+/** The environment of the gateway host, which passes the variables of OpenTelemetry to no program. @param {NodeJS.ProcessEnv} env */
 export const gatewayEnvironment = (env) => ({
   ...hostEnvironment(env),
   ...telemetryVariables(env),
@@ -38,7 +38,7 @@ function readRecordedNode() {
 /** The output of programs, by path and time of change. @type {Map<string, string>} */
 const versions = new Map();
 
-/** @param {string} file of a Node @returns {string} "" where it does not say its version */
+/** @param {string} file of a Node @returns {string} "" if it prints no version */
 export function readNodeVersion(file) {
   if (file === process.execPath && process.release.name === "node") return process.versions.node;
   const key = `${file} ${fs.statSync(file).mtimeMs}`;
@@ -64,10 +64,10 @@ function isNewEnough(file) {
 }
 
 /**
- * Every Node that there is, in the order in which they are tried: TAP_NODE, this process if it is one
- * (the CLI's own binary is not), those on PATH, and the one that installed us.
+ * All Node.js programs, in the order in which they are tried: TAP_NODE, this process (unless it is the CLI's own
+ * binary, which is not Node.js), those on PATH, and the Node.js that installed tap.
  * @param {NodeJS.ProcessEnv} env
- * @param {string} running this process's program; none, to see what another would find
+ * @param {string} running this process's program; "" to search as a different process would
  * @returns {string[]}
  */
 export function listNodes(env = process.env, running = process.execPath) {
@@ -80,7 +80,7 @@ export function listNodes(env = process.env, running = process.execPath) {
 }
 
 /**
- * The Node to run the host on: the first that is new enough.
+ * The Node.js for the host: the first that is new enough.
  * @param {NodeJS.ProcessEnv} env
  * @param {string} running as above
  * @returns {string | undefined}

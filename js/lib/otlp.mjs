@@ -1,4 +1,4 @@
-// Spans as one request of OTLP/HTTP JSON (https://opentelemetry.io/docs/specs/otlp/). No I/O.
+// Spans as a request of OTLP/HTTP JSON (https://opentelemetry.io/docs/specs/otlp/). No I/O.
 
 import { SPAN_KINDS, SPAN_STATUSES } from "./span.mjs";
 
@@ -20,16 +20,16 @@ const encodeAttributes = (values) =>
     .filter(([, value]) => value !== undefined && value !== null && value !== "")
     .map(([key, value]) => ({ key, value: encodeValue(value) }));
 
-/** Microseconds as nanoseconds: larger than a number is exact. @param {number} us */
+/** Microseconds as nanoseconds. A text, since a number would not be exact. @param {number} us */
 const nanoseconds = (us) => `${Math.max(0, Math.round(us))}000`;
 
-/** Names of OpenTelemetry's conventions for what a span says; the rest is `tap.…`. @type {Record<string, string>} */
+/** Attributes with names of OpenTelemetry's conventions; others are `tap.…`. @type {Record<string, string>} */
 const CONVENTIONS = {
   tool: "gen_ai.tool.name",
   toolCallId: "gen_ai.tool.call.id",
   code: "error.type",
 };
-/** Texts of the model and of providers stay here, as the CLI keeps its own back. */
+/** Texts of the model and of providers are not exported, as in the CLI's own export. */
 const CONTENT = /^(?:arguments|result|prompt|event|message|reason)(?:Bytes|Digest)?$/;
 
 /** @param {Span} span @returns {Record<string, unknown>} */
@@ -65,7 +65,7 @@ function encodeSpan(span) {
 }
 
 /**
- * The body of one request.
+ * The body of a single request.
  * @param {Span[]} spans @param {Record<string, string>} resource @param {string} version tap's
  */
 export const encodeSpans = (spans, resource, version) => ({

@@ -1,4 +1,4 @@
-// Where things lie on this machine. Only the search for a program looks at the disk.
+// Paths on this machine. Only the search for a program reads the disk.
 
 import { createHash } from "node:crypto";
 import fs from "node:fs";
@@ -16,7 +16,7 @@ export const version = JSON.parse(
 ).version;
 
 const DEFAULT_PORT = 9400;
-/** The longest path of a Unix socket on the strictest system, with the final zero. */
+/** The longest path of a Unix socket on the strictest system, with the final NUL. */
 export const MAX_SOCKET_PATH = 104;
 
 /** @param {string} text */
@@ -30,8 +30,8 @@ export function copilotHome(env = process.env) {
 }
 
 /**
- * TAP_GATEWAY_PORT, or 9400. A value that is no port is an error: silently using another port would
- * leave every provider looking in the wrong place.
+ * TAP_GATEWAY_PORT, or 9400. An invalid value is an error, since with a different port
+ * no provider would find the gateway.
  * @param {NodeJS.ProcessEnv} env
  */
 export function gatewayPort(env = process.env) {
@@ -57,7 +57,7 @@ function linkPath(folder, home, port, env) {
 }
 
 /**
- * Every file of one gateway.
+ * All files of a gateway.
  * @param {NodeJS.ProcessEnv} env
  */
 export function gatewayFiles(env = process.env) {
@@ -75,7 +75,7 @@ export function gatewayFiles(env = process.env) {
     /** How sessions find the gateway: port, pid, link and its secret. */
     descriptor: path.join(folder, `.gateway-${port}.json`),
     link,
-    /** Holds the link's socket; for this user only. Null where the link is no file. */
+    /** Holds the link's socket; for this user only. Null if the link is not a file. */
     linkFolder: process.platform === "win32" ? null : path.dirname(link),
     logs: path.join(home, "logs", "tap"),
     /** The durable store, which outlives the gateway. */
@@ -103,9 +103,9 @@ export function isExecutable(file) {
 
 /**
  * @param {string} name of a program @param {string} [search] a PATH
- * @param {string} [cwd] from which its relative folders are; absent: these are not searched, as a repository may have
+ * @param {string} [cwd] base of relative folders in it; absent: these are skipped, as a repository may contain
  *   such a program
- * @returns {string[]} all of that name
+ * @returns {string[]} all programs of that name
  */
 export function listOnPath(name, search = "", cwd) {
   const folders = search.split(path.delimiter);
@@ -116,5 +116,5 @@ export function listOnPath(name, search = "", cwd) {
     .filter(isExecutable);
 }
 
-/** @param {Parameters<typeof listOnPath>} search @returns {string | undefined} the one that a start would take */
+/** @param {Parameters<typeof listOnPath>} search @returns {string | undefined} the program that a shell would start */
 export const findOnPath = (...search) => listOnPath(...search)[0];

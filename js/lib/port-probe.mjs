@@ -1,16 +1,15 @@
-// What holds the gateway's port.
+// Finds the holder of the gateway's port.
 
 import http from "node:http";
 import { runtimeTimeout } from "./timers.mjs";
 
 /**
- * Who holds the port.
- * @typedef {"nobody" | "ours" | "other-home" | "foreign" | "silent" | "busy"} PortHolder busy: a gateway,
- *   of whichever home, that takes no connection just now
+ * The holder of the port; busy: a gateway of any home that accepts no connection at the moment.
+ * @typedef {"nobody" | "ours" | "other-home" | "foreign" | "silent" | "busy"} PortHolder
  */
 
 /**
- * Asks GET / of the port. A gateway needs it on both loopback addresses.
+ * Sends GET / to the port. A gateway needs it on both loopback addresses.
  * @param {number} port @param {string} homeHash @param {number} patienceMs
  * @returns {Promise<PortHolder>}
  */
@@ -19,7 +18,7 @@ export async function probePort(port, homeHash, patienceMs = 1000) {
   return holder === "nobody" ? probeAddress("::1", port, homeHash, patienceMs) : holder;
 }
 
-/** Nobody listens, or this machine has no such address. */
+/** No process listens, or this machine has no such address. */
 const UNREACHABLE = [
   "ECONNREFUSED",
   "EADDRNOTAVAIL",

@@ -1,10 +1,10 @@
-// Which process a number means. Numbers are used again, and another PID namespace (a container) has
-// numbers of its own: what a file or a message says of a pid is not enough to signal it.
+// Identifies processes. Pids are reused, and a different PID namespace (a container) has separate pids,
+// so a pid in a file or a message is not enough to signal a process.
 
 import { spawnSync } from "node:child_process";
 import fs from "node:fs";
 
-/** A process: its pid, and when it started. @typedef {{pid: number, start: string}} Identity */
+/** A process: its pid and its start time. @typedef {{pid: number, start: string}} Identity */
 
 /** Whether /proc is that of this process's own PID namespace. */
 function hasOwnProc() {
@@ -15,7 +15,7 @@ function hasOwnProc() {
   }
 }
 
-/** @param {number} pid @returns {string[]} from the third field of proc(5) on; none where there is no such process */
+/** @param {number} pid @returns {string[]} from the third field of proc(5) on; empty without such a process */
 function readProcStat(pid) {
   try {
     if (!hasOwnProc()) return [];
@@ -37,13 +37,13 @@ function ps(pid, field) {
   return (stdout ?? "").trim().replace(/\s+/g, "_");
 }
 
-/** @param {number} pid @returns {string} when it started, as a word; "" where that is not known */
+/** @param {number} pid @returns {string} its start time, as a word; "" if unknown */
 export function readStartTime(pid) {
   if (process.platform === "win32") return "";
   return process.platform === "linux" ? (readProcStat(pid)[19] ?? "") : ps(pid, "lstart");
 }
 
-/** @param {number} pid @returns {string} the processor time it has used, to be compared only; "" where that is not known */
+/** @param {number} pid @returns {string} the processor time it has used, only for comparison; "" if unknown */
 export function readProcessorTime(pid) {
   if (process.platform === "win32") return "";
   if (process.platform !== "linux") return ps(pid, "time");

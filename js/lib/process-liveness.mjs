@@ -1,4 +1,4 @@
-// Whether a process is there.
+// Whether a process is alive.
 
 /** @param {number} pid */
 export function isAlive(pid) {
@@ -6,7 +6,7 @@ export function isAlive(pid) {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // EPERM: it is somebody else's, so at least it is there.
+    // EPERM: the process exists, and belongs to a different user.
     return /** @type {NodeJS.ErrnoException} */ (error).code === "EPERM";
   }
 }

@@ -1,6 +1,6 @@
 // Removes secrets from recordings: by their names, and by their form. native/records/redact.h and
-// secret_texts.h are the one table of both. It is a net, not a proof: docs/tracing.md says what it
-// catches.
+// secret_texts.h have the table of both. It cannot find every secret: docs/tracing.md lists the
+// known forms.
 
 import { addon } from "./addon.mjs";
 import { shortenText, visible, visibleLines } from "./visible.mjs";
@@ -16,17 +16,17 @@ export const redact = (value) =>
   value === undefined ? undefined : JSON.parse(addon.redactJson(JSON.stringify(value)));
 
 /**
- * One line that can be shown. Behind the escape of a tab or of a line's end, a secret has no form by which it is found:
- * it is removed before.
+ * A single line for display. Secrets are removed before characters are escaped, since an escaped tab or line end
+ * would change their form.
  * @param {string} text
  */
 export const redactLine = (text) => visible(redact(text));
 
-/** The same for a text of several lines, which stay lines. @param {string} text */
+/** The same for a text of several lines. @param {string} text */
 export const redactLines = (text) => visibleLines(redact(text));
 
 /**
- * The beginning of a text that is too long. Half a secret has no form by which it is found: it is removed before.
+ * The start of a text that is too long. Secrets are removed first, since half a secret has no known form.
  * @param {string} text @param {number} most characters that stay
  */
 export const shortenRedacted = (text, most) =>

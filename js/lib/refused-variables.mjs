@@ -1,5 +1,5 @@
-// Variables with which a command runs more than it says. Who gives a program an environment refuses them: rules,
-// gates and the user's consent judge commands. docs/emitters.md has this table; `*` stands for any end of a name.
+// Variables that let a command run more than its text shows. Rules, gates and the user's consent judge only the
+// command, so environments for programs must not set them. docs/emitters.md has this table; `*` matches any suffix.
 
 /** @type {readonly (readonly [why: string, names: string])[]} */
 export const REFUSED_VARIABLES = [
@@ -64,17 +64,17 @@ const PATTERNS = REFUSED_VARIABLES.map(([why, names]) => {
   return /** @type {const} */ ([new RegExp(`^(?:${any.join("|")})$`, "i"), why]);
 });
 
-/** @param {string} name of a variable @returns {string} what it says to a program; empty: it may be given */
+/** @param {string} name of a variable @returns {string} its effect on a program; "" if it is allowed */
 export const refusalReason = (name) => PATTERNS.find(([pattern]) => pattern.test(name))?.[1] ?? "";
 
 /**
- * Whether a plan may not set it: tap's own git works for the plan, and has such variables of its own. Author and
+ * Whether a plan may not set it, since tap's own git works for the plan and has such variables. Author and
  * committer are the plan's.
  * @param {string} name of a variable
  */
 export const isReservedForGit = (name) =>
   /^GIT_(?!(?:AUTHOR|COMMITTER)_(?:NAME|EMAIL|DATE)$)/i.test(name);
 
-/** @param {Record<string, string>} [env] of a plan @returns {Record<string, string>} what git may have of it */
+/** @param {Record<string, string>} [env] of a plan @returns {Record<string, string>} the variables that are safe for git */
 export const dropReservedForGit = (env = {}) =>
   Object.fromEntries(Object.entries(env).filter(([name]) => !isReservedForGit(name)));

@@ -1,6 +1,6 @@
-// `tap install` keeps several releases (docs/installing.md). A process that runs from one says so with a file
-// named for its pid, so that a later install does not remove the release under it: an old session may have to
-// start a gateway days after.
+// `tap install` keeps several releases (docs/installing.md). A process that runs from a release writes a file
+// named for its pid, so that a later install does not remove that release: an old session may have to
+// start a gateway days later.
 
 import fs from "node:fs";
 import path from "node:path";
@@ -9,16 +9,16 @@ import { programFolder } from "./paths.mjs";
 
 /** The folder that holds the releases. */
 export const RELEASES = "releases";
-/** In a release: a file per process. */
+/** The folder in a release with a file per process. */
 export const IN_USE = ".in-use";
 
-/** Where this program can be linked to: an update leaves that name as it is. */
+/** The folder to link to: its name does not change with updates. */
 export function stableFolder() {
   const folder = path.dirname(path.dirname(programFolder));
   return isInstalled && fs.existsSync(path.join(folder, "package.json")) ? folder : programFolder;
 }
 
-/** Whether this program was put where it is by `tap install`. */
+/** Whether `tap install` wrote this program. */
 export const isInstalled = path.basename(path.dirname(programFolder)) === RELEASES;
 
 /** @param {string} release @returns {number[]} pids */
@@ -28,7 +28,7 @@ const listUsers = (release) =>
     .map(Number)
     .filter((pid) => Number.isInteger(pid) && pid > 0);
 
-/** From now to the end of this process. A failure to write is not worth failing for. */
+/** Until the end of this process. A failure to write is ignored. */
 export function useRelease() {
   if (!isInstalled) return;
   const file = path.join(programFolder, IN_USE, String(process.pid));
@@ -44,7 +44,7 @@ export function useRelease() {
   process.once("exit", () => fs.rmSync(file, { force: true }));
 }
 
-/** Whether a process that is alive runs from that release. @param {string} release */
+/** Whether a live process runs from that release. @param {string} release */
 export function isInUse(release) {
   try {
     return listUsers(release).some(isAlive);

@@ -1,7 +1,7 @@
-// The first import of each program that a person starts: on a Node.js that is too old it says so, in one
-// sentence, and ends. What such a program imports besides must not be linked before that: an old Node.js
-// ends with a stack trace where a module lacks a name. So it comes by `import()` in a first file, unless it
-// uses nothing new.
+// The first import of each program that a person starts: on a Node.js that is too old it prints a single
+// sentence and exits. Other modules must not be linked before, since an old Node.js
+// exits with a stack trace if a module lacks a name. So the first file imports them with `import()`, unless
+// they use no new features.
 
 import process from "node:process";
 import { isNodeNewEnough, formatTooOld } from "./node-version.mjs";

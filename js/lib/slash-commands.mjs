@@ -15,7 +15,7 @@ export const SLASH = {
   },
   use: {
     name: "tap-use",
-    description: "Bring a provider that serves another session here: /tap-use <provider>",
+    description: "Bring a provider of a different session here: /tap-use <provider>",
   },
   doctor: {
     name: "tap-doctor",
@@ -23,7 +23,7 @@ export const SLASH = {
   },
   tools: {
     name: "tap-tools",
-    description: "Groups of tap's tools: /tap-tools lists them, /tap-tools <group> adds one",
+    description: "Groups of tap's tools: /tap-tools lists them, /tap-tools <group> adds a group",
   },
   goal: {
     name: "tap-goal",

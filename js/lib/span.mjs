@@ -1,9 +1,8 @@
-// A span as the record store keeps it (docs/tracing.md): what the tree, the exports and the commands read.
+// A span as stored in the record store (docs/tracing.md), for the tree, the exports and the commands.
 
 /**
- * `startUs`: microseconds since 1970. `parentSpanId`: empty for a root, or for one whose parent another
- * program has recorded. `attributes`: what the
- * record says of it besides.
+ * `startUs`: microseconds since 1970. `parentSpanId`: empty for a root, or if a different program has
+ * recorded the parent. `attributes`: other fields of the record.
  * @typedef {object} Span
  * @property {string} traceId 32 hexadecimal digits
  * @property {string} spanId 16 hexadecimal digits
@@ -13,7 +12,7 @@
  * @property {keyof typeof SPAN_STATUSES} status
  * @property {number} startUs
  * @property {number} durationUs
- * @property {string} session its id; empty: it concerns none
+ * @property {string} session its id; "" without a session
  * @property {string} source the provider or feature
  * @property {Record<string, unknown>} attributes
  */
@@ -26,7 +25,7 @@ const OWN = new Set(
   "traceId spanId parentSpanId name kind status startUs durationUs record".split(" "),
 );
 
-/** One record of the collection `span`; undefined where it is none. @param {any} record @returns {Span | undefined} */
+/** Reads a record of the collection `span`; undefined for other records. @param {any} record @returns {Span | undefined} */
 export function parseSpan(record) {
   const { session, source, body } = record ?? {};
   if (typeof body?.traceId !== "string" || typeof body.spanId !== "string") return undefined;
@@ -48,8 +47,8 @@ export function parseSpan(record) {
 }
 
 /**
- * Each span below its parent, in the order of their beginnings. A span whose parent is not among them is
- * a root, and so is one of a circle.
+ * Each span below its parent, ordered by start time. A span is a root if its parent is not in the list, or if it
+ * is its own ancestor.
  * @param {Span[]} spans
  * @returns {{span: Span, depth: number}[]}
  */

@@ -1,7 +1,7 @@
-// tap_status as the model sees it. The gateway's process serves it (js/features/status/); a session that has no
-// gateway yet offers it, too.
+// tap_status for the model. The gateway's process serves it (js/features/status/). A session without a
+// gateway offers it, too.
 
-/** Tools of tap itself, which every session has: a developer's provider does not count them among its own. */
+/** Tools of tap itself, in every session: a developer's provider does not count them as its own. */
 export const BUILTIN_TOOL_NAMES = new Set(["tap_status", "tap_tools"]);
 
 /** @type {import("../extension/tools.mjs").ToolDefinition} */

@@ -1,27 +1,28 @@
-// What somebody may have meant by a word that is not known.
+// Suggests a known word for an unknown word.
 
 const MAX_WORD = 64;
 
-/** Steps from one to the other: a letter more, less, another, or two that are swapped. @param {string} one @param {string} other */
-function measureDistance(one, other) {
+/** Edits between two words: an inserted, removed or changed letter, or two swapped letters. @param {string} typed @param {string} known */
+function measureDistance(typed, known) {
   let [before, last] = [
     /** @type {number[]} */ ([]),
-    Array.from({ length: other.length + 1 }, (_, i) => i),
+    Array.from({ length: known.length + 1 }, (_, i) => i),
   ];
-  for (let i = 1; i <= one.length; ++i) {
+  for (let i = 1; i <= typed.length; ++i) {
     const row = [i];
-    for (let j = 1; j <= other.length; ++j) {
-      const isSame = one[i - 1] === other[j - 1];
+    for (let j = 1; j <= known.length; ++j) {
+      const isSame = typed[i - 1] === known[j - 1];
       row[j] = Math.min(last[j] + 1, row[j - 1] + 1, last[j - 1] + (isSame ? 0 : 1));
-      const isSwap = i > 1 && j > 1 && one[i - 1] === other[j - 2] && one[i - 2] === other[j - 1];
+      const isSwap =
+        i > 1 && j > 1 && typed[i - 1] === known[j - 2] && typed[i - 2] === known[j - 1];
       if (isSwap) row[j] = Math.min(row[j], before[j - 2] + 1);
     }
     [before, last] = [last, row];
   }
-  return last[other.length];
+  return last[known.length];
 }
 
-/** @param {string} typed @param {readonly string[]} names @returns {string | undefined} undefined: none is near */
+/** @param {string} typed @param {readonly string[]} names @returns {string | undefined} undefined: no near name */
 export function findNearest(typed, names) {
   const word = typed.slice(0, MAX_WORD).toLowerCase();
   const part = names.find((name) => word.length > 2 && name.toLowerCase().includes(word));

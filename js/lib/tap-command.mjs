@@ -1,4 +1,4 @@
-// How the user of this machine types the copilot-tap command: for lines that are to be copied.
+// The copilot-tap command as the user of this machine would type it, for lines to copy.
 
 import fs from "node:fs";
 import os from "node:os";
@@ -19,7 +19,7 @@ function resolveRealPath(file) {
   }
 }
 
-/** The version of the tap that a folder has. @param {string} folder @returns {string | undefined} */
+/** The version of tap in a folder. @param {string} folder @returns {string | undefined} */
 function readTapVersion(folder) {
   try {
     const manifest = JSON.parse(fs.readFileSync(path.join(folder, "package.json"), "utf8"));
@@ -30,7 +30,7 @@ function readTapVersion(folder) {
 }
 
 /**
- * Whether a folder is that of this tap: itself, or the package of the same version that it was installed from.
+ * Whether a folder contains this tap: itself, or the package of the same version that it was installed from.
  * @param {string} folder
  */
 function isThisTap(folder) {
@@ -39,7 +39,7 @@ function isThisTap(folder) {
   return version !== undefined && version === readTapVersion(programFolder);
 }
 
-/** Whether `copilot-tap` in a shell starts this tap. Only the first one on PATH counts. @param {NodeJS.ProcessEnv} env */
+/** Whether `copilot-tap` in a shell starts this tap. Only the first program on PATH counts. @param {NodeJS.ProcessEnv} env */
 function isOnPath(env) {
   const names = process.platform === "win32" ? [`${NAME}.cmd`] : [NAME];
   const [first] = (env.PATH ?? "")
@@ -50,11 +50,11 @@ function isOnPath(env) {
   if (first === undefined) return false;
   const real = resolveRealPath(first) ?? first;
   const package_ = path.dirname(path.dirname(path.dirname(real)));
-  const beside = path.join(path.dirname(first), "node_modules", NAME); // where npm on Windows puts it
-  return real.endsWith(ENTRY) ? isThisTap(package_) : isThisTap(beside);
+  const installed = path.join(path.dirname(first), "node_modules", NAME); // where npm on Windows puts it
+  return real.endsWith(ENTRY) ? isThisTap(package_) : isThisTap(installed);
 }
 
-/** A file that starts this tap, by a name that an update leaves as it is. @param {NodeJS.ProcessEnv} env */
+/** A file that starts this tap, with a path that does not change with updates. @param {NodeJS.ProcessEnv} env */
 function findStableEntry(env) {
   const linked = path.join(copilotHome(env), "extensions", "tap");
   const folders = isInstalled
@@ -66,7 +66,7 @@ function findStableEntry(env) {
     .find((file) => resolveRealPath(file) === own);
 }
 
-/** A word for the shell; ~ stands for the home folder, where the rest needs no quotes. @param {string} file */
+/** A word for the shell, with ~ for the home folder if the rest needs no quotes. @param {string} file */
 function quotePath(file) {
   const home = os.homedir();
   const rest = file.slice(home.length);
@@ -78,10 +78,10 @@ function quotePath(file) {
 }
 
 /**
- * A line for a terminal that runs a command of this tap. It names the home where that is not the usual
- * one, since a terminal need not have the same environment.
+ * A line for a terminal that runs a command of this tap. It names the home if that is not the default,
+ * since the terminal's environment may differ.
  * @param {string[]} words the command and its arguments
- * @param {NodeJS.ProcessEnv} [env] of the process that says so
+ * @param {NodeJS.ProcessEnv} [env] of this process
  */
 export function tapCommand(words, env = process.env) {
   const entry = isOnPath(env) ? undefined : findStableEntry(env);

@@ -3,11 +3,11 @@
 
 const NAMES =
   /^OTEL_(?:EXPORTER_OTLP_(?:TRACES_)?(?:ENDPOINT|HEADERS|TIMEOUT|PROTOCOL|COMPRESSION|CERTIFICATE|CLIENT_KEY|CLIENT_CERTIFICATE)|SERVICE_NAME|RESOURCE_ATTRIBUTES|SDK_DISABLED|TRACES_EXPORTER)$/;
-/** Of one value, in characters. */
+/** Of a single value, in characters. */
 export const MAX_VARIABLE = 8192;
 
 /**
- * Those that are set. A value that is too long has one character too many.
+ * The variables that are set. A value that is too long is cut to one character too many.
  * @param {NodeJS.ProcessEnv} env @returns {Record<string, string>}
  */
 export const telemetryVariables = (env) =>
@@ -26,14 +26,14 @@ export function isExportRequested(variables) {
   return Boolean(endpoint) && !disabled && (exporters?.includes("otlp") ?? true);
 }
 
-// What a call of a tool records belongs to the trace of that call.
+// Records that a tool's call appends belong to the trace of the call.
 
 /** @typedef {Record<string, Record<string, (...args: any[]) => Promise<any>>>} Services of a feature */
 
 /**
  * @param {Services} services
- * @param {string} [traceparent] of the call, from the gateway, which has checked it
- * @returns {Services} the same, but what is appended or committed has the trace of the call
+ * @param {string} [traceparent] of the call, checked by the gateway
+ * @returns {Services} the same, but appended and committed records have the call's trace
  */
 export function traceRecords(services, traceparent) {
   const trace = traceparent?.split("-")[1];

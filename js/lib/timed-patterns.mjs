@@ -1,14 +1,14 @@
-// Regular expressions of others, matched in a thread of its own: a pattern that takes too long costs an answer and
-// does not block this process. The syntax is JavaScript's with the flag `u`, and without that flag where it is wrong.
+// Untrusted regular expressions, matched in a separate thread with a time limit, so that a slow pattern does
+// not block this process. The syntax is JavaScript's with the flag `u`, or without it if the pattern is invalid then.
 
 import { Worker } from "node:worker_threads";
 import { errorMessage } from "./values.mjs";
 
 /** In characters. */
 export const MAX_PATTERN = 1024;
-/** Of a text, in characters: more of it is not looked at. */
+/** Of a text, in characters. The rest is ignored. */
 export const MAX_SUBJECT = 1024 * 1024;
-/** For one pattern, without the start of the thread. */
+/** For a single pattern, without the start of the thread. */
 export const PATTERN_MS = 200;
 /** For the thread to start on a busy machine. */
 const START_MS = 10_000;
@@ -16,7 +16,7 @@ const MAX_HEAP_MB = 64;
 
 /**
  * @typedef {{pattern: string, text: string}} PatternJob
- * @typedef {"yes" | "no" | "late"} MatchResult `late`: it took too long, and nothing is known
+ * @typedef {"yes" | "no" | "late"} MatchResult `late`: it took too long; the result is unknown
  */
 
 /** @param {string} pattern @returns {RegExp} @throws {SyntaxError} */
@@ -28,7 +28,7 @@ export function compilePattern(pattern) {
   }
 }
 
-/** @param {string} pattern @returns {string} why it is not accepted; "": it is */
+/** @param {string} pattern @returns {string} why it is not accepted; "" if it is */
 export function patternProblem(pattern) {
   if (pattern.length > MAX_PATTERN) return `expected at most ${MAX_PATTERN} characters`;
   try {
@@ -40,9 +40,9 @@ export function patternProblem(pattern) {
 }
 
 /**
- * Matches jobs in turn, until one takes too long.
+ * Matches jobs in sequence, until a job takes too long.
  * @param {PatternJob[]} jobs @param {boolean} untilFirst
- * @returns {Promise<MatchResult[]>} fewer than jobs where the last is late, or the first that matches
+ * @returns {Promise<MatchResult[]>} fewer than jobs if the last is late, or is the first that matches
  */
 function runThread(jobs, untilFirst) {
   return new Promise((resolve) => {
@@ -80,7 +80,8 @@ function runThread(jobs, untilFirst) {
 
 /**
  * @param {PatternJob[]} jobs each pattern without a problem
- * @param {{untilFirst?: boolean}} [options] `untilFirst`: nothing after the first match, or after one that takes too long
+ * @param {{untilFirst?: boolean}} [options] `untilFirst`: stop after the first match, or after a job that takes too
+ *   long
  * @returns {Promise<MatchResult[]>} in their order
  */
 export async function matchAll(jobs, { untilFirst = false } = {}) {

@@ -1,12 +1,12 @@
-// Waiting for another process. A timer alone is no measure: one that was due while this process was
-// stopped, asleep or kept from the processor rings before the answer that lies there is read.
+// Waits for other processes. A plain timer is not enough: if this process was stopped or asleep, an expired timer
+// runs before an answer that has already arrived is read.
 
 const BEATS = 8;
 
 /**
- * Once this process has run for so long.
+ * Calls the action after this process has run for this time.
  * @param {number} ms @param {() => void} action
- * @returns {() => void} never mind
+ * @returns {() => void} cancels it
  */
 export function runtimeTimeout(ms, action) {
   let left = BEATS;

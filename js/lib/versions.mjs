@@ -1,4 +1,4 @@
-// Which of two versions is the later one (semver.org, section 11).
+// Compares versions (semver.org, section 11).
 
 /** @param {string} text */
 function parseVersion(text) {
@@ -9,7 +9,7 @@ function parseVersion(text) {
   };
 }
 
-/** Whether one identifier of a pre-release is after another. @param {string} a @param {string} b */
+/** Whether an identifier of a pre-release is greater. @param {string} a @param {string} b */
 function isAfter(a, b) {
   const [left, right] = [a, b].map((text) => /^\d+$/.test(text));
   if (left && right) return Number(a) > Number(b);

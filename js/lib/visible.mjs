@@ -1,6 +1,5 @@
-// Text from elsewhere, made safe to print: a terminal obeys control characters, and a reader is
-// misled by those that change direction, have no width or are not drawn. They are shown, not obeyed.
-// visible() in native/base/encoding.h does the same.
+// Makes untrusted text safe to print. Control characters would affect a terminal, and characters that change
+// direction, have no width or are not drawn would mislead a reader, so both are escaped.
 
 import { stripVTControlCharacters } from "node:util";
 
@@ -10,26 +9,26 @@ const JOINED = [
   ...["Tamil", "Telugu", "Kannada", "Malayalam", "Sinhala", "Khmer", "Myanmar"],
 ].map((script) => `\\p{Script=${script}}`);
 
-// What a character is. packaging/characters.mjs writes native/base/character_classes.h from these.
-/** Not seen as it is: shown as an escape. */
+// Classes of characters. packaging/characters.mjs writes native/base/character_classes.h from these.
+/** Not visible as such: shown as an escape. */
 export const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{DI}\p{VS}\p{NChar}]/u;
-/** An emoji, or unassigned and reserved for one. */
+/** An emoji, or unassigned and reserved for emoji. */
 export const PICTOGRAPH = /\p{ExtPict}/u;
 /** Of a script that is written with joiners. */
 export const JOINS = new RegExp(`(?=[\\p{L}\\p{M}])[${JOINED.join("")}]`, "u");
-/** Drawn onto what is before it. */
+/** Combines with the character before it. */
 export const MARK = /\p{M}/u;
-// U+2800 is a Braille pattern without a dot: a blank that is no blank to Unicode.
+// U+2800 is a Braille pattern without a dot: it looks blank, but is not a blank in Unicode.
 const NO_NAME = /[\p{C}\p{Z}\u2800\u1100-\u11ff\ua960-\ua97f\ud7b0-\ud7ff]/u;
 
-/** Another spelling of something else: ﬁ, Ａ, Å (U+212B). @param {string} character */
+/** A compatibility form of other characters: ﬁ, Ａ, Å (U+212B). @param {string} character */
 function isAnotherForm(character) {
   const composed = character.normalize("NFC");
-  const another = composed !== character && [...composed].length === 1;
-  return another || character.normalize("NFD") !== character.normalize("NFKD");
+  const isComposed = composed !== character && [...composed].length === 1;
+  return isComposed || character.normalize("NFD") !== character.normalize("NFKD");
 }
 
-/** In no name; every hidden one is. @param {string} character */
+/** Not allowed in names; this includes all hidden characters. @param {string} character */
 export const isUnnamed = (character) =>
   HIDDEN.test(character) ||
   (character !== " " && NO_NAME.test(character)) ||
@@ -52,7 +51,7 @@ function escapeCharacter(character) {
   return codePoint(character) < 0x80 ? `\\x${digits.padStart(2, "0")}` : `\\u{${digits}}`;
 }
 
-/** @typedef {"" | "pictograph" | "styled" | "key" | "letter"} JoinContext what a joiner may follow */
+/** @typedef {"" | "pictograph" | "styled" | "key" | "letter"} JoinContext the kind of the character before a joiner */
 
 /** @param {JoinContext} before */
 const isEmoji = (before) => before === "pictograph" || before === "styled";
@@ -78,7 +77,7 @@ function joinsNext(point, before, next) {
 
 /**
  * @param {string} text @param {(character: string) => string} escape a hidden character
- * @returns {string} joiners and selectors stay within an emoji or a word that needs them
+ * @returns {string} with joiners and selectors in emoji and in words that need them
  */
 export function escapeHidden(text, escape) {
   if (!HIDDEN.test(text)) return text;
@@ -101,17 +100,17 @@ export function escapeHidden(text, escape) {
   return shown;
 }
 
-/** @param {string} text @returns {string} one line */
+/** @param {string} text @returns {string} a single line */
 export const visible = (text) => escapeHidden(text, escapeCharacter);
 
-/** The same for a text of several lines, which stay lines, with their tabs. @param {string} text */
+/** The same for a text of several lines; line ends and tabs stay. @param {string} text */
 export const visibleLines = (text) => text.replaceAll(/[^\n\t]+/g, visible);
 
-/** The name cannot end the quotes. @param {string} name */
+/** Escapes quotes in the name. @param {string} name */
 export const wrapInQuotes = (name) => `"${name.replace(/["\\]/g, "\\$&")}"`;
 
 /**
- * A name in a line that goes on behind it: in quotes where it could pass for the rest of the line, or for two
+ * A name within a line: in quotes if it could be read as the rest of the line, or as two
  * names. native/base/names.h does the same.
  * @param {string} name
  */
@@ -123,8 +122,8 @@ export const formatNames = (names, most) =>
   (names.length > most ? ` and ${names.length - most} more` : "");
 
 /**
- * Why it is no name: native/base/names.h says more.
- * @param {string} name @returns {string} to follow "expected"; empty: it is one
+ * Why it is not a valid name: native/base/names.h has the rules.
+ * @param {string} name @returns {string} to follow "expected"; "" for a valid name
  */
 export function nameProblem(name) {
   const bad = [...name].find(isUnnamed);
@@ -142,14 +141,14 @@ export function nameProblem(name) {
   return "";
 }
 
-/** What a program has printed, without colours and the like, and of a line that it has replaced the last state. @param {string} text */
+/** A program's output without colours and the like; of an overwritten line, only its last state. @param {string} text */
 export const plainLines = (text) =>
   stripVTControlCharacters(text).replaceAll(/[^\n]*\r(?=[^\r\n])/g, "");
 
-/** The beginning, without half of a character at its end. @param {string} text @param {number} max */
+/** The start, without half a character at its end. @param {string} text @param {number} max */
 export const truncateText = (text, max) => text.slice(0, max).replace(/[\uD800-\uDBFF]$/, "");
 
-/** Bounded, and says by how much it was cut. @param {string} text @param {number} max */
+/** Shortens a text, and appends the number of removed characters. @param {string} text @param {number} max */
 export function shortenText(text, max) {
   if (text.length <= max) return text;
   const head = truncateText(text, max);
@@ -157,8 +156,8 @@ export function shortenText(text, max) {
 }
 
 /**
- * A word as a shell takes it, so that a line can be copied; also what keeps the borders between
- * arguments visible.
+ * Quotes a word for a shell, so that a line can be copied, and that the borders between
+ * arguments are visible.
  * @param {string} word
  */
 export function quoteWord(word, platform = process.platform) {
