@@ -1,10 +1,10 @@
-// By what a provider has access, in one word: for tables, and as `trust` in JSON.
+// How a provider has got access, as a word: for tables, and as `trust` in JSON.
 
 /** @typedef {import("../link/control.mjs").Inspection} Inspection */
 /** @typedef {import("../link/control.mjs").InspectedProvider} InspectedProvider */
 
 /**
- * `project`: tap has started it, as a tap.config.json says, with a token for one session.
+ * `project`: started by tap from a tap.config.json, with a token for a single session.
  * @param {Pick<InspectedProvider, "trust" | "onlySession">} provider
  * @returns {"none" | "paired" | "token" | "project" | "builtin" | "internal"}
  */
@@ -14,10 +14,10 @@ export function getAccess({ trust, onlySession }) {
   return onlySession === "" ? "token" : "project";
 }
 
-/** Absent values are null for programs. @param {string | undefined} text */
+/** Null for missing values in JSON. @param {string | undefined} text */
 const orNull = (text) => text || null;
 
-/** An inspection as programs get it. @param {Inspection} seen */
+/** An inspection as JSON for programs. @param {Inspection} seen */
 export const inspectionForPrograms = (seen) => ({
   ...seen,
   sessions: seen.sessions.map((session) => ({

@@ -1,4 +1,4 @@
-// The features as people see them: in the command's output, and in a session's timeline.
+// Views of features: for the command's output, and for a session's timeline.
 
 import { clock, duration } from "./wording.mjs";
 import { faint, good, strong, warning } from "./output.mjs";
@@ -16,20 +16,20 @@ function contributions({ tools, hooks, commands, channels, tasks }) {
     ["channels", channels],
     ["tasks", tasks],
   ]);
-  return parts.flatMap(([what, names]) =>
-    names.length > 0 ? [`${what}: ${names.join(", ")}`] : [],
+  return parts.flatMap(([kind, names]) =>
+    names.length > 0 ? [`${kind}: ${names.join(", ")}`] : [],
   );
 }
 
-/** Of a program whose entry has one. @param {Output} output @param {string} before @param {Pick<Report, "sandbox">} report */
+/** For a program whose entry has a sandbox. @param {Output} output @param {string} before @param {Pick<Report, "sandbox">} report */
 function showSandbox(output, before, { sandbox }) {
   if (sandbox === undefined) return;
   output.print(before, sandbox === "on" ? faint("sandboxed") : warning("not sandboxed"));
 }
 
-/** In a status. @param {Output} output @param {Pick<Report, "id" | "sandbox">[]} all */
+/** For a status. @param {Output} output @param {Pick<Report, "id" | "sandbox">[]} all */
 export function showSandboxes(output, all) {
-  for (const one of all) showSandbox(output, `${one.id}: `, one);
+  for (const report of all) showSandbox(output, `${report.id}: `, report);
 }
 
 /** @param {Output} output @param {Report} report */
@@ -51,7 +51,7 @@ const MB = 1024 * 1024;
 
 /** @param {FeatureHostState} host @param {number} now @returns {string} */
 export function hostLine({ state, pid, restarts = 0, startedAt = 0, rss }, now = Date.now()) {
-  if (state === "idle") return "the feature host does not run: nothing has needed it";
+  if (state === "idle") return "the feature host does not run: it was not needed yet";
   const parts = [
     state,
     ...(pid === undefined
@@ -64,9 +64,9 @@ export function hostLine({ state, pid, restarts = 0, startedAt = 0, rss }, now =
 }
 
 /**
- * In a status.
+ * For a status.
  * @param {Output} output @param {FeatureHostState} host
- * @param {import("../gateway-host/shutdown.mjs").Hold[]} holds what keeps both hosts without a session
+ * @param {import("../gateway-host/shutdown.mjs").Hold[]} holds work that keeps both hosts without a session
  */
 export function showHost(output, host, holds) {
   output.print();

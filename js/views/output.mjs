@@ -1,5 +1,5 @@
-// The one place that prints. Whatever is printed is made safe here; colours are for terminals whose
-// user has not said NO_COLOR; with --json stdout is JSON and nothing else.
+// All output of the command. Text is made safe here. Colours are for terminals
+// without NO_COLOR. With --json, stdout has only JSON.
 
 import { styleText } from "node:util";
 import { escapeHidden, visible } from "../lib/visible.mjs";
@@ -25,7 +25,7 @@ export const bad = (text) => styled("red", text);
 export const hasColours = (stream, env = process.env) =>
   Boolean(stream.isTTY) && !env.NO_COLOR && env.TERM !== "dumb";
 
-/** As `\u`, which JSON can say, too. @param {string} character */
+/** As `\u`, which is valid in JSON. @param {string} character */
 const jsonEscape = (character) =>
   [...Array(character.length).keys()]
     .map((at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, "0")}`)
@@ -38,9 +38,9 @@ const safeJson = (json) =>
     .map((line) => escapeHidden(line, jsonEscape))
     .join("\n");
 
-/** Whether there are colours is decided here, for each stream. */
+/** This module decides about colours, for each stream. */
 const OURS = { validateStream: false };
-/** The cursor at the top left, and nothing below it. */
+/** Moves the cursor to the top left, and clears the screen below. */
 const CLEAR = "\u001b[H\u001b[J";
 
 /** @typedef {NodeJS.WritableStream & {isTTY?: boolean, columns?: number, rows?: number}} Sink */
@@ -57,7 +57,7 @@ export class Output {
   /**
    * @param {{json?: boolean}} [given] of the command line
    * @param {{out?: Sink, err?: Sink, env?: NodeJS.ProcessEnv, columns?: number}} [where] `columns`:
-   *   of who reads it, where that is no terminal of ours
+   *   of the reader's terminal, if that is not this one
    */
   constructor({ json = false } = {}, where = {}) {
     const { out = process.stdout, err = process.stderr, env = process.env, columns } = where;
@@ -85,7 +85,7 @@ export class Output {
       .join("");
   }
 
-  /** One line for people: a line break in it is shown, not obeyed. @param {Part[]} parts */
+  /** A single line for people, with line breaks escaped. @param {Part[]} parts */
   print(...parts) {
     if (this.json) return;
     const line = `${this.#line(parts, this.#out)}\n`;
@@ -99,8 +99,8 @@ export class Output {
   }
 
   /**
-   * What `show` says, in place of what was there: for a terminal that is looked at again and again. What has
-   * no room in it is left out.
+   * Replaces the screen by the output of `show`, for a terminal that is refreshed. Lines that do not fit
+   * are left out.
    * @param {() => void} show
    */
   screen(show) {
@@ -113,7 +113,7 @@ export class Output {
   }
 
   /**
-   * What the command found or did: with --json the value, else what `show` says of it.
+   * The result of the command: with --json the value, otherwise the output of `show`.
    * @template T @param {T} value @param {(value: T) => void} [show]
    */
   result(value, show = () => {}) {
@@ -121,18 +121,18 @@ export class Output {
     else show(value);
   }
 
-  /** The same for one of many that come by and by: with --json one line each. @template T @param {T} value @param {(value: T) => void} show */
+  /** The same for an item of a stream: with --json a line for each. @template T @param {T} value @param {(value: T) => void} show */
   item(value, show) {
     if (this.json) this.jsonLine(value);
     else show(value);
   }
 
-  /** A line of JSON, whatever else was asked for. @param {unknown} value */
+  /** A line of JSON, even without --json. @param {unknown} value */
   jsonLine(value) {
     this.#out.write(`${safeJson(JSON.stringify(value))}\n`);
   }
 
-  /** To stderr, for people. @param {string} text @param {string} [advice] what to do next */
+  /** To stderr, for people. @param {string} text @param {string} [advice] the next step */
   printError(text, advice = "") {
     const head = this.#line([bad("copilot-tap:"), ` ${text}`], this.#err);
     this.#err.write(`${head}\n`);
@@ -141,16 +141,16 @@ export class Output {
     }
   }
 
-  /** A failure: on stderr, or as the JSON that is asked for. @param {import("../cli/exit.mjs").Failure} failure */
+  /** Prints a failure: on stderr, or as JSON with --json. @param {import("../cli/exit.mjs").Failure} failure */
   fail({ code, message, advice, problems }) {
     if (this.json) this.result({ error: { code, message, ...(advice && { advice }), problems } });
     else this.printError(message, advice);
   }
 }
 
-// A view as text for a session's timeline, without colours.
+// A view as text without colours, for a session's timeline.
 
-/** 80 columns less the timeline's own margin. */
+/** 80 columns minus the timeline's own margin. */
 export const TIMELINE_COLUMNS = 74;
 
 /** @param {(output: Output) => void} show @returns {string} */

@@ -8,12 +8,12 @@ import { bytes, clock, formatCount, shortId } from "./wording.mjs";
 
 /** @typedef {import("./output.mjs").Output} Output */
 /**
- * One as the store gives it. `id` grows with each; `v`: the version of the schema of its body.
+ * A record of the store. `id` grows; `v`: the version of its body's schema.
  * @typedef {{id: number, collection: string, at: number, session?: string, source?: string, trace?: string,
  *   v: number, body: Record<string, unknown>}} StoredRecord
  */
 
-/** Fields that say that something went wrong. */
+/** Outcomes that are failures. */
 const BAD_OUTCOMES = new Set(["failed", "denied", "refused", "error", "dropped"]);
 
 /** @param {unknown} value */
@@ -23,7 +23,7 @@ function short(value) {
   return JSON.stringify(value);
 }
 
-/** One line; longer than the terminal it is cut. @param {Output} output @param {StoredRecord} record */
+/** A single line, cut to the width of the terminal. @param {Output} output @param {StoredRecord} record */
 export function showRecord(output, { at, session, source, body }) {
   const head = `${clock(at)}  ${session ? shortId(session) : "-".padEnd(8)}  ${source || "tap"}  `;
   const failed = BAD_OUTCOMES.has(String(body.outcome ?? body.status ?? ""));
@@ -36,7 +36,7 @@ export function showRecord(output, { at, session, source, body }) {
 }
 
 /**
- * The collections that have records, and what the store says of itself.
+ * The collections with records, and the state of the store.
  * @param {Output} output
  * @param {{file: string, bytes: number, rows: number, diagnostics?: {text: string}[],
  *   collections: {name: string, rows: number, dropped: number, oldest: number, newest: number}[]}} stats
@@ -71,18 +71,18 @@ export function showCollections(output, stats) {
 
 const RECORDING = {
   all: "",
-  notify: ", only what features put before the model",
-  off: ", nothing is recorded now",
+  notify: ", only texts of features for the model",
+  off: ", recording is off",
 };
 
 /**
- * In a status: a line about the store, and what is wrong with it.
+ * For a status: a line about the store, and its problems.
  * @param {Output} output @param {import("../gateway-host/records.mjs").RecordsState} state
  */
 export function showStore(output, { rows, bytes: size, file, ...state }) {
   const { recording, dropped, trouble, diagnostics } = state;
-  const what = `records: ${formatCount(rows, "record")}, ${bytes(size)}${RECORDING[recording]}`;
-  output.print(recording === "off" ? warning(what) : what, faint(`  ${file}`));
+  const summary = `records: ${formatCount(rows, "record")}, ${bytes(size)}${RECORDING[recording]}`;
+  output.print(recording === "off" ? warning(summary) : summary, faint(`  ${file}`));
   if (trouble) output.print("  ", warning(trouble.text));
   const damaged = diagnostics.findLast(({ code }) => code === "corrupt");
   if (damaged) output.print("  ", warning(damaged.text));

@@ -1,4 +1,4 @@
-// What providers have declared that may deny, check or change actions of the agent: for `rules` and `top`.
+// Declarations of providers that may deny, check or change actions of the agent: for `rules` and `top`.
 
 import { bad, faint, strong, warning } from "./output.mjs";
 import { formatName, WITHOUT_HOOKS } from "./status-view.mjs";
@@ -10,10 +10,10 @@ import { firstLine, shortId } from "./wording.mjs";
 /** @typedef {import("../link/control.mjs").InspectedBinding} InspectedBinding */
 /** @typedef {import("../link/control.mjs").InspectedSession} InspectedSession */
 /**
- * The declarations of one provider in one session. `hooks`: whether it is in force there.
+ * The declarations of a provider in a session. `hooks`: whether it is in force there.
  * @typedef {{session: string, label: string, hooks: InspectedSession["hooks"], provider: string,
  *   rules: InspectedRule[], context: number, startupContext: number, sections: InspectedBinding["sections"],
- *   held?: true, leftMs?: number}} Declaration `held`: its connection was lost; its rules hold for so long
+ *   held?: true, leftMs?: number}} Declaration `held`: its connection was lost; its rules hold for this time
  */
 
 /** @param {Inspection} seen @returns {Declaration[]} */
@@ -27,7 +27,10 @@ export function listDeclarations({ providers, sessions }) {
           ...{ rules, context, startupContext, sections },
         }))
         .filter(
-          (one) => one.rules.length + one.sections.length > 0 || one.context || one.startupContext,
+          (declared) =>
+            declared.rules.length + declared.sections.length > 0 ||
+            declared.context ||
+            declared.startupContext,
         ),
     ),
     ...held.map((gone) => ({
@@ -40,8 +43,8 @@ export function listDeclarations({ providers, sessions }) {
 
 /** @param {InspectedRule} rule */
 function formatMatch({ match }) {
-  const parts = Object.entries(match ?? {}).map(([what, value]) =>
-    typeof value === "string" ? `${what} ${value}` : `${what} ${value.path} ${value.pattern}`,
+  const parts = Object.entries(match ?? {}).map(([field, value]) =>
+    typeof value === "string" ? `${field} ${value}` : `${field} ${value.path} ${value.pattern}`,
   );
   return parts.join(", ") || "every tool";
 }

@@ -22,7 +22,7 @@ export function spanTime(us) {
   return `${(us / 1_000_000).toFixed(1)} s`;
 }
 
-/** The part of `width` columns in which it ran. @param {Span} span @param {{from: number, to: number}} of @param {number} width */
+/** The columns of its bar. @param {Span} span @param {{from: number, to: number}} of @param {number} width */
 function computeBar({ startUs, durationUs }, { from, to }, width) {
   const scale = width / Math.max(1, to - from);
   const first = Math.min(width - 1, Math.floor((startUs - from) * scale));
@@ -37,14 +37,14 @@ function computeBar({ startUs, durationUs }, { from, to }, width) {
   };
 }
 
-/** @param {Span[]} spans of one trace */
+/** @param {Span[]} spans of the same trace */
 export function computeExtent(spans) {
   const from = Math.min(...spans.map(({ startUs }) => startUs));
   const to = Math.max(...spans.map(({ startUs, durationUs }) => startUs + durationUs));
   return { from, to };
 }
 
-/** @param {Span[]} spans @returns {Map<string, Span[]>} by trace, the first to begin first */
+/** @param {Span[]} spans @returns {Map<string, Span[]>} by trace, in the order of their starts */
 export function byTrace(spans) {
   /** @type {Map<string, Span[]>} */
   const traces = new Map();
@@ -101,11 +101,11 @@ export function showSpans(output, spans, labels) {
   }
 }
 
-// Spans as Chrome's trace events, which Perfetto and chrome://tracing open.
+// Spans as Chrome's trace events, for Perfetto and chrome://tracing.
 
 /**
- * A session is a process there, and a source in it a thread. Spans that overlap without one holding the
- * other are asynchronous events there, so all are.
+ * A session becomes a process, and a source in it a thread. Overlapping spans need asynchronous events, so all spans
+ * use them.
  * @param {Span[]} spans @param {Map<string, string>} labels of sessions, by id
  * @returns {{displayTimeUnit: "ms", traceEvents: Record<string, unknown>[]}}
  */

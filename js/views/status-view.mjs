@@ -24,7 +24,7 @@ function heading(output, title) {
   output.print(strong(title));
 }
 
-/** @param {Output} output @param {string} text what is not as it should be, below its row */
+/** @param {Output} output @param {string} text a problem, shown below its row */
 const remark = (output, text) => output.print(" ".repeat(INDENT * 2), warning(text));
 
 // ---- sessions --------------------------------------------------------------------------------------
@@ -54,8 +54,8 @@ export function remarksOn({ label, linked, mode, settled, syncFailure, hooksWant
       ? [`${label}: its rules are not in force: ${WITHOUT_HOOKS[hooks]}`]
       : []),
     ...(held ?? []).map(
-      (one) =>
-        `${label}: the rules of ${formatName(one)} hold for ${Math.ceil(one.leftMs / 1000)} s more: its connection was lost`,
+      (lost) =>
+        `${label}: the rules of ${formatName(lost)} hold for ${Math.ceil(lost.leftMs / 1000)} s more: its connection was lost`,
     ),
   ];
 }
@@ -94,7 +94,7 @@ function showSessions(output, seen) {
 
 /** @param {{name: string, instance: string}} provider @returns {string} */
 export const formatName = ({ name, instance }) =>
-  (name ? inLine(name) : "(has not said hello)") + (instance ? `/${inLine(instance)}` : "");
+  (name ? inLine(name) : "(before hello)") + (instance ? `/${inLine(instance)}` : "");
 
 /** @param {InspectedProvider} provider @param {Map<string, string>} labels of sessions */
 export function formatWhere({ all, bindings }, labels) {
@@ -104,13 +104,13 @@ export function formatWhere({ all, bindings }, labels) {
   return labels.get(session) ?? session;
 }
 
-/** The provider's declarations that may deny, check or change something. @param {InspectedProvider} provider */
+/** The provider's declarations that may deny, check or change actions. @param {InspectedProvider} provider */
 export function formatRules({ bindings }) {
   const most = (/** @type {(binding: InspectedBinding) => number} */ count) =>
     Math.max(0, ...bindings.map(count));
   const rules = (/** @type {string} */ action) =>
     most((binding) => binding.rules.filter((rule) => rule.action === action).length);
-  const notes = rules("context") + most((one) => (one.context || one.startupContext ? 1 : 0));
+  const notes = rules("context") + most((own) => (own.context || own.startupContext ? 1 : 0));
   const parts = /** @type {const} */ ([
     [rules("gate"), "gate"],
     [rules("deny"), "deny"],
@@ -119,11 +119,11 @@ export function formatRules({ bindings }) {
   ]);
   return parts
     .filter(([count]) => count > 0)
-    .map(([count, what]) => (what === "deny" ? `${count} deny` : formatCount(count, what)))
+    .map(([count, kind]) => (kind === "deny" ? `${count} deny` : formatCount(count, kind)))
     .join(", ");
 }
 
-/** Its most; an instance has the same tools in each session. @param {InspectedProvider} provider */
+/** The maximum over its sessions, which is the same for all of an instance. @param {InspectedProvider} provider */
 export const countTools = ({ bindings }) =>
   Math.max(0, ...bindings.map(({ tools }) => tools.length));
 
@@ -141,7 +141,7 @@ function showProviders(output, seen) {
   const shown = connectedProviders(seen);
   if (shown.length === 0) {
     output.print();
-    output.print("No provider yet. Write one: ", strong("copilot-tap new node die"));
+    output.print("No provider yet. To write a provider: ", strong("copilot-tap new node die"));
     return;
   }
   heading(output, "Providers");
@@ -175,7 +175,7 @@ function showProviders(output, seen) {
 
 /** @param {Output} output @param {import("../link/control.mjs").InspectedTool[]} tools */
 function showCancelled(output, tools) {
-  for (const { tool, calls, cancelled } of tools.filter((one) => one.cancelled > 0)) {
+  for (const { tool, calls, cancelled } of tools.filter((row) => row.cancelled > 0)) {
     remark(output, `${tool}: ${cancelled} of ${formatCount(calls, "call")} cancelled`);
   }
 }
@@ -195,15 +195,15 @@ function showTools(output, { tools }) {
     { title: "p99", right: true },
   ];
   const most = tools.toSorted((a, b) => b.calls - a.calls).slice(0, MAX_TOOLS);
-  const rows = most.map((one) => [
-    strong(one.tool),
-    one.provider,
-    String(one.calls),
-    one.failed > 0 ? bad(one.failed) : "0",
-    perSecond(one.perSecond),
-    latency(one.p50Ms),
-    latency(one.p95Ms),
-    latency(one.p99Ms),
+  const rows = most.map((tool) => [
+    strong(tool.tool),
+    tool.provider,
+    String(tool.calls),
+    tool.failed > 0 ? bad(tool.failed) : "0",
+    perSecond(tool.perSecond),
+    latency(tool.p50Ms),
+    latency(tool.p95Ms),
+    latency(tool.p99Ms),
   ]);
   table(output, columns, rows, INDENT);
   showCancelled(output, most);
@@ -211,7 +211,7 @@ function showTools(output, { tools }) {
   if (more > 0) output.print(" ".repeat(INDENT), faint(`and ${more} more: --json has all`));
 }
 
-/** Who failed with which code stands beside it. @param {import("../link/control.mjs").FailedCall} failure */
+/** Without the provider and the code, which have their own columns. @param {import("../link/control.mjs").FailedCall} failure */
 function formatReason({ code, message }) {
   const line = firstLine(message);
   const at = line.indexOf(`${code}: `);
@@ -249,24 +249,24 @@ export function showInspection(output, seen) {
     `, pid ${seen.pid}, port ${seen.port}, up ${up}, ${formatCount(inFlight, "call")} running`,
   );
   if (seen.node) output.print(" ".repeat(INDENT), faint(`on Node.js ${seen.node}`));
-  if (seen.draining) remark(output, "it makes room for a newer one");
+  if (seen.draining) remark(output, "it makes room for a newer gateway");
   showSessions(output, seen);
   showProviders(output, seen);
   showTools(output, seen);
   showFailures(output, seen);
 }
 
-/** In a few words. @param {import("../process/sandbox-probe.mjs").SandboxState} probe */
+/** The sandbox in a few words. @param {import("../process/sandbox-probe.mjs").SandboxState} probe */
 export const formatSandbox = (probe) =>
   probe.state === "ok"
     ? `bubblewrap ${probe.version}`.trimEnd()
-    : `none (${probe.reason.replaceAll("-", " ")})`;
+    : `not available (${probe.reason.replaceAll("-", " ")})`;
 
 /**
- * Where the gateway keeps its files, what the user has allowed, and what holds the programs of plans.
+ * The gateway's files, the consent of the user, and the sandbox of plans.
  * @param {Output} output
  * @param {{home: string, logs: string, allowed: import("../config/entries.mjs").AllowedConfig[],
- *   sandbox?: import("../process/sandbox-probe.mjs").SandboxState}} place sandbox: where it was tried out
+ *   sandbox?: import("../process/sandbox-probe.mjs").SandboxState}} place sandbox: if it was probed
  */
 export function showPlace(output, { home, logs, allowed, sandbox }) {
   if (allowed.length > 0) {
@@ -283,7 +283,7 @@ export function showPlace(output, { home, logs, allowed, sandbox }) {
   }
   output.print();
   if (sandbox) {
-    const more = sandbox.state === "ok" ? "" : "  copilot-tap sandbox says more";
+    const more = sandbox.state === "ok" ? "" : "  copilot-tap sandbox has details";
     output.print(`sandbox: ${formatSandbox(sandbox)}`, faint(more));
   }
   output.print(faint("home "), home);

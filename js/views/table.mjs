@@ -1,10 +1,10 @@
-// Columns for people: as wide as what is in them, cut where the terminal ends.
+// Tables for people: columns are as wide as their content, and cut at the end of the terminal.
 
 import stringWidth from "fast-string-width";
 import { visible } from "../lib/visible.mjs";
 
 /** @typedef {import("./output.mjs").Part} Part */
-/** @typedef {{title: string, right?: boolean, flexible?: boolean}} Column a flexible one shrinks if the line is too long */
+/** @typedef {{title: string, right?: boolean, flexible?: boolean}} Column a flexible column shrinks if the line is too long */
 
 const GAP = 2;
 const NARROWEST = 8;
@@ -24,7 +24,7 @@ export function cut(text, width) {
 }
 
 /**
- * Keeps the beginning and the end: the end of an error says how it ended.
+ * Keeps the start and the end, since the end of an error has the reason.
  * @param {string} text @param {number} width in columns of a terminal @returns {string}
  */
 export function cutInside(text, width) {
@@ -58,7 +58,7 @@ function computeWidths(columns, rows, room, indent) {
 }
 
 /**
- * A text in lines of at most that width; a line break in it begins another one.
+ * Splits a text into lines of at most that width. A line break starts a new line.
  * @param {string} text @param {number} width @returns {string[]}
  */
 export function foldText(text, width) {
@@ -83,7 +83,8 @@ export function foldText(text, width) {
 
 /**
  * The head of a table and its rows, as parts of lines.
- * @param {Column[]} columns @param {Part[][]} rows @param {number} room @param {number} [indent] spaces before each line
+ * @param {Column[]} columns @param {Part[][]} rows @param {number} room @param {number} [indent] spaces before each
+ *   line
  * @returns {Part[][]}
  */
 export function tableLines(columns, rows, room, indent = 0) {

@@ -1,7 +1,7 @@
-// Numbers and times, in few characters.
+// Formats numbers and times in few characters.
 
-/** @param {number} count @param {string} what in the singular @returns {string} */
-export const formatCount = (count, what) => `${count} ${what}${count === 1 ? "" : "s"}`;
+/** @param {number} count @param {string} noun in the singular @returns {string} */
+export const formatCount = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
 const UNITS = /** @type {const} */ ([
   [86_400_000, "d"],
@@ -10,7 +10,7 @@ const UNITS = /** @type {const} */ ([
   [1000, "s"],
 ]);
 
-/** The two largest units. @param {number} ms @returns {string} */
+/** In its two largest units. @param {number} ms @returns {string} */
 export function duration(ms) {
   let rest = Math.max(0, ms);
   const parts = UNITS.map(([size, unit]) => {
@@ -47,29 +47,29 @@ const formatDay = (date) =>
 const formatTime = (date) =>
   `${digits(date.getHours())}:${digits(date.getMinutes())}:${digits(date.getSeconds())}`;
 
-/** In the time of this place, to the millisecond. @param {number | string} at */
+/** Local time, to the millisecond. @param {number | string} at */
 export function localTime(at) {
   const date = new Date(at);
   if (Number.isNaN(date.getTime())) return String(at);
   return `${formatDay(date)} ${formatTime(date)}.${digits(date.getMilliseconds(), 3)}`;
 }
 
-/** The same, short: with the day where it was another one. @param {number} at */
+/** Local time, short; with the day if it is not today. @param {number} at */
 export function clock(at, now = Date.now()) {
   const date = new Date(at);
   const today = formatDay(date) === formatDay(new Date(now));
   return today ? formatTime(date) : `${formatDay(date)} ${formatTime(date)}`;
 }
 
-/** Enough to tell sessions and calls apart. @param {string} id */
+/** Short, but still distinct for sessions and calls. @param {string} id */
 export const shortId = (id) => id.slice(0, 8);
 
 const UUIDS = /\b([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi;
 
-/** A text with the ids in it cut short. @param {string} text */
+/** Shortens the ids in a text. @param {string} text */
 export const withShortIds = (text) => text.replace(UUIDS, "$1");
 
-/** Lines of whole words; a word that is longer has one of its own. @param {string} text @param {number} width */
+/** Splits into lines of whole words. A word that is too long gets its own line. @param {string} text @param {number} width */
 export function wrapWords(text, width) {
   /** @type {string[]} */
   const lines = [""];

@@ -1,4 +1,4 @@
-// The panels of `copilot-tap top` for calls: those that run, the last ones, and the slowest with their spans.
+// The panels of `copilot-tap top` for calls: running calls, the last calls, and the slowest with their spans.
 
 import { parseSpan, sortAsTree } from "../../lib/span.mjs";
 import { connectedProviders } from "../../lib/inspection.mjs";
@@ -14,7 +14,7 @@ import { listDetails, createLabelLookup, MAX_ROWS, listRecords, short } from "./
 /** @typedef {import("./panel.mjs").FormattedCall} FormattedCall */
 /** @typedef {import("../../lib/span.mjs").Span} Span */
 
-/** @param {Snapshot} seen @returns {Row[]} one for each provider that has calls to answer */
+/** @param {Snapshot} seen @returns {Row[]} one row for each provider with pending calls */
 const runningRows = ({ gateway }) =>
   (gateway ? connectedProviders(gateway) : [])
     .filter(({ callsInFlight }) => callsInFlight > 0)
@@ -83,12 +83,12 @@ export const calls = {
   empty: "No call yet since the gateway has started.",
 };
 
-/** Calls, and the work for them: other spans last as long as a session. */
+/** Calls and their work. Other spans last as long as a session. */
 const OF_CALLS = /^(?:execute_tool|provider) /;
 
 /** @param {Span} span @param {Span[]} all */
 const treeText = ({ traceId }, all) =>
-  sortAsTree(all.filter((one) => one.traceId === traceId && OF_CALLS.test(one.name)))
+  sortAsTree(all.filter((other) => other.traceId === traceId && OF_CALLS.test(other.name)))
     .slice(-MAX_ROWS)
     .map(({ span, depth }) => `${"  ".repeat(depth)}${span.name}  ${spanTime(span.durationUs)}`)
     .join("\n");
@@ -133,5 +133,5 @@ export const spans = {
     }));
   },
   remarks: () => ["of the last 200 spans; copilot-tap spans shows whole traces"],
-  empty: "No span of a call yet. The user's config may say spans: false.",
+  empty: "No span of a call yet. The user's config may have spans: false.",
 };

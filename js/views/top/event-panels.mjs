@@ -1,5 +1,5 @@
-// The panels of `copilot-tap top` for events: streams, the pushes of each provider against its budgets, and what was
-// put before the model.
+// The panels of `copilot-tap top` for events: streams, the pushes of each provider against its budgets, and texts
+// for the model.
 
 import { bad, faint, strong, warning } from "../output.mjs";
 import { clock } from "../wording.mjs";
@@ -31,21 +31,21 @@ const outcomePart = (outcome) =>
 
 // ---- streams ---------------------------------------------------------------------------------------
 
-/** Events of providers, and entries that features write. @param {Snapshot} seen */
+/** Events of providers, and entries of features. @param {Snapshot} seen */
 function listEntries(seen) {
   const pushed = listRecords(seen, "push").filter((record) => getEventText(record) !== "");
   return [...pushed, ...listRecords(seen, "stream_entry")].sort((a, b) => a.id - b.id);
 }
 
-/** @param {StoredRecord[]} entries of one stream @param {Snapshot} seen @param {import("./panel.mjs").Labels} labels @returns {Row} */
+/** @param {StoredRecord[]} entries of the same stream @param {Snapshot} seen @param {import("./panel.mjs").Labels} labels @returns {Row} */
 function streamRow(entries, seen, labels) {
   const last = entries[entries.length - 1];
   const name = toText(last.body.stream);
   const from = last.source || toText(last.body.emitter) || "tap";
-  const lines = entries.slice(-LAST_LINES).map((one) => {
-    const { at, body } = one;
+  const lines = entries.slice(-LAST_LINES).map((entry) => {
+    const { at, body } = entry;
     const how = toText(body.outcome) && ` [${toText(body.outcome)}]`;
-    return `${clock(at, seen.at)}${how} ${short(getEventText(one))}`;
+    return `${clock(at, seen.at)}${how} ${short(getEventText(entry))}`;
   });
   return {
     key: `${last.source} ${name} ${last.session}`,
@@ -97,7 +97,7 @@ export const streams = {
 /** @param {Snapshot} seen @returns {string[]} */
 function budgetRemarks({ gateway }) {
   const limit = (/** @type {string} */ name) =>
-    gateway?.limits.find((one) => one.name === name)?.value;
+    gateway?.limits.find((row) => row.name === name)?.value;
   const perSecond = limit("pushes-per-second");
   if (perSecond === undefined) return [];
   return [
@@ -106,7 +106,7 @@ function budgetRemarks({ gateway }) {
   ];
 }
 
-/** @param {StoredRecord[]} pushes of one provider in one session @param {Snapshot} seen @param {import("./panel.mjs").Labels} labels @returns {Row} */
+/** @param {StoredRecord[]} pushes of a provider in a session @param {Snapshot} seen @param {import("./panel.mjs").Labels} labels @returns {Row} */
 function budgetRow(pushes, seen, labels) {
   const last = pushes[pushes.length - 1];
   const count = (/** @type {string} */ outcome) =>
@@ -130,8 +130,8 @@ function budgetRow(pushes, seen, labels) {
       listDetails([
         ["provider", last.source],
         ["session", describeSession(labels, last.session)],
-        ["outcomes", outcomes.map((one) => `${one}: ${count(one)}`).join("\n")],
-        ["the last one", `${toText(last.body.outcome)} ${toText(last.body.code)}`],
+        ["outcomes", outcomes.map((outcome) => `${outcome}: ${count(outcome)}`).join("\n")],
+        ["the last push", `${toText(last.body.outcome)} ${toText(last.body.code)}`],
       ]),
   };
 }
@@ -161,20 +161,20 @@ export const pushes = {
   empty: "No push yet.",
 };
 
-// ---- what was put before the model -----------------------------------------------------------------
+// ---- texts for the model ---------------------------------------------------------------------------
 
 /** The push whose text was held until now. @param {StoredRecord} record @param {StoredRecord[]} all pushes */
 const heldText = ({ id, source, session, body }, all) =>
   all.findLast(
-    (one) =>
-      one.id < id &&
-      one.source === source &&
-      one.session === session &&
-      one.body.stream === body.stream &&
-      one.body.outcome === "queued",
+    (push) =>
+      push.id < id &&
+      push.source === source &&
+      push.session === session &&
+      push.body.stream === body.stream &&
+      push.body.outcome === "queued",
   );
 
-/** @param {Snapshot} seen @returns {{record: StoredRecord, text: string}[]} by what the store calls each, oldest first */
+/** @param {Snapshot} seen @returns {{record: StoredRecord, text: string}[]} with the texts, oldest first */
 function listInjected(seen) {
   const notified = listRecords(seen, "notify");
   const key = (/** @type {StoredRecord} */ { source, session, trace }) =>
@@ -231,5 +231,5 @@ export const injected = {
         };
       });
   },
-  empty: "Nothing was put before the model.",
+  empty: "No text was added for the model.",
 };

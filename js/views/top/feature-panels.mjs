@@ -28,7 +28,7 @@ function eventLine({ at, body }) {
   return `${clock(at)} ${toText(event)} ${JSON.stringify(rest)}`;
 }
 
-/** @param {StoredRecord[]} events of one goal, the oldest first @param {import("./panel.mjs").Labels} labels @param {Snapshot} seen @returns {Row} */
+/** @param {StoredRecord[]} events of a goal, the oldest first @param {import("./panel.mjs").Labels} labels @param {Snapshot} seen @returns {Row} */
 function goalRow(events, labels, seen) {
   const of = (/** @type {string} */ name) => events.filter(({ body }) => body.event === name);
   const last = events[events.length - 1];
@@ -79,8 +79,8 @@ export const goals = {
       .slice(0, MAX_ROWS)
       .map((events) => goalRow(events, labels, seen));
   },
-  remarks: () => ["commands: those that have last ended as required, of all evidence"],
-  empty: "No goal. Set one in a session: /tap-goal <statement>",
+  remarks: () => ["commands: evidence whose last run ended as required, of all evidence"],
+  empty: "No goal. To set a goal, in a session: /tap-goal <statement>",
 };
 
 // ---- the feature host, holds, the store, features --------------------------------------------------
@@ -95,13 +95,13 @@ const partRow = (key, state, says, more = []) => ({
 /** @param {import("../../gateway-host/records.mjs").RecordsState} store @returns {Row} */
 function storeRow({ recording, rows, bytes: size, file, dropped, trouble, diagnostics }) {
   const lost = Object.entries(dropped).map(([name, count]) => `${count} of ${name}`);
-  const said = [
+  const facts = [
     formatCount(rows, "record"),
     bytes(size),
     lost.length > 0 && `dropped ${lost.join(", ")}`,
   ];
   const state = recording === "all" ? good("on") : warning(recording);
-  return partRow("record store", state, trouble?.text ?? said.filter(Boolean).join(", "), [
+  return partRow("record store", state, trouble?.text ?? facts.filter(Boolean).join(", "), [
     ["file", file],
     ["lately", diagnostics.map(({ at, text }) => `${clock(at)} ${text}`).join("\n")],
   ]);
@@ -111,7 +111,7 @@ function storeRow({ recording, rows, bytes: size, file, dropped, trouble, diagno
 function featureRow({ id, enabled, runtime, tools, commands, denied, skipped, diagnostics }) {
   const missing = [
     ...denied.map(({ capability, reason }) => `not granted ${capability}: ${reason}`),
-    ...skipped.map(({ what, reason }) => `skipped ${what}: ${reason}`),
+    ...skipped.map(({ what: name, reason }) => `skipped ${name}: ${reason}`),
   ];
   const last = diagnostics.at(-1)?.text;
   const has = [...tools, ...commands.map((name) => `/${name}`)].join(", ");
@@ -144,20 +144,21 @@ export const features = {
       ...reports.map(featureRow),
     ];
   },
-  empty: "The gateway does not say: it is of an older version.",
+  empty: "This older gateway does not report its features.",
 };
 
 // ---- emitters --------------------------------------------------------------------------------------
 
 /**
- * What a report says of one, if it says anything.
- * @typedef {{name?: unknown, emitter?: unknown, state?: unknown, next?: unknown, nextAt?: unknown, lines?: unknown}} EmitterReport
+ * An emitter in a feature's report, if it has one.
+ * @typedef {{name?: unknown, emitter?: unknown, state?: unknown, next?: unknown, nextAt?: unknown, lines?: unknown}}
+ *   EmitterReport
  */
 
-/** @param {unknown} value a time, or what else it is @param {number} now */
+/** @param {unknown} value a time, or a text @param {number} now */
 const timeText = (value, now) => (typeof value === "number" ? clock(value, now) : toText(value));
 
-/** @param {Snapshot} seen @returns {Map<string, EmitterReport>} by name: a report may say more than this version knows */
+/** @param {Snapshot} seen @returns {Map<string, EmitterReport>} by name; a report may have fields that this version does not know */
 function readEmitterReports({ parts }) {
   const all = (parts?.features ?? []).flatMap((report) => {
     const { emitters } = /** @type {{emitters?: unknown}} */ (/** @type {unknown} */ (report));
@@ -165,8 +166,8 @@ function readEmitterReports({ parts }) {
   });
   return new Map(
     all
-      .filter((one) => typeof one === "object" && one !== null)
-      .map((one) => [toText(one.name ?? one.emitter ?? one.id), one]),
+      .filter((report) => typeof report === "object" && report !== null)
+      .map((report) => [toText(report.name ?? report.emitter ?? report.id), report]),
   );
 }
 
@@ -190,7 +191,7 @@ function runLine({ at, body }, now) {
   return `${clock(at, now)} run ${toText(run)} ${toText(status ?? outcome)}: ${facts.filter(Boolean).join(", ")}`;
 }
 
-/** What its records show: a line of a run that has not ended is later than the last run. @param {StoredRecord[]} runs @param {StoredRecord[]} lines */
+/** The state according to its records: a running emitter has a line after its last run. @param {StoredRecord[]} runs @param {StoredRecord[]} lines */
 function getEmitterState(runs, lines) {
   const last = runs.at(-1)?.body;
   const ended = Number(last?.run ?? 0);
@@ -198,23 +199,23 @@ function getEmitterState(runs, lines) {
   return toText(last?.status ?? last?.outcome);
 }
 
-/** When it runs next, as far as a report or its last run says. @param {EmitterReport} told @param {StoredRecord | undefined} last @param {number} now */
-function formatNextRun(told, last, now) {
+/** Its next run, from the report or its last run. @param {EmitterReport} report @param {StoredRecord | undefined} last @param {number} now */
+function formatNextRun(report, last, now) {
   const planned = Number(last?.body.nextAt) > now ? last?.body.nextAt : undefined;
-  return timeText(told.nextAt ?? told.next ?? planned, now);
+  return timeText(report.nextAt ?? report.next ?? planned, now);
 }
 
 /**
- * @param {string} name @param {EmitterReport} told @param {StoredRecord[]} runs @param {StoredRecord[]} lines
+ * @param {string} name @param {EmitterReport} report @param {StoredRecord[]} runs @param {StoredRecord[]} lines
  * @param {Snapshot} seen @returns {Row}
  */
-function emitterRow(name, told, runs, lines, seen) {
+function emitterRow(name, report, runs, lines, seen) {
   const labels = createLabelLookup(seen);
   const last = runs.at(-1);
   const session = (last ?? lines.at(-1))?.session;
-  const state = toText(told.state) || getEmitterState(runs, lines);
-  const next = formatNextRun(told, last, seen.at);
-  const given = Array.isArray(told.lines) ? told.lines.map(toText) : [];
+  const state = toText(report.state) || getEmitterState(runs, lines);
+  const next = formatNextRun(report, last, seen.at);
+  const given = Array.isArray(report.lines) ? report.lines.map(toText) : [];
   const texts = given.length > 0 ? given : lines.map(({ body }) => toText(body.text));
   const part = /fail|error/.test(state) ? bad : state === "running" ? good : faint;
   return {
@@ -261,19 +262,19 @@ export const emitters = {
     { title: "last line", flexible: true },
   ],
   rows: (seen) => {
-    const told = readEmitterReports(seen);
+    const reports = readEmitterReports(seen);
     const named = (/** @type {StoredRecord[]} */ all) =>
-      all.filter((one) => getEmitterName(one) !== "");
+      all.filter((record) => getEmitterName(record) !== "");
     const runs = groupBy(named(listRecords(seen, "emitter_run")), getEmitterKey);
     const lines = groupBy(named(listRecords(seen, "stream_entry")), getEmitterKey);
     const keys = new Set([...runs.keys(), ...lines.keys()]);
     const names = new Set([...keys].map((key) => key.split("\0")[0]));
-    const silent = [...told.keys()].filter((name) => name !== "" && !names.has(name));
+    const silent = [...reports.keys()].filter((name) => name !== "" && !names.has(name));
     return [...keys, ...silent].slice(0, MAX_ROWS).map((key) => {
       const [name] = key.split("\0");
       return emitterRow(
         name,
-        told.get(name) ?? {},
+        reports.get(name) ?? {},
         runs.get(key) ?? [],
         lines.get(key) ?? [],
         seen,

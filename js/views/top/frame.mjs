@@ -1,4 +1,4 @@
-// The screen of `copilot-tap top`: what the gateway has said and what the user has chosen, as lines of one size.
+// Renders the screen of `copilot-tap top`: the gateway's state and the user's choices, as lines of the terminal's size.
 
 import stringWidth from "fast-string-width";
 import { connectedProviders } from "../../lib/inspection.mjs";
@@ -26,21 +26,24 @@ const KEYS = "q quit  tab panel  ↑↓ row  enter details  p pause  / filter  ?
 
 const HELP = [
   ["q, Ctrl-C", "quits"],
-  ["tab, →", "the next panel; shift-tab, ←: the one before"],
-  ["↑ ↓, j k", "the row before, the next one; page up, page down, home, end"],
+  ["tab, →", "the next panel; shift-tab, ←: the previous panel"],
+  ["↑ ↓, j k", "the previous row, the next row; page up, page down, home, end"],
   ["enter", "the details of a row; in the overview: the panel"],
-  ["esc", "closes the details, else drops the filter, else goes to the overview"],
+  [
+    "esc",
+    "closes the details; without details drops the filter; without a filter opens the overview",
+  ],
   ["p", "pauses: the screen stays as it is until p is pressed again"],
   ["/", "shows only rows with a text; enter keeps it, esc drops it"],
   ["?", "this help; any key closes it"],
 ];
 const ABOUT =
-  "It looks at the gateway every second and changes nothing. copilot-tap status, calls, records and spans show the same for scripts.";
+  "It reads the gateway's state every second and changes no state. copilot-tap status, calls, records and spans show the same for scripts.";
 
 /** @param {Part} part */
 const partText = (part) => visible(typeof part === "string" ? part : part.text);
 
-/** At most so wide. @param {Part[]} parts @param {number} width @returns {Part[]} */
+/** Cuts to a width. @param {Part[]} parts @param {number} width @returns {Part[]} */
 function fit(parts, width) {
   /** @type {Part[]} */
   const fitting = [];
@@ -58,22 +61,22 @@ function fit(parts, width) {
 /** @param {Part[]} parts */
 const measureWidth = (parts) => parts.reduce((sum, part) => sum + stringWidth(partText(part)), 0);
 
-/** @param {Part[]} left @param {Part[]} right of which nothing is cut @param {number} width @returns {Part[]} */
+/** @param {Part[]} left @param {Part[]} right never cut @param {number} width @returns {Part[]} */
 function apart(left, right, width) {
   const fitting = fit(left, width - measureWidth(right) - 1);
   return [...fitting, " ".repeat(width - measureWidth(fitting) - measureWidth(right)), ...right];
 }
 
-// ---- above and below -------------------------------------------------------------------------------
+// ---- head and foot ---------------------------------------------------------------------------------
 
-/** In minutes: a line that changes each second distracts. @param {number} ms */
+/** In minutes, since a line that changes each second distracts. @param {number} ms */
 const upTime = (ms) => (ms < 60_000 ? "< 1 min" : duration(ms - (ms % 60_000)));
 
 /** @param {Snapshot} seen @returns {Part[]} */
 function formatHead({ gateway, trouble, port }) {
   if (trouble) return [bad(trouble.message), trouble.advice && `: ${trouble.advice}`];
   if (!gateway) return [strong("tap"), ` looks for a gateway on port ${port}`];
-  const running = gateway.providers.reduce((sum, one) => sum + one.callsInFlight, 0);
+  const running = gateway.providers.reduce((sum, provider) => sum + provider.callsInFlight, 0);
   const counts = [
     formatCount(gateway.sessions.length, "session"),
     formatCount(connectedProviders(gateway).length, "provider"),
@@ -83,11 +86,11 @@ function formatHead({ gateway, trouble, port }) {
     strong(`tap ${gateway.version}`),
     `  port ${gateway.port}  up ${upTime(gateway.now - gateway.startedAt)}  `,
     counts.join(", "),
-    ...(gateway.draining ? ["  ", warning("it makes room for a newer one")] : []),
+    ...(gateway.draining ? ["  ", warning("it makes room for a newer gateway")] : []),
   ];
 }
 
-/** The names of all places, in as many lines as they need. @param {State} state @param {number} width @returns {Part[][]} */
+/** The names of all places, in as many lines as needed. @param {State} state @param {number} width @returns {Part[][]} */
 function formatTabs({ place }, width) {
   /** @type {Part[][]} */
   const lines = [[]];
@@ -133,17 +136,17 @@ function markedLine([indent, ...rest], marked, width) {
   return [styled("inverse", cut(`${MARK}${text}`.padEnd(width), width))];
 }
 
-/** Some rows of each panel that has any: as many as there is room for. @param {State} state @param {Snapshot} seen @param {Size} size @returns {Body} */
+/** Some rows of each panel that has rows, as many as fit. @param {State} state @param {Snapshot} seen @param {Size} size @returns {Body} */
 function overview(state, seen, { columns, rows: height }) {
   const all = IN_OVERVIEW.map((panel) => ({ panel, rows: filterRows(panel, seen, state) }))
     .filter(({ rows }) => rows.length > 0)
     .slice(0, Math.floor(height / 2))
-    .map((one) => ({ ...one, count: 1 }));
+    .map((panel) => ({ ...panel, count: 1 }));
   let room = height - 2 * all.length;
   while (room > 0 && all.some(({ rows, count }) => count < rows.length)) {
-    for (const one of all) {
-      if (room === 0 || one.count >= one.rows.length) continue;
-      one.count += 1;
+    for (const panel of all) {
+      if (room === 0 || panel.count >= panel.rows.length) continue;
+      panel.count += 1;
       room -= 1;
     }
   }
@@ -191,7 +194,7 @@ function detailsBody(panel, state, seen, { columns, rows: height }) {
   const rows = filterRows(panel, seen, state);
   const keys = rows.map(({ key }) => key);
   const row = rows.find(({ key }) => key === state.chosen[state.place]);
-  if (!row) return { lines: [["It is gone: esc goes back."]], keys, page: 1, most: 0 };
+  if (!row) return { lines: [["The row no longer exists: press esc."]], keys, page: 1, most: 0 };
   const labels = row.details();
   const wide = Math.min(20, Math.max(...labels.map(([label]) => label.length)));
   const lines = labels.flatMap(([label, text]) =>
@@ -209,24 +212,24 @@ function detailsBody(panel, state, seen, { columns, rows: height }) {
 /** @param {number} columns @returns {Part[][]} */
 const helpLines = (columns) => [
   [strong("copilot-tap top")],
-  ...HELP.map(([keys, what]) => [strong(keys.padEnd(12)), what]),
+  ...HELP.map(([keys, effect]) => [strong(keys.padEnd(12)), effect]),
   [],
   ...foldText(ABOUT, columns).map((line) => [line]),
 ];
 
 /** @param {State} state @param {Snapshot | undefined} seen @param {Size} size of the body @returns {Body} */
 function renderBody(state, seen, size) {
-  const nothing = { keys: [], page: 1, most: 0 };
-  if (state.help) return { lines: helpLines(size.columns), ...nothing };
-  if (!seen?.gateway) return { lines: [["It looks again every second."]], ...nothing };
+  const noRows = { keys: [], page: 1, most: 0 };
+  if (state.help) return { lines: helpLines(size.columns), ...noRows };
+  if (!seen?.gateway) return { lines: [["It retries every second."]], ...noRows };
   if (state.place === OVERVIEW) return overview(state, seen, size);
   const panel = /** @type {Panel} */ (PANELS.find(({ id }) => id === state.place));
   return state.open ? detailsBody(panel, state, seen, size) : panelBody(panel, state, seen, size);
 }
 
 /**
- * @param {State} state @param {Snapshot | undefined} seen undefined: it has not looked yet @param {Size} size
- * @returns {Body} exactly size.rows lines, none wider than size.columns
+ * @param {State} state @param {Snapshot | undefined} seen undefined: before the first read @param {Size} size
+ * @returns {Body} exactly size.rows lines of at most size.columns columns
  */
 export function renderFrame(state, seen, size) {
   const { columns, rows } = size;

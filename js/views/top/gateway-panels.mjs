@@ -1,4 +1,4 @@
-// The panels of `copilot-tap top` for what is connected: sessions, providers, and their rules.
+// The panels of `copilot-tap top` for connections: sessions, providers, and their rules.
 
 import { connectedProviders, describeSilence } from "../../lib/inspection.mjs";
 import { getAccess } from "../access.mjs";
@@ -85,10 +85,10 @@ function providerState(provider) {
   return provider.callsInFlight > 0 ? good("busy") : "idle";
 }
 
-/** @param {InspectedTool[]} tools of one provider */
+/** @param {InspectedTool[]} tools of the same provider */
 const sums = (tools) => ({
-  calls: tools.reduce((sum, one) => sum + one.calls, 0),
-  failed: tools.reduce((sum, one) => sum + one.failed, 0),
+  calls: tools.reduce((sum, tool) => sum + tool.calls, 0),
+  failed: tools.reduce((sum, tool) => sum + tool.failed, 0),
   p95Ms: Math.max(0, ...tools.map(({ p95Ms }) => p95Ms)),
 });
 
@@ -99,14 +99,16 @@ const toolLine = ({ tool, calls, failed, cancelled, perSecond: rate, p50Ms, p95M
 
 /** @param {Inspection} seen @param {InspectedProvider} provider @param {Map<string, string>} labels @returns {Row} */
 function providerRow(seen, provider, labels) {
-  // An instance shares its name, and so its numbers, with the others.
-  const own = seen.tools.filter((one) => one.provider === provider.name);
+  // Instances share their name, and so their numbers.
+  const own = seen.tools.filter((tool) => tool.provider === provider.name);
   const { calls, failed, p95Ms } = sums(own);
   const [first] = provider.bindings;
   const offered = (first?.tools ?? []).map(
     ({ name, description = "" }) => `${name}: ${firstLine(description)}`,
   );
-  const failures = seen.failures.filter((one) => one.provider === provider.name).toReversed();
+  const failures = seen.failures
+    .filter((failure) => failure.provider === provider.name)
+    .toReversed();
   return {
     key: String(provider.connection),
     cells: [
@@ -143,7 +145,7 @@ function providerRow(seen, provider, labels) {
         ],
         [
           "refused by the CLI",
-          [...new Set(provider.bindings.flatMap((one) => one.refused))].join(", "),
+          [...new Set(provider.bindings.flatMap((binding) => binding.refused))].join(", "),
         ],
       ]),
   };
@@ -166,9 +168,9 @@ export const providers = {
   rows: ({ gateway }) => {
     if (!gateway) return [];
     const labels = new Map(gateway.sessions.map(({ id, label }) => [id, label]));
-    return connectedProviders(gateway).map((one) => providerRow(gateway, one, labels));
+    return connectedProviders(gateway).map((provider) => providerRow(gateway, provider, labels));
   },
-  empty: "No provider yet. Write one: copilot-tap new node die",
+  empty: "No provider yet. To write a provider: copilot-tap new node die",
 };
 
 // ---- rules -----------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-// A panel of `copilot-tap top`: what it has in common with the others.
+// Shared parts of the panels of `copilot-tap top`.
 
 import { redact } from "../../lib/redact.mjs";
 
@@ -8,7 +8,7 @@ import { redact } from "../../lib/redact.mjs";
 /** @typedef {import("../../cli/format-call.mjs").FormattedCall} FormattedCall */
 
 /**
- * What the gateway has said at one time. `calls` and each list of `records` (by collection): the oldest first.
+ * The gateway's state at a time. `calls` and each list of `records` (by collection): the oldest first.
  * @typedef {object} Snapshot
  * @property {number} at Unix ms
  * @property {number} port
@@ -16,16 +16,16 @@ import { redact } from "../../lib/redact.mjs";
  * @property {import("../../lib/inspection.mjs").HostParts} [parts]
  * @property {FormattedCall[]} calls
  * @property {Record<string, StoredRecord[]>} records
- * @property {{message: string, advice: string}} [trouble] why the rest is not of now
+ * @property {{message: string, advice: string}} [trouble] why the rest is outdated
  */
 
 /**
- * `key`: the same at each look; `details`: labels and texts, for who opens the row.
+ * `key`: the same in each snapshot; `details`: labels and texts of an open row.
  * @typedef {{key: string, cells: Part[], details: () => [string, string][]}} Row
  */
 
 /**
- * `title`: of its first column in an overview; `empty`: what to say where it has no rows.
+ * `title`: of its first column in an overview; `empty`: the text without rows.
  * @typedef {object} Panel
  * @property {string} id
  * @property {string} title
@@ -39,7 +39,7 @@ const MAX_CELL = 400;
 const MAX_DETAIL = 16_384;
 export const MAX_ROWS = 200;
 
-/** A text for a cell, in one line: long ones are not measured whole. @param {unknown} value */
+/** A text for a cell, in a single line, cut before it is measured. @param {unknown} value */
 export const short = (value) =>
   toText(value)
     .slice(0, MAX_CELL)
@@ -51,10 +51,10 @@ export function toText(value) {
   return value === undefined || value === null ? "" : JSON.stringify(value);
 }
 
-/** @param {unknown} text one that nobody has removed secrets from @returns {string} */
+/** @param {unknown} text not yet redacted @returns {string} */
 export const withoutSecrets = (text) => toText(redact(text));
 
-/** Details without those that have no text. @param {[string, unknown][]} all @returns {[string, string][]} */
+/** Details without empty texts. @param {[string, unknown][]} all @returns {[string, string][]} */
 export const listDetails = (all) =>
   all
     .map(([label, value]) => /** @type {[string, string]} */ ([label, toText(value)]))
@@ -64,21 +64,21 @@ export const listDetails = (all) =>
 /** @param {Snapshot} seen @param {string} collection */
 export const listRecords = ({ records }, collection) => records[collection] ?? [];
 
-/** @template T @param {T[]} all @param {(one: T) => string} keyOf @returns {Map<string, T[]>} */
+/** @template T @param {T[]} all @param {(item: T) => string} keyOf @returns {Map<string, T[]>} */
 export function groupBy(all, keyOf) {
   /** @type {Map<string, T[]>} */
   const groups = new Map();
-  for (const one of all) {
-    const those = groups.get(keyOf(one));
-    if (those) those.push(one);
-    else groups.set(keyOf(one), [one]);
+  for (const item of all) {
+    const those = groups.get(keyOf(item));
+    if (those) those.push(item);
+    else groups.set(keyOf(item), [item]);
   }
   return groups;
 }
 
-/** A session's label, else the beginning of its id. @typedef {(id: string | undefined) => string} Labels */
+/** A session's label, or the start of its id. @typedef {(id: string | undefined) => string} Labels */
 
-/** @param {Snapshot} seen @returns {Labels} "" for what has no session, such as a run of a config's emitter */
+/** @param {Snapshot} seen @returns {Labels} "" without a session, as for a run of a config's emitter */
 export function createLabelLookup({ gateway }) {
   const labels = new Map((gateway?.sessions ?? []).map(({ id, label }) => [id, label]));
   return (id = "") => labels.get(id) || id.slice(0, 8);

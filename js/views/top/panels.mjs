@@ -1,4 +1,4 @@
-// The panels of `copilot-tap top`, in the order in which the screen names them. A new one is a line here.
+// The panels of `copilot-tap top`, in the order of the screen. Add a new panel here.
 
 import { calls, spans } from "./call-panels.mjs";
 import { injected, pushes, streams } from "./event-panels.mjs";
@@ -11,14 +11,14 @@ export const PANELS = [
   ...[pushes, injected, goals, features, emitters],
 ];
 
-/** The first panel: some rows of each of these, as many as there is room for. */
+/** The first panel: some rows of each panel, as many as fit. */
 export const OVERVIEW = "overview";
 export const IN_OVERVIEW = [
   ...[sessions, providers, calls, streams, injected, goals],
   ...[emitters, rules, features],
 ];
 
-/** What Tab goes through. */
+/** The places that Tab visits. */
 export const PLACES = [OVERVIEW, ...PANELS.map(({ id }) => id)];
 
 /** Collections whose records panels show. */

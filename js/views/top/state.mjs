@@ -1,10 +1,10 @@
-// What a user of `copilot-tap top` has chosen, and what a key makes of it.
+// The state of the user interface of `copilot-tap top`, and the effects of keys.
 
 import { PLACES } from "./panels.mjs";
 
 /**
- * `chosen`: by place, the key of the row that is marked; `open`: its details are shown, from line `line` on; `typing`:
- * keys go into the filter.
+ * `chosen`: by place, the key of the marked row; `open`: its details are shown, from line `line` on; `typing`:
+ * keys edit the filter.
  * @typedef {object} State
  * @property {string} place of PLACES
  * @property {Record<string, string>} chosen
@@ -18,13 +18,13 @@ import { PLACES } from "./panels.mjs";
  */
 
 /**
- * A key as node:readline tells it.
+ * A key as node:readline reports it.
  * @typedef {{name?: string, sequence?: string, ctrl?: boolean, shift?: boolean, meta?: boolean}} Key
  */
 
 /**
- * `keys`: of the rows of the place; `page`: how many there is room for; `most`: the last line at which details may
- * begin.
+ * `keys`: of the rows of the place; `page`: number of rows that fit; `most`: the last line at which details may
+ * start.
  * @typedef {{keys: string[], page: number, most: number}} Viewport
  */
 
@@ -36,7 +36,7 @@ export const FIRST = {
   ...{ filter: "", typing: false, paused: false, help: false, quit: false },
 };
 
-/** @param {State} state @param {string[]} keys @returns {number} where the marked row is; 0 where it is gone */
+/** @param {State} state @param {string[]} keys @returns {number} index of the marked row; 0 if it no longer exists */
 export const findMarked = ({ place, chosen }, keys) => Math.max(0, keys.indexOf(chosen[place]));
 
 /** @param {State} state @param {number} by @returns {State} */
@@ -53,7 +53,7 @@ function mark(state, { keys, most }, by) {
   return { ...state, chosen: { ...state.chosen, [state.place]: keys[at] } };
 }
 
-/** Opens what is marked: in the overview, the panel. @param {State} state @param {Viewport} shown @returns {State} */
+/** Opens the marked row; in the overview, its panel. @param {State} state @param {Viewport} shown @returns {State} */
 function open(state, { keys }) {
   const key = keys[findMarked(state, keys)];
   if (key === undefined || state.open) return state;
@@ -62,7 +62,7 @@ function open(state, { keys }) {
   return { ...state, chosen, open: true, line: 0 };
 }
 
-/** The innermost thing that is open. @param {State} state @returns {State} */
+/** Closes the innermost open part. @param {State} state @returns {State} */
 function back(state) {
   if (state.open) return { ...state, open: false, line: 0 };
   if (state.filter !== "") return { ...state, filter: "" };
@@ -109,12 +109,12 @@ function getKeyName({ name, sequence = "", shift }) {
   return sequence === "/" || sequence === "?" ? sequence : (name ?? "");
 }
 
-/** @param {State} state @param {Key} key @param {Viewport} shown @returns {State} the same where the key means nothing */
+/** @param {State} state @param {Key} key @param {Viewport} shown @returns {State} unchanged for a key without a meaning */
 export function applyKey(state, key, shown) {
   if (key.ctrl && (key.name === "c" || key.name === "d")) return { ...state, quit: true };
   if (state.help) return { ...state, help: false };
   if (state.typing) return type(state, key);
-  // node:readline has meta with a lone Escape.
+  // node:readline reports a lone Escape with meta.
   if (key.ctrl || (key.meta && key.name !== "escape")) return state;
   const name = getKeyName(key);
   return Object.hasOwn(ACTIONS, name) ? ACTIONS[name](state, shown) : state;

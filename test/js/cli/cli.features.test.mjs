@@ -201,7 +201,7 @@ describe("copilot-tap status", () => {
     fs.writeFileSync(config, '{"records": false}', { mode: 0o600 });
     const statusOf = (/** @type {Host} */ host) => tap(["status"], placeOf(host));
     const first = await Host.elected(t, { COPILOT_HOME: home });
-    const some = async () => /, only what features put before/.test((await statusOf(first)).out);
+    const some = async () => /, only texts of features/.test((await statusOf(first)).out);
     await waitFor(some, { what: "a store that is open, for some records" });
     first.process.kill("SIGTERM");
     await first.exit();
@@ -218,8 +218,8 @@ describe("copilot-tap status", () => {
       },
       { what: "a store that cannot be written" },
     );
-    assert.match(out, /\nrecords: 0 records, 0 bytes, nothing is recorded now/);
-    assert.match(out, /\nthe feature host does not run: nothing has needed it\n/);
+    assert.match(out, /\nrecords: 0 records, 0 bytes, recording is off/);
+    assert.match(out, /\nthe feature host does not run: it was not needed yet\n/);
     const { value } = await tapJson(["status"], placeOf(second));
     assert.deepEqual([value.records.recording, value.records.trouble.code], ["off", "read-only"]);
   });

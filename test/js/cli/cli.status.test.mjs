@@ -113,7 +113,7 @@ describe("copilot-tap status", () => {
     t.after(() => kit.stop());
     const at = { env: { ...process.env, ...kit.env }, workspace: kit.home };
     const { out } = await tap(["status"], at);
-    assert.match(out, /\nNo provider yet\. Write one: copilot-tap new node die\n/);
+    assert.match(out, /\nNo provider yet\. To write a provider: copilot-tap new node die\n/);
     assert.doesNotMatch(out, /: none|Providers|Calls|failures|Allowed/);
     assert.match(out, /\n +test +test +idle +0 +0\n/, "tap_status is no provider's");
   });

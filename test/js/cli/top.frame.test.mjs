@@ -36,7 +36,7 @@ describe("the screen of copilot-tap top", () => {
     const trouble = { message: "no gateway runs", advice: "one starts with the next session" };
     const { text } = new User(seenOf({ gateway: undefined, trouble }));
     assert.match(text, /^no gateway runs: one starts with the next session\n/);
-    assert.match(text, /It looks again every second\./);
+    assert.match(text, /It retries every second\./);
     const later = new User(seenOf({ trouble })).text;
     assert.match(later, /^no gateway runs: /);
     assert.match(later, /shop \(main\)/, "what was last seen stays");
@@ -130,7 +130,7 @@ describe("keys in copilot-tap top", () => {
     assert.match(user.text, /^tool +tool-3$/m);
     assert.match(user.text, /^arguments +\{\}$/m);
     user.seen = seenOf();
-    assert.match(user.text, /It is gone: esc goes back/);
+    assert.match(user.text, /The row no longer exists: press esc/);
     assert.equal(user.press("escape").state.open, false);
     assert.equal(user.press("escape").state.place, PLACES[0]);
     assert.equal(user.press("enter").state.place, "sessions", "in the overview: the panel");

@@ -312,7 +312,7 @@ describe("the panels of copilot-tap top", () => {
     assert.match(shown[3], /builtin:goals \| on \| tap_set_goal, \/tap-goal/);
     assert.match(shown[4], /builtin:x \| off/);
     const older = new User(seenOf()).goTo("features").text;
-    assert.match(older, /The gateway does not say: it is of an older version/);
+    assert.match(older, /This older gateway does not report its features/);
   });
 
   test("emitters: when one runs next, as its last run says, until then", () => {

@@ -202,7 +202,7 @@ describe("the record store", () => {
     assert.match(problem, /has \d\.\d MB left\. Until it has 7\.\d MB, only what features put/);
     await at.do(command);
     const { out } = await tap(["status"], at);
-    assert.match(out, /, only what features put before the model {2}.*\n {2}The disk of "/);
+    assert.match(out, /, only texts of features for the model {2}.*\n {2}The disk of "/);
     assert.match(out, /\n {2}dropped: .*\b3 of tool_call/);
     fs.rmSync(ballast);
     const passes = async () =>
