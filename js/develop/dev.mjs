@@ -1,5 +1,5 @@
-// `dev`: a gateway and a pretend session to develop a provider with. A person types tools' names; a
-// test in another language sends JSON lines (docs/testing.md).
+// `dev`: a gateway and a pretend session for developing a provider. A person types names of tools; a
+// test in a different language sends JSON lines (docs/testing.md).
 
 import fs from "node:fs";
 import readline from "node:readline";
@@ -19,19 +19,19 @@ import { parseArgumentLine } from "./tool-arguments.mjs";
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"];
 
 const HELP = `  tools                  list the tools
-  <tool> city=Bern       call one; "call <tool> city=Bern" does the same
+  <tool> city=Bern       call a tool; "call <tool> city=Bern" does the same
   <tool> {"city":"Bern"} the same, with its arguments as JSON
-  prompt                 what goes with a prompt of the user
-  check <tool> {…}       what the providers' rules say about the use of a tool
+  prompt                 the context for a prompt of the user
+  check <tool> {…}       the effect of the providers' rules on the use of a tool
   idle                   the model has finished its turn
-  env                    what a provider of your own needs, to be started elsewhere
-  restart                kill the gateway and start another
-  end                    end the session, as /clear does; another one begins
+  env                    the variables for a provider that you start yourself
+  restart                kill the gateway and start a new gateway
+  end                    end the session, as /clear does; a new session begins
   quit                   (or the end of the input)`;
 
 // ---- for people ----------------------------------------------------------------------------------
 
-/** Variables as a shell takes them. @param {Record<string, string>} env */
+/** Variables in a shell's syntax. @param {Record<string, string>} env */
 const formatExports = (env) =>
   Object.entries(env)
     .map(([name, value]) => `export ${name}='${value.replaceAll("'", "'\\''")}'`)
@@ -62,13 +62,13 @@ export class Console {
     this.#follow(tap.session);
   }
 
-  /** Tells what happens in a session. @param {PretendSession} session */
+  /** Prints the events of a session. @param {PretendSession} session */
   #follow(session) {
-    let told = 0;
+    let printed = 0;
     let before = "";
     session.watch(() => {
-      for (const { type, text } of session.told.slice(told)) this.#print(`[${type}] ${text}`);
-      told = session.told.length;
+      for (const { type, text } of session.told.slice(printed)) this.#print(`[${type}] ${text}`);
+      printed = session.told.length;
       const names = [...session.tools.keys()]
         .filter((name) => !BUILTIN_TOOL_NAMES.has(name))
         .join(", ");
@@ -103,7 +103,7 @@ export class Console {
     this.#follow(this.#tap.session);
   }
 
-  /** What a line may begin with. */
+  /** The possible first words of a line. */
   get words() {
     return [...this.#tap.session.tools.keys(), ...Object.keys(this.#commands), "quit"];
   }
@@ -145,11 +145,11 @@ export class Console {
   }
 }
 
-/** For a provider to connect, before what was piped in is done. */
+/** For a provider to connect, before the piped input is read. */
 const PATIENCE_MS = 10_000;
 
 /**
- * Until the provider's first tool is there, or will not come.
+ * Waits until the provider's first tool is in the session, or cannot come.
  * @param {TestTap} tap @param {import("node:child_process").ChildProcess} provider @param {AbortSignal} ending
  */
 async function waitForTools(tap, provider, ending) {
@@ -167,7 +167,7 @@ async function waitForTools(tap, provider, ending) {
 }
 
 /**
- * Does the work; by a signal it ends in good order, however many come.
+ * Runs the work. The first signal ends it cleanly, and later signals do not interrupt that.
  * @template T @param {(ending: AbortSignal) => Promise<T>} work
  */
 async function runUntilSignal(work) {
@@ -184,7 +184,7 @@ async function runUntilSignal(work) {
 /**
  * @param {Console} dev @param {Terminal} terminal @param {Streams["input"]} input
  * @param {AbortSignal} ending
- * @returns {Promise<number>} how many lines have failed
+ * @returns {Promise<number>} number of failed lines
  */
 async function runLines(dev, terminal, input, ending) {
   let failed = 0;
@@ -213,11 +213,11 @@ function projectEnv({ env, session }) {
 }
 
 /**
- * @param {string[]} command of a provider to be started; none: the user starts it
+ * @param {string[]} command of a provider to start; empty: the user starts it
  * @param {Streams} streams
- * @param {{watch?: boolean, project?: boolean}} [options] watch: starts it again when a file of this folder
- *   changes; project: it is one that a tap.config.json starts
- * @returns {Promise<number>} how many of the lines have failed
+ * @param {{watch?: boolean, project?: boolean}} [options] watch: restart it when a file of this folder
+ *   changes; project: as a provider of a tap.config.json
+ * @returns {Promise<number>} number of failed lines
  */
 export const runDev = (command, streams, { watch = false, project = false } = {}) =>
   runUntilSignal(async (ending) => {
@@ -225,7 +225,7 @@ export const runDev = (command, streams, { watch = false, project = false } = {}
     const print = (/** @type {string} */ text) => terminal.print(text);
     const tap = await startTap({ session: "dev" });
     const dev = new Console(tap, print);
-    const usage = "help shows what to type; quit ends it";
+    const usage = "help lists the commands; quit ends it";
     const own = command.length === 0;
     print(own ? `start a provider with\n\n${formatExports(tap.env)}\n\n${usage}` : usage);
     const start = () => startProvider({ env: project ? projectEnv(tap) : tap.env }, command, print);
@@ -243,8 +243,8 @@ export const runDev = (command, streams, { watch = false, project = false } = {}
 // ---- for programs --------------------------------------------------------------------------------
 
 /**
- * What a line may ask for. `session` names one that was added; without it: the one of the last `use`,
- * at first the first.
+ * Requests of a line. `session` names an added session; the default is the session of the last `use`,
+ * at first the first session.
  * @type {Record<string, (tap: TestTap, asked: any, session: PretendSession) => unknown>}
  */
 const REQUESTS = {
@@ -288,12 +288,12 @@ export class JsonLines {
   #follow(session) {
     if (this.#followed.has(session)) return;
     this.#followed.add(session);
-    let told = 0;
+    let sent = 0;
     session.watch(() => {
-      for (const event of session.told.slice(told)) {
+      for (const event of session.told.slice(sent)) {
         this.#send({ type: "event", session: session.id, event });
       }
-      told = session.told.length;
+      sent = session.told.length;
     });
   }
 
@@ -329,7 +329,7 @@ export class JsonLines {
     return session;
   }
 
-  /** Answers once it is done; others may overtake it. @param {string} line */
+  /** Runs a request and sends its answer. Requests run in parallel. @param {string} line */
   async run(line) {
     let id;
     try {

@@ -1,5 +1,5 @@
 // A session of the Copilot CLI without the CLI: it registers with a gateway as an extension would, puts
-// what it gets into force at once, and leaves every step to the test or the developer of a provider.
+// received state in force at once, and leaves each step to the test or the developer of a provider.
 
 import { LinkConnection, LinkEnded } from "../link/client.mjs";
 
@@ -7,14 +7,14 @@ import { LinkConnection, LinkEnded } from "../link/client.mjs";
 /** @typedef {import("../link/client.mjs").GatewayEvent} GatewayEvent */
 
 /** @typedef {{name: string, description: string, parameters: any}} OfferedTool */
-/** @typedef {{type: "timeline" | "inject", text: string}} Told a line, or a prompt put before the model */
+/** @typedef {{type: "timeline" | "inject", text: string}} Told a line of the timeline, or a prompt for the model */
 
 const PATIENCE_MS = 60_000;
 
 export class PretendSession {
   /** Tools in force, by name. @type {Map<string, OfferedTool>} */
   tools = new Map();
-  /** Everything that the user sees and the model gets, in order. @type {Told[]} */
+  /** All texts for the user and the model, in order. @type {Told[]} */
   told = [];
   /** Events that providers have subscribed to. @type {string[]} */
   wanted = [];
@@ -24,16 +24,16 @@ export class PretendSession {
   #providers = new Map();
   #link;
   #lastQuestion = 0;
-  /** Answers of the gateway to what only the CLI asks, by their kind and id. @type {Map<string, any>} */
+  /** The gateway's answers to questions of the CLI, by kind and id. @type {Map<string, any>} */
   #answers = new Map();
   /** @type {Set<() => void>} */
   #watchers = new Set();
   #served = false;
-  /** By us: nothing will change any more. */
+  /** Closed by this process: there will be no more changes. */
   #closed = false;
-  /** By the CLI, as it looks. */
+  /** Ended by the CLI, it seems. */
   ended = false;
-  /** Why there is no link any more. @type {string | undefined} */
+  /** Why the link has ended. @type {string | undefined} */
   #ended;
 
   /**
@@ -52,7 +52,7 @@ export class PretendSession {
 
   /**
    * @param {string} id @param {string} cwd @param {import("../lib/host-files.mjs").Descriptor} descriptor
-   * @returns {Promise<PretendSession>} once the gateway has given it its first tools
+   * @returns {Promise<PretendSession>} when the gateway has sent its first tools
    */
   static async register(id, cwd, descriptor) {
     const session = new PretendSession(id, cwd, descriptor);
@@ -60,7 +60,7 @@ export class PretendSession {
     return session;
   }
 
-  /** `registered` says what went wrong. @param {string} link @param {string} secret */
+  /** `registered` reports errors. @param {string} link @param {string} secret */
   async #register(link, secret) {
     try {
       await this.#link.connect(link);
@@ -78,7 +78,7 @@ export class PretendSession {
     this.#changed();
   }
 
-  /** Once the gateway has given it its first tools, be they none. */
+  /** Waits for the gateway's first list of tools, which may be empty. */
   async registered() {
     await this.until(
       () => this.#served || this.#ended !== undefined,
@@ -92,12 +92,12 @@ export class PretendSession {
     return this.told.filter(({ type }) => type === kind).map(({ text }) => text);
   }
 
-  /** Lines that the user would see. */
+  /** The lines of the user's timeline. */
   get timeline() {
     return this.#listTexts("timeline");
   }
 
-  /** Prompts that were put before the model. */
+  /** Prompts for the model. */
   get injected() {
     return this.#listTexts("inject");
   }
@@ -107,7 +107,7 @@ export class PretendSession {
     this.#link.send(message);
   }
 
-  // ---- what comes ----------------------------------------------------------------------------------
+  // ---- incoming messages -------------------------------------------------------------------------
 
   /** @param {GatewayEvent} event */
   #receive(event) {
@@ -119,7 +119,7 @@ export class PretendSession {
         this.told.push({ type: "timeline", text: event.text });
         break;
       case "inject":
-        // What the user sees in the prompt's place.
+        // The text for the user in place of the prompt.
         if (event.display) this.told.push({ type: "timeline", text: event.display });
         this.told.push({ type: "inject", text: event.prompt });
         break;
@@ -160,7 +160,7 @@ export class PretendSession {
     for (const watcher of [...this.#watchers]) watcher();
   }
 
-  /** Calls it now, and after each change. @param {() => void} watcher */
+  /** Calls the watcher now, and after each change. @param {() => void} watcher */
   watch(watcher) {
     this.#watchers.add(watcher);
     watcher();
@@ -168,12 +168,12 @@ export class PretendSession {
 
   /**
    * @template T
-   * @param {() => T} look again after each change
-   * @param {() => string} what is waited for
+   * @param {() => T} look called after each change
+   * @param {() => string} label of the wait, for errors
    * @param {number} [patienceMs]
-   * @returns {Promise<NonNullable<T>>} the first that is not empty
+   * @returns {Promise<NonNullable<T>>} the first result that is not empty
    */
-  until(look, what, patienceMs = PATIENCE_MS) {
+  until(look, label, patienceMs = PATIENCE_MS) {
     return new Promise((resolve, reject) => {
       const settle = (/** @type {() => void} */ how) => {
         clearTimeout(timer);
@@ -183,9 +183,9 @@ export class PretendSession {
       const watcher = () => {
         const value = look();
         if (value) settle(() => resolve(value));
-        else if (this.#closed) settle(() => reject(new Error(`it is closed before ${what()}`)));
+        else if (this.#closed) settle(() => reject(new Error(`it is closed before ${label()}`)));
       };
-      const late = () => new Error(`not within ${patienceMs} ms: ${what()}`);
+      const late = () => new Error(`not within ${patienceMs} ms: ${label()}`);
       const timer = setTimeout(() => settle(() => reject(late())), patienceMs);
       this.watch(watcher);
     });
@@ -195,11 +195,11 @@ export class PretendSession {
   shows(text) {
     const fits = (/** @type {string} */ line) =>
       typeof text === "string" ? line.includes(text) : text.test(line);
-    const what = () => `${text} in the timeline:\n${this.timeline.join("\n")}`;
-    return this.until(() => this.timeline.find(fits), what);
+    const label = () => `${text} in the timeline:\n${this.timeline.join("\n")}`;
+    return this.until(() => this.timeline.find(fits), label);
   }
 
-  // ---- what the CLI does ---------------------------------------------------------------------------
+  // ---- actions of the CLI --------------------------------------------------------------------------
 
   /**
    * @param {string} tool @param {object} [args] @param {number} [timeoutMs]
@@ -216,7 +216,7 @@ export class PretendSession {
 
   /** @param {number} id of a call */
   cancel(id) {
-    this.#link.cancel(id, "it is not wanted any more");
+    this.#link.cancel(id, "it is no longer needed");
   }
 
   /** @param {"check" | "prompt" | "build" | "command"} kind @param {GatewayEvent} question */
@@ -239,7 +239,7 @@ export class PretendSession {
     return { ...(deny !== undefined && { deny }), ...(context && { context }) };
   }
 
-  /** @returns {Promise<string>} what goes with a prompt of the user */
+  /** @returns {Promise<string>} the context for a prompt of the user */
   async prompt() {
     return (await this.#request("prompt", { type: "prompt.submitted" })).context;
   }
@@ -249,7 +249,7 @@ export class PretendSession {
     return (await this.#request("build", { type: "section.build", section, current })).content;
   }
 
-  /** @param {string} name of a slash command @param {string} [args] @returns {Promise<string>} what it shows */
+  /** @param {string} name of a slash command @param {string} [args] @returns {Promise<string>} its output */
   async command(name, args = "") {
     return (await this.#request("command", { type: "command.run", name, arguments: args })).text;
   }
@@ -259,12 +259,12 @@ export class PretendSession {
     this.send({ type: "activity", activity });
   }
 
-  /** Something that a provider may have subscribed to. @param {string} event @param {object} data */
+  /** Reports an event to subscribed providers. @param {string} event @param {object} data */
   report(event, data) {
     this.send({ type: "event", event, data });
   }
 
-  /** As by /clear. @param {string} [reason] */
+  /** Ends the session, as /clear does. @param {string} [reason] */
   end(reason = "the session has ended") {
     this.ended = true;
     this.send({ type: "end", reason });

@@ -1,6 +1,6 @@
 // A provider in development, next to a test gateway: its process and all processes that it starts (`npm
-// start` has the provider as a child), in a group of their own. A Ctrl-C reaches this process only, which
-// ends the group in good order.
+// start` has the provider as a child), in a separate group. A Ctrl-C reaches this process only, which
+// ends the group cleanly.
 
 import { spawn } from "node:child_process";
 import { endGroup, guard, ownGroup, release, signalGroup } from "../process/group.mjs";
@@ -9,7 +9,7 @@ import { endGroup, guard, ownGroup, release, signalGroup } from "../process/grou
 
 const SIGNALS = /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP"]);
 
-/** Groups of which something is left: the number of one that is gone may be that of another. @type {Set<number>} */
+/** Groups that may have processes. A pid can be reused after its group has ended. @type {Set<number>} */
 const groups = new Set();
 
 /** @param {number} pid of the process that led it */
@@ -21,7 +21,7 @@ function forget(pid) {
 /**
  * @param {{env: Record<string, string>}} tap @param {string[]} command of a provider
  * @param {(text: string) => void} say
- * @param {"inherit" | "pipe"} [output] where stdout and stderr go
+ * @param {"inherit" | "pipe"} [output] for stdout and stderr
  */
 export function startProvider(tap, [program, ...args], say, output = "inherit") {
   const child = spawn(program, args, {
@@ -33,7 +33,7 @@ export function startProvider(tap, [program, ...args], say, output = "inherit") 
   if (pid !== undefined) {
     groups.add(pid);
     guard(pid);
-    // Not "exit", which the one who ends it takes for himself.
+    // Not "exit", which endProvider uses.
     child.once("close", () => signalGroup(pid, 0) || forget(pid));
   }
   child.once("error", (error) => say(`the provider does not start: ${error.message}`));
@@ -46,7 +46,7 @@ export async function endProvider(child) {
   child.removeAllListeners("exit");
   const { pid } = child;
   if (pid === undefined || !groups.has(pid)) return;
-  const carryOn = () => {}; // one more Ctrl-C, or the same passed on by npm, must leave nothing behind
+  const carryOn = () => {}; // a second Ctrl-C, or the same signal from npm, must not interrupt the end
   for (const signal of SIGNALS) process.on(signal, carryOn);
   try {
     await endGroup(pid);

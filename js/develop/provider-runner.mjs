@@ -1,14 +1,14 @@
-// The program that is developed: started, and with --watch started again when it has changed.
+// Runs the program in development, with --watch restarted after each change.
 
 import fs from "node:fs";
 import path from "node:path";
 import { endProvider } from "./provider-process.mjs";
 
-// Says when a file of a folder has changed, also of the folders in it. Packages and hidden folders are left out.
+// Watches the files of a folder and of the folders in it, without packages and hidden folders.
 
 /** Editors write a file in several steps, and several files at once. */
 const QUIET_MS = 200;
-/** Of folders: each costs the system a watch. */
+/** The system has a watch for each folder. */
 const MAX_FOLDERS = 1000;
 const LEFT_OUT = /^(\..*|node_modules|__pycache__|venv|.*\.egg-info)$/;
 
@@ -21,7 +21,7 @@ export class FolderWatch {
   #timer;
   #changed = "";
 
-  /** @param {string} root @param {(file: string) => void} onChange the last one that has changed, from the root */
+  /** @param {string} root @param {(file: string) => void} onChange with the last changed file, relative to the root */
   constructor(root, onChange) {
     this.#root = root;
     this.#onChange = onChange;
@@ -41,7 +41,7 @@ export class FolderWatch {
         }
       }
     } catch {
-      this.#remove(folder); // it is gone, or not ours
+      this.#remove(folder); // it does not exist, or is not readable
     }
   }
 
@@ -51,7 +51,7 @@ export class FolderWatch {
     this.#watchers.delete(folder);
   }
 
-  /** @param {string} folder @param {string | null} name of what has changed in it */
+  /** @param {string} folder @param {string | null} name of the changed entry */
   #onEvent(folder, name) {
     if (name === null || LEFT_OUT.test(name)) return;
     const file = path.join(folder, name);
@@ -74,7 +74,7 @@ export class ProviderRunner {
   #start;
   #print;
   #watch;
-  /** @type {Promise<void>} one restart at a time */
+  /** @type {Promise<void>} restarts run in sequence */
   #last = Promise.resolve();
   #over = false;
   process;

@@ -1,4 +1,4 @@
-// Makes the calls of a recording again, and compares what comes back: a recording as a test
+// Repeats the calls of a recording and compares the results: a recording as a test
 // (docs/recordings.md).
 
 import { isDeepStrictEqual } from "node:util";
@@ -8,7 +8,7 @@ import { REMOVED } from "../lib/redact.mjs";
 /** @typedef {import("./trace.mjs").TraceEvent} TraceEvent */
 /** @typedef {import("./testing.mjs").TestTap} TestTap */
 /**
- * A call with its answer: `data`, or `code` where it failed, or a file, whose content is not recorded.
+ * A call with its answer: `data`, or `code` if it failed, or a file, whose content is not recorded.
  * @typedef {{provider: string, tool: string, args: object, data?: unknown, code?: string, file?: boolean}} RecordedCall
  * @typedef {"equal" | "shape" | "outcome"} Comparison
  * @typedef {{call: RecordedCall, ok: boolean, detail: string, skipped?: boolean}} Replayed
@@ -26,7 +26,7 @@ function toOutcome(answer) {
 }
 
 /**
- * The calls that were answered, in the order in which they were made.
+ * The answered calls, in the order in which they were made.
  * @param {TraceEvent[]} events @param {{provider?: string}} [options]
  * @returns {RecordedCall[]}
  */
@@ -48,10 +48,10 @@ export function callsOf(events, { provider } = {}) {
   });
 }
 
-/** Whether anything in it was taken out. @param {unknown} value */
+/** Whether a part of it was redacted. @param {unknown} value */
 const isRedacted = (value) => JSON.stringify(value ?? null).includes(REMOVED);
 
-/** The types of a value in place of what is in it; of an array, those of its elements. @param {any} value @returns {any} */
+/** Replaces a value's content by its types; of an array, the types of its elements. @param {any} value @returns {any} */
 function toShape(value) {
   if (value === REMOVED) return "string";
   if (Array.isArray(value)) {
@@ -65,7 +65,7 @@ function toShape(value) {
   );
 }
 
-/** A result in the form in which the two sides can be compared: an image without its text. @param {any} value */
+/** A result in a comparable form: an image without its text. @param {any} value */
 function comparable(value) {
   const [, mimeType, data] = /^data:([^;,]+);base64,(.*)$/s.exec(value?.image ?? "") ?? [];
   if (data !== undefined) return { mimeType, data };
@@ -80,7 +80,7 @@ function comparable(value) {
   }
 }
 
-/** A removed value matches any value. @param {any} before @param {any} now @returns {boolean} */
+/** A redacted value matches any value. @param {any} before @param {any} now @returns {boolean} */
 function isSame(before, now) {
   if (before === REMOVED) return true;
   if (typeof before === "string" && before.includes(REMOVED)) return typeof now === "string";
@@ -97,7 +97,7 @@ function isSame(before, now) {
 
 /** @param {unknown} value */
 const short = (value) => {
-  const text = JSON.stringify(value) ?? "nothing";
+  const text = JSON.stringify(value) ?? "undefined";
   return text.length > 200 ? `${text.slice(0, 200)}…` : text;
 };
 
@@ -127,7 +127,7 @@ function compareOutcome(call, now, compare) {
 }
 
 /**
- * @param {TestTap} tap with the provider connected, or on its way
+ * @param {TestTap} tap with the provider connected or connecting
  * @param {RecordedCall[]} calls
  * @param {{compare?: Comparison, onCall?: (done: Replayed) => void}} [options]
  * @returns {Promise<Replayed[]>}
@@ -145,7 +145,7 @@ export async function replay(tap, calls, { compare = "equal", onCall = () => {} 
 /** @param {TestTap} tap @param {RecordedCall} call @param {Comparison} compare @returns {Promise<Replayed>} */
 async function replayOne(tap, call, compare) {
   if (isRedacted(call.args)) {
-    const detail = "not made: a secret was taken out of its arguments";
+    const detail = "not made: its arguments are redacted";
     return { call, ok: true, skipped: true, detail };
   }
   try {

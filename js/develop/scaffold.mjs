@@ -1,4 +1,4 @@
-// `new`: a provider with a test, in a folder of its own, that runs at once.
+// `new`: a provider with a test, in a new folder, that runs at once.
 
 import fs from "node:fs";
 import path from "node:path";
@@ -9,14 +9,14 @@ const TEMPLATES = path.join(programFolder, "sdk", "templates");
 
 export const LANGUAGES = ["node", "python"];
 
-/** A name that npm, Python and a folder accept; a tool's name is made from it. */
+/** A name that npm, Python and the file system accept; a tool's name is derived from it. */
 const NAME = /^[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*$/;
 const MAX_NAME_LENGTH = 40;
 
-/** Dots of hidden files would keep them out of a package: templates have an underscore instead. */
+/** npm does not pack hidden files, so templates have an underscore instead of the dot. */
 const TARGETS = { _gitignore: ".gitignore" };
 
-/** The name of the SDK in the project, and its location. The link is of this machine, and not committed. */
+/** The SDK's name in the project, and its location. The link is only for this machine, and not committed. */
 function getSdkLink(/** @type {string} */ language) {
   const tap = stableFolder();
   if (language === "node") return { at: path.join("node_modules", "copilot-tap"), to: tap };
@@ -33,14 +33,14 @@ export function validateName(name) {
   );
 }
 
-/** @param {string} folder which is not there yet */
+/** @param {string} folder that does not exist yet */
 function makeFolder(folder) {
   try {
     fs.mkdirSync(folder);
   } catch (cause) {
     const { code, message } = /** @type {NodeJS.ErrnoException} */ (cause);
     if (code === "EEXIST") {
-      throw new Error(`${folder} is there already: choose another name, or remove it`, { cause });
+      throw new Error(`${folder} exists already: choose a different name, or remove it`, { cause });
     }
     throw new Error(
       `${folder} cannot be made (${code ?? message}): go to a folder in which you can write`,
@@ -62,9 +62,9 @@ function linkSdk(folder, language) {
 }
 
 /**
- * @param {string} language one of LANGUAGES @param {string} name @param {string} [parent]
- * @returns {{readme: string, tool: string}} what to do next, and the tool as the model knows it
- * @throws where the name does not fit, or something of that name is there
+ * @param {string} language from LANGUAGES @param {string} name @param {string} [parent]
+ * @returns {{readme: string, tool: string}} the next steps, and the tool's name for the model
+ * @throws if the name is invalid, or exists
  */
 export function createProject(language, name, parent = ".") {
   const trouble = validateName(name);

@@ -1,4 +1,4 @@
-// Input and output for a person. In a terminal it has a prompt, which stays below the output.
+// Input and output for a person. A terminal has a prompt, which stays below the output.
 
 import readline from "node:readline";
 import { visibleLines } from "../lib/visible.mjs";
@@ -39,7 +39,7 @@ export class Terminal {
     ];
     const lines = readline.createInterface({ input, signal: ending, ...terminal, completer });
     this.#lines = lines;
-    // A terminal in raw mode sends a key and no signal.
+    // A terminal in raw mode sends a key instead of a signal.
     lines.on("SIGINT", () => process.kill(process.pid, "SIGINT"));
     lines.on("close", () => (this.#asks = false));
     this.#ask();

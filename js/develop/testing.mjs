@@ -1,5 +1,5 @@
-// copilot-tap/testing: a real gateway on a free port, with a home of its own and a pretend session, so
-// that a provider is tested without Copilot. docs/testing.md is its manual.
+// copilot-tap/testing: a real gateway on a free port, with a temporary home and a pretend session, so
+// that a provider can be tested without Copilot. docs/testing.md is its manual.
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -26,7 +26,7 @@ const TIMERS = {
   TAP_SHUTDOWN_MS: "3000",
 };
 
-/** A call that failed: its message is what the model reads. */
+/** A call that failed. The message is the model's text. */
 export class CallFailed extends Error {
   /** @param {{code: string, text: string}} failure */
   constructor({ code, text }) {
@@ -38,12 +38,12 @@ export class CallFailed extends Error {
 
 /** @implements {Interface} */
 export class TestTap {
-  /** A COPILOT_HOME of its own; gone after stop(). */
+  /** A temporary COPILOT_HOME, removed by stop(). */
   home;
   port = 0;
-  /** @type {PretendSession} the one that `tool`, `call` and `events` are about */
+  /** @type {PretendSession} the session of `tool`, `call` and `events` */
   session = /** @type {any} */ (undefined);
-  /** All that were added. @type {Set<PretendSession>} */
+  /** All added sessions. @type {Set<PretendSession>} */
   sessions = new Set();
   #hostEnv;
   /** @type {import("node:child_process").ChildProcess | undefined} */
@@ -63,12 +63,12 @@ export class TestTap {
     return {
       COPILOT_HOME: this.home,
       TAP_GATEWAY_PORT: String(this.port),
-      TAP_PROVIDER_TOKEN: "", // one of the surroundings is for another gateway
+      TAP_PROVIDER_TOKEN: "", // the surrounding environment may have the token of a different gateway
       TAP_FOLDER: programFolder, // tap is not in this COPILOT_HOME
     };
   }
 
-  /** The same for `provider(name, where)` in this process. */
+  /** The address for `provider(name, where)` in this process. */
   get where() {
     return { home: this.home, port: this.port, token: "" };
   }
@@ -77,7 +77,7 @@ export class TestTap {
     return gatewayFiles(/** @type {NodeJS.ProcessEnv} */ ({ ...this.env }));
   }
 
-  /** Everything that the user and the model have received, in order: lines of the timeline, injected prompts. */
+  /** All texts for the user and the model, in order: lines of the timeline, injected prompts. */
   get events() {
     return this.session.told;
   }
@@ -93,7 +93,7 @@ export class TestTap {
     }
   }
 
-  /** @returns {Promise<boolean>} whether it is up: the port may have been taken meanwhile */
+  /** @returns {Promise<boolean>} whether it is up; the port may be taken meanwhile */
   async #startHost() {
     if (this.#stopped) throw new Error("this test gateway has been stopped");
     const host = spawn(
@@ -117,7 +117,7 @@ export class TestTap {
     return false;
   }
 
-  /** As by a crash: kill -9. */
+  /** Kills it with kill -9, like a crash. */
   async killGateway() {
     const host = this.#host;
     this.#host = undefined;
@@ -127,7 +127,7 @@ export class TestTap {
   }
 
   /**
-   * A crash, then a new gateway, with another token. The sessions that have not ended register again,
+   * A crash, then a new gateway, with a new token. The sessions that have not ended register again,
    * as the CLI's do.
    */
   async restartGateway() {
@@ -144,7 +144,7 @@ export class TestTap {
 
   // ---- sessions ------------------------------------------------------------------------------------
 
-  /** One more session. @param {string} id @param {string} [cwd] @returns {Promise<PretendSession>} */
+  /** Adds a session. @param {string} id @param {string} [cwd] @returns {Promise<PretendSession>} */
   async addSession(id, cwd = this.home) {
     const descriptor = readDescriptor(this.#files.descriptor);
     if (!descriptor) throw new Error("no gateway runs");
@@ -156,12 +156,12 @@ export class TestTap {
   /** Waits until the model has the tool. @param {string} name @returns {Promise<OfferedTool>} */
   tool(name) {
     const { session } = this;
-    const what = () =>
+    const label = () =>
       `a tool ${name}; there are ${[...session.tools.keys()].join(", ")}\n${session.timeline.join("\n")}`;
-    return session.until(() => session.tools.get(name), what);
+    return session.until(() => session.tools.get(name), label);
   }
 
-  /** Waits until the model does not have the tool any more. @param {string} name */
+  /** Waits until the model no longer has the tool. @param {string} name */
   async toolGone(name) {
     const { session } = this;
     await session.until(
@@ -174,7 +174,7 @@ export class TestTap {
    * Calls a tool as the model would.
    * @param {string} tool @param {object} [args]
    * @param {{signal?: AbortSignal, timeout?: number}} [options] the signal cancels, as the user can
-   * @returns {Promise<any>} what the model reads: a text, or `{data, mimeType}` of an image or a file
+   * @returns {Promise<any>} the result for the model: a text, or `{data, mimeType}` of an image or a file
    * @throws {CallFailed}
    */
   async call(tool, args = {}, { signal, timeout } = {}) {
@@ -196,7 +196,7 @@ export class TestTap {
     }
   }
 
-  /** Ends everything that was started, and removes the home. */
+  /** Ends all processes of this tap, and removes the home. */
   async stop() {
     this.#stopped = true;
     for (const session of this.sessions) session.close();
@@ -206,7 +206,7 @@ export class TestTap {
 }
 
 /**
- * @param {{env?: Record<string, string>, session?: string}} [options] further variables of the gateway
+ * @param {{env?: Record<string, string>, session?: string}} [options] additional variables of the gateway
  *   (docs/limits.md), and the session's id
  * @returns {Promise<TestTap>}
  */

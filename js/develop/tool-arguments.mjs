@@ -1,10 +1,10 @@
-// A tool's arguments as a person types them: a JSON object, or key=value pairs whose types follow from the
-// tool's schema. `copilot-tap call` and `dev` take the same.
+// A tool's arguments as typed by a person: a JSON object, or key=value pairs whose types follow from the
+// tool's schema. `copilot-tap call` and `dev` share this.
 
 const EXAMPLE = `arguments must be a JSON object, e.g. '{"city":"Bern"}', or key=value pairs, e.g. city=Bern`;
 const MAX_SHOWN = 60;
 
-/** The typed text is not an object of arguments. */
+/** The text does not contain an object of arguments. */
 export class BadArguments extends Error {}
 
 /** @param {string} text */
@@ -23,7 +23,7 @@ export function parseObject(text) {
   throw new BadArguments(`${EXAMPLE}; got ${quoteText(text)}`);
 }
 
-/** The types of JSON that a schema has; none: any. @param {any} schema @returns {string[]} */
+/** The JSON types in a schema; empty: any. @param {any} schema @returns {string[]} */
 function listTypes(schema) {
   if (typeof schema !== "object" || schema === null) return [];
   if (schema.type) return [schema.type].flat();
@@ -37,7 +37,7 @@ function getJsonType(value) {
   return Array.isArray(value) ? "array" : typeof value;
 }
 
-/** @param {string} text @returns {{value?: unknown}} without a value: no JSON */
+/** @param {string} text @returns {{value?: unknown}} no value: not JSON */
 function tryParse(text) {
   try {
     return { value: JSON.parse(text) };
@@ -55,10 +55,10 @@ const WANTED = /** @type {Record<string, string>} */ ({
   null: "null",
 });
 
-/** @param {string} key @param {string} text @param {any} schema of it, where there is one */
+/** @param {string} key @param {string} text @param {any} schema of the parameter, if known */
 function parseValue(key, text, schema) {
   const choices = schema?.enum ?? (schema && "const" in schema ? [schema.const] : undefined);
-  const chosen = choices?.find((/** @type {unknown} */ one) => String(one) === text);
+  const chosen = choices?.find((/** @type {unknown} */ choice) => String(choice) === text);
   if (chosen !== undefined) return chosen;
   const types = listTypes(schema);
   const { value } = tryParse(text);
@@ -91,11 +91,11 @@ export function parsePairs(words, parameters) {
   return Object.fromEntries(args);
 }
 
-/** Whether these are key=value pairs, which need the tool's schema. @param {string[]} words */
+/** Whether these are key=value pairs, for which the tool's schema is needed. @param {string[]} words */
 export const arePairs = (words) => words.length > 0 && !/^\s*[[{"]/.test(words[0]);
 
 /**
- * @param {string[]} words as a shell gives them: one JSON object, or key=value pairs; none: {}
+ * @param {string[]} words from a shell: a JSON object, or key=value pairs; empty: {}
  * @param {any} [parameters] the tool's schema
  * @returns {Record<string, unknown>} @throws {BadArguments}
  */
@@ -104,7 +104,7 @@ export function parseArguments(words, parameters) {
   return arePairs(words) ? parsePairs(words, parameters) : parseObject(words.join(" "));
 }
 
-/** A line in words, as a shell takes it: quotes hold blanks together. @param {string} line @throws {BadArguments} */
+/** Splits a line as a shell does, with quotes. @param {string} line @throws {BadArguments} */
 export function splitWords(line) {
   const words = [];
   let word = "";
@@ -125,7 +125,7 @@ export function splitWords(line) {
   return isWord ? [...words, word] : words;
 }
 
-/** The arguments that a line has after the tool's name. @param {string} rest @param {any} [parameters] @throws {BadArguments} */
+/** The arguments in a line after the tool's name. @param {string} rest @param {any} [parameters] @throws {BadArguments} */
 export function parseArgumentLine(rest, parameters) {
   const text = rest.trim();
   return /^['"]?[[{]/.test(text)

@@ -1,5 +1,5 @@
-// A recording of what providers say and are told: JSON lines, with secrets taken out (docs/recordings.md).
-// The first line says what it is; each other is one event of a provider's connection.
+// A recording of messages from and to providers: JSON lines, with secrets removed (docs/recordings.md).
+// The first line describes the recording; each other line is an event of a provider's connection.
 
 import fs from "node:fs";
 import { redact, REMOVED } from "../lib/redact.mjs";
@@ -7,7 +7,8 @@ import { redact, REMOVED } from "../lib/redact.mjs";
 /** @typedef {import("../link/control.mjs").TraceFrame} TraceFrame */
 /**
  * `message`: the parsed message; `text`: the message if it is not JSON, or why a connection was closed.
- * @typedef {{at: number, connection: number, provider: string, kind: TraceFrame["kind"], message?: any, text?: string}} TraceEvent
+ * @typedef {{at: number, connection: number, provider: string, kind: TraceFrame["kind"], message?: any, text?: string}}
+ *   TraceEvent
  */
 
 const FORMAT = 1;
@@ -18,7 +19,7 @@ export function toEvent({ at, connection, provider, kind, text }) {
   if (kind === "opened" || kind === "closed") return { ...event, text: redact(text) };
   try {
     const message = JSON.parse(text);
-    // The code that a person types while pairing is one as well.
+    // The code that a person types while pairing is a secret, too.
     if (message?.type === "auth.confirm") message.code = REMOVED;
     return { ...event, message: redact(message) };
   } catch {
@@ -34,12 +35,12 @@ export const headerLine = ({ version, at }) =>
 export const eventLine = (event) => `${JSON.stringify(event)}\n`;
 
 /**
- * Which events belong to a provider or a session. What comes before a connection has said hello is
- * kept until it does.
+ * Selects the events of a provider or a session. Events of a connection before its hello are stored until the
+ * hello.
  */
 export class TraceFilter {
   #wanted;
-  /** By connection: what it is known to be, or what it has said so far. @type {Map<number, {fits: boolean, before: TraceEvent[]}>} */
+  /** By connection: whether it fits, or its events so far. @type {Map<number, {fits: boolean, before: TraceEvent[]}>} */
   #connections = new Map();
   /** Calls of other sessions. @type {Set<string>} */
   #foreign = new Set();
@@ -49,7 +50,7 @@ export class TraceFilter {
     this.#wanted = wanted;
   }
 
-  /** A connection that was there before. @param {number} connection @param {string} provider @param {string[]} sessions */
+  /** Adds a connection that is already open. @param {number} connection @param {string} provider @param {string[]} sessions */
   addConnection(connection, provider, sessions) {
     const { provider: name, session } = this.#wanted;
     const fits =
@@ -58,7 +59,7 @@ export class TraceFilter {
     this.#connections.set(connection, { fits, before: [] });
   }
 
-  /** @param {TraceEvent} event @returns {TraceEvent[]} those that are to be recorded now */
+  /** @param {TraceEvent} event @returns {TraceEvent[]} events to record now */
   select(event) {
     const { provider, session } = this.#wanted;
     if (provider === undefined && session === undefined) return [event];
@@ -75,7 +76,7 @@ export class TraceFilter {
     return [];
   }
 
-  /** It says who it is. @param {TraceEvent} hello @param {TraceEvent[]} before what it has said until then */
+  /** Handles a hello. @param {TraceEvent} hello @param {TraceEvent[]} before earlier events of its connection */
   #identify(hello, before) {
     const { name, session } = hello.message;
     const any = session === undefined || session === "all";
@@ -85,7 +86,7 @@ export class TraceFilter {
     return this.#connections.get(hello.connection)?.fits ? [...before, hello] : [];
   }
 
-  /** A message that names no session may be about any. @param {TraceEvent} event @param {string} session */
+  /** A message without a session may belong to any. @param {TraceEvent} event @param {string} session */
   #belongsTo({ message }, session) {
     if (ANSWERS.has(message?.type)) return !this.#foreign.has(message.id);
     if (typeof message?.sessionId !== "string" || message.sessionId === session) return true;
@@ -105,18 +106,18 @@ export class TraceFilter {
   }
 }
 
-/** More than that nobody says before hello. */
+/** More events than a connection has before its hello. */
 const MAX_BEFORE = 20;
 
-/** Messages that answer a call; the call says which tool and session they belong to. */
+/** Messages that answer a call; the call has their tool and session. */
 const ANSWERS = new Set(["tool.result", "tool.progress"]);
-/** Calls of other sessions that may still be answered; more than any limit lets be open. */
+/** Calls of other sessions that may still be answered; more than can be pending. */
 const MAX_FOREIGN = 10_000;
 
 /**
  * @param {string} file
  * @returns {{version: string, at: number, events: TraceEvent[]}}
- * @throws where it is no recording
+ * @throws if it is not a recording
  */
 export function readTrace(file) {
   const lines = fs.readFileSync(file, "utf8").split("\n");
@@ -129,7 +130,7 @@ export function readTrace(file) {
   if (header?.tapTrace !== FORMAT) {
     throw new Error(
       header?.tapTrace === undefined
-        ? `${file} is no recording of copilot-tap trace`
+        ? `${file} is not a recording of copilot-tap trace`
         : `${file} was recorded in format ${header.tapTrace}, and this version reads ${FORMAT}`,
     );
   }
@@ -142,7 +143,7 @@ function parseLine(line, file, index) {
     const value = JSON.parse(line);
     if (typeof value === "object" && value !== null) return value;
   } catch {
-    // Said below.
+    // Reported below.
   }
-  throw new Error(`${file}:${index + 1} is no line of a recording`);
+  throw new Error(`${file}:${index + 1} is not a line of a recording`);
 }

@@ -1,4 +1,4 @@
-// The checks of calls: with bad arguments, and cancelled ones.
+// The checks of calls: calls with bad arguments, and cancelled calls.
 
 import { setTimeout as wait } from "node:timers/promises";
 import { badArguments } from "./tool-schema.mjs";
@@ -12,13 +12,13 @@ import { finding } from "./findings.mjs";
 /** @typedef {import("../../lib/addon.js").CallOutcome} CallOutcome */
 
 const ANSWER_MS = 5_000;
-/** A program that crashes is gone by then. */
+/** A crashing program has ended by then. */
 const CRASH_MS = 300;
 /** A call that is answered sooner cannot be cancelled. */
 const BEFORE_CANCEL_MS = 200;
-/** The trace comes over a link of its own. */
+/** The trace arrives on a separate link. */
 const TRACE_MS = 1_000;
-/** After so many the others would say the same, and each takes its time. */
+/** After this many failures the others would add no information, and each takes time. */
 const MAX_WRONG = 3;
 
 /**
@@ -31,7 +31,7 @@ async function withTimeout(result, ms) {
   try {
     return await Promise.race([result, late]);
   } finally {
-    timer.abort(); // it would keep the process alive
+    timer.abort(); // a timer keeps the process alive
   }
 }
 
@@ -49,11 +49,11 @@ async function createCrashFinding(subject, happened) {
  * @param {Subject} subject @param {string} tool @param {import("./tool-schema.mjs").BadCall} bad
  * @returns {Promise<Finding | undefined>}
  */
-async function tryBad(subject, tool, { what, args }) {
+async function tryBad(subject, tool, { problem, args }) {
   const { session } = subject.tap;
   const { id, result } = session.start(tool, args);
   const outcome = await withTimeout(result, ANSWER_MS);
-  const called = `"${tool}" ${what}`;
+  const called = `"${tool}" ${problem}`;
   if (outcome === undefined) {
     session.cancel(id);
     return finding(
@@ -103,9 +103,9 @@ export async function refusesBadArguments(subject, isServing, skipped) {
 const isAnswered = (subject, call) =>
   subject.listFrames("received", "tool.result").some(({ id }) => id === call);
 
-/** Once it has reached the provider. @param {Subject} subject @param {string} tool @returns {Promise<string | undefined>} the call's id */
+/** Waits until a call has reached the provider. @param {Subject} subject @param {string} tool @returns {Promise<string | undefined>} the call's id */
 async function waitForCall(subject, tool) {
-  const sent = () => subject.listFrames("sent", "tool.call").find((one) => one.tool === tool);
+  const sent = () => subject.listFrames("sent", "tool.call").find((call) => call.tool === tool);
   await subject.until(sent, TRACE_MS);
   return sent()?.id;
 }
@@ -113,9 +113,9 @@ async function waitForCall(subject, tool) {
 /** @typedef {{seen?: string, found?: Finding, isCancelled?: boolean}} CancelAttempt */
 
 /**
- * What became of a call that was over before it could be cancelled.
+ * Describes a call that ended before it could be cancelled.
  * @param {Subject} subject @param {string} tool @param {CallOutcome | undefined} outcome
- * @param {number} ms that it took
+ * @param {number} ms its duration
  * @returns {Promise<CancelAttempt>}
  */
 async function notCancelled(subject, tool, outcome, ms) {
@@ -178,10 +178,10 @@ export async function settlesCancelled(subject, isServing, calls) {
   let isTried = false;
   for (const call of calls) {
     if (!(await isServing())) break;
-    const one = await cancelOne(subject, call);
-    isTried ||= one.isCancelled === true;
-    if (one.found) findings.push(one.found);
-    if (one.seen) seen.push(one.seen);
+    const attempt = await cancelOne(subject, call);
+    isTried ||= attempt.isCancelled === true;
+    if (attempt.found) findings.push(attempt.found);
+    if (attempt.seen) seen.push(attempt.seen);
   }
   const text = seen.join("; ");
   if (!isTried && findings.length === 0) return { notApplicable: text };

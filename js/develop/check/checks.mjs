@@ -1,5 +1,5 @@
-// `check`: what a provider's program gets wrong. It runs beside a private gateway with a pretend session,
-// and one check after another tries what often goes wrong.
+// `check`: finds mistakes of a provider's program. The program runs with a private gateway and a pretend session,
+// and the checks run in sequence.
 
 import { sleep } from "../../lib/timers.mjs";
 import { findNearest } from "../../lib/suggestion.mjs";
@@ -15,28 +15,28 @@ import { Subject } from "./subject.mjs";
 /** @typedef {{findings: Finding[], seen?: string, notApplicable?: undefined} | {notApplicable: string}} Answer */
 /** @typedef {{tool: string, args: object}} NamedCall */
 /** @typedef {{id: string, title: string}} Title */
-/** `printed`: the last lines of the program, where something is wrong. @typedef {Title & {verdict: Verdict, seen: string, findings: Finding[], printed: string[]}} CheckResult */
+/** `printed`: the program's last lines, if a check fails. @typedef {Title & {verdict: Verdict, seen: string, findings: Finding[], printed: string[]}} CheckResult */
 /**
- * `printedBytes`: by the program, in all.
+ * `printedBytes`: total output of the program.
  * @typedef {{well: boolean, checks: CheckResult[], printedBytes: number}} Report
  *
  * @typedef {object} CheckRequest
- * @property {{tool: string, words: string[]}[]} calls that may be made as they are
+ * @property {{tool: string, words: string[]}[]} calls to be made unchanged
  * @property {string[]} skipped tools that are not called with bad arguments
- * @property {number} waitMs for the program, each time, to be in the session
+ * @property {number} waitMs longest wait for the program to be in the session, each time
  * @property {AbortSignal} ending
  * @property {(title: Title, number: number, of: number) => void} onBegin
  * @property {(checked: CheckResult) => void} onDone
  */
 
-/** What a check may use. @typedef {{subject: Subject, wanted: CheckRequest, isServing: () => Promise<boolean>}} Bench */
+/** The inputs of a check. @typedef {{subject: Subject, wanted: CheckRequest, isServing: () => Promise<boolean>}} Bench */
 
-/** From the end of a program until what it printed is read. */
+/** Time to read the last output of a program that has ended. */
 const PRINT_MS = 100;
 /** From the binding to its tools. */
 const TOOLS_MS = 2_000;
 
-/** Of the calls that the author names. @param {Bench} bench @returns {NamedCall[]} @throws {BadArguments} */
+/** The calls that the author names. @param {Bench} bench @returns {NamedCall[]} @throws {BadArguments} */
 function namedCalls({ subject, wanted }) {
   return wanted.calls.map(({ tool, words }) => {
     const { parameters } = subject.tap.session.tools.get(tool) ?? {};
@@ -53,7 +53,7 @@ const CHECKS = [
   },
   {
     id: "tools",
-    title: "describes its tools, with schemas that the CLI takes",
+    title: "describes its tools, with schemas that the CLI accepts",
     run: ({ subject }) => describesTools(subject),
   },
   {
@@ -80,7 +80,7 @@ const CHECKS = [
   { id: "end", title: "ends by SIGTERM", run: ({ subject }) => endsBySignal(subject) },
 ];
 
-/** Calls of tools that are not there, or arguments that do not fit. @param {Bench} bench @throws {BadArguments} */
+/** Finds calls of unknown tools, and arguments that do not fit. @param {Bench} bench @throws {BadArguments} */
 function verifyCalls(bench) {
   const { tools } = bench.subject;
   for (const tool of [...bench.wanted.calls.map((call) => call.tool), ...bench.wanted.skipped]) {
@@ -107,8 +107,8 @@ async function toCheckResult({ id, title }, answer, subject) {
 }
 
 /**
- * One after another. A program that has ended is started again for the next; one that cannot get in is
- * not checked any further.
+ * Runs the checks in sequence. A program that has ended is restarted for the next check. If the program cannot connect,
+ * the other checks are skipped.
  * @param {Bench} bench @returns {Promise<CheckResult[]>}
  */
 async function checkAll(bench) {
@@ -125,7 +125,7 @@ async function checkAll(bench) {
       ? await check.run(bench)
       : { notApplicable: "the provider is not in the session" };
     const checked = await toCheckResult(check, answer, subject);
-    if (wanted.ending.aborted) break; // it may be wrong for that alone
+    if (wanted.ending.aborted) break; // the interruption may be the cause of a failure
     all.push(checked);
     wanted.onDone(checked);
     if (at > 0) continue;
@@ -135,7 +135,7 @@ async function checkAll(bench) {
   return all;
 }
 
-/** @param {Subject} subject @param {CheckRequest} wanted @returns {() => Promise<boolean>} starts it again where it has ended */
+/** @param {Subject} subject @param {CheckRequest} wanted @returns {() => Promise<boolean>} restarts it if it has ended */
 function createServingCheck(subject, wanted) {
   let isLost = false;
   /** @type {string[]} */
@@ -156,7 +156,7 @@ function createServingCheck(subject, wanted) {
 /**
  * @param {string[]} command of the provider @param {CheckRequest} wanted
  * @returns {Promise<Report>}
- * @throws {BadArguments} where a call cannot be made as it was named
+ * @throws {BadArguments} if a named call cannot be made
  */
 export async function checkProvider(command, wanted) {
   const tap = await startTap({ session: "check-1" });

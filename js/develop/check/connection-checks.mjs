@@ -1,4 +1,4 @@
-// The checks of a provider's way into a session, and of what it brings along.
+// The checks of a provider's connection to a session, and of its declarations.
 
 import { sleep } from "../../lib/timers.mjs";
 import { finding } from "./findings.mjs";
@@ -8,10 +8,10 @@ import { schemaProblems } from "./tool-schema.mjs";
 /** @typedef {import("./subject.mjs").Subject} Subject */
 /** @typedef {import("./checks.mjs").Answer} Answer */
 
-/** For a second connection to be made, and for tools that are declared after `hello`. */
+/** For a second connection, and for tools that are declared after `hello`. */
 const SETTLE_MS = 700;
 const MAX_REFUSED = 3;
-/** The gateway cuts what is longer. */
+/** The gateway cuts longer descriptions. */
 const MAX_DESCRIPTION_BYTES = 4096;
 
 /** @param {number} ms */
@@ -28,7 +28,7 @@ function explainAbsence(subject, waitMs) {
     return finding("NOT_STARTED", `"${subject.command[0]}" does not start: ${subject.ended}`);
   }
   const hasAsked = subject.listFrames("received", "auth").length > 0;
-  // Whoever sends no `auth` is told AUTH_FAILED, too: after the seconds that it had for it.
+  // A program that sends no `auth` also gets AUTH_FAILED, after its time limit.
   const isLate = (/** @type {string} */ code) => code === "AUTH_FAILED" && !hasAsked;
   const errors = subject.listFrames("sent", "error").filter(({ code }) => !isLate(code));
   const wrongToken = errors.find(({ code }) => code === "AUTH_FAILED");
@@ -65,7 +65,8 @@ async function findConnectionProblems(subject) {
   }
   const idle = (await subject.connections()).filter(({ name }) => name === "").length;
   if (idle > 0) {
-    const happened = "Besides the connection that is bound, the program holds one without `hello`.";
+    const happened =
+      "In addition to the bound connection, the program holds a connection without `hello`.";
     return [finding("CONNECTS_TWICE", happened)];
   }
   return errors.slice(0, MAX_REFUSED).map((error) => {
@@ -79,7 +80,7 @@ export async function connects(subject, waitMs) {
   const begin = performance.now();
   subject.start();
   if (!(await subject.serves([], waitMs))) {
-    await sleep(0); // what was sent last has been read
+    await sleep(0); // reads the last messages
     return { findings: [explainAbsence(subject, waitMs)] };
   }
   const ms = performance.now() - begin;

@@ -1,12 +1,12 @@
-// What `check` can find: for each code why it matters, what to do, and the rules of docs/protocol.md
-// that say so. docs/command.md lists the codes.
+// The findings of `check`: for each code the reason why it matters, the fix, and the rules of docs/protocol.md.
+// docs/command.md lists the codes.
 
 /**
  * @typedef {object} Finding
  * @property {string} code stable, for programs
- * @property {string} happened what was seen
+ * @property {string} happened the observation
  * @property {string} why it matters
- * @property {string} fix what the author can do
+ * @property {string} fix the next step for the author
  * @property {string[]} rules of docs/protocol.md
  */
 
@@ -14,14 +14,14 @@
 
 export const REASONS = /** @satisfies {Record<string, Reason>} */ ({
   NOT_STARTED: {
-    why: "Without a running program there is nothing to check.",
+    why: "Without a running program no check is possible.",
     fix: "Check the command's spelling, its folder and its permissions.",
     rules: [],
   },
   ENDED_EARLY: {
     why: "The tools of a provider are in the session only while it is connected.",
     fix:
-      "If it printed an error, repair that first. Keep the program running, and its connection " +
+      "If it printed an error, correct that first. Keep the program running, and its connection " +
       "open, until it gets SIGTERM.",
     rules: ["P-SYNC-1", "P-ID-13"],
   },
@@ -46,27 +46,27 @@ export const REASONS = /** @satisfies {Record<string, Reason>} */ ({
   },
   NO_HELLO: {
     why: "The session has a provider's tools only after its `hello`.",
-    fix: "Answer `sessions`, or the next `sessions.updated`, with `hello` for one of the sessions.",
+    fix: "Answer `sessions`, or the next `sessions.updated`, with `hello` for any of the sessions.",
     rules: ["P-AUTH-3", "P-HELLO-1", "P-HELLO-4"],
   },
   HELLO_REFUSED: {
     why: "After a refused `hello` the provider serves no session.",
-    fix: "Correct what the error names, and send `hello` again.",
+    fix: "Correct the error, and send `hello` again.",
     rules: ["P-HELLO-1", "P-HELLO-10"],
   },
   CONNECTS_TWICE: {
-    why: "An identity has one holder, so the other connection serves nobody.",
-    fix: "Keep one connection, or give each program an `instance` of its own in `hello`.",
+    why: "An identity has a single holder, so the second connection has no effect.",
+    fix: "Keep a single connection, or give each program its own `instance` in `hello`.",
     rules: ["P-ID-1", "P-ID-9"],
   },
   MESSAGE_REFUSED: {
     why: "A refused message has no effect.",
-    fix: "Correct what the error names.",
+    fix: "Correct the error in the message.",
     rules: ["P-ERROR-1", "P-CONN-5"],
   },
   NO_DESCRIPTION: {
-    why: "The model chooses a tool by its description; without one it has to guess.",
-    fix: "Say in `description` what the tool does and when to use it.",
+    why: "The model chooses a tool by its description; without a description it has to guess.",
+    fix: "Describe in `description` the purpose of the tool and when to use it.",
     rules: ["P-TOOL-1"],
   },
   LONG_DESCRIPTION: {
@@ -75,7 +75,7 @@ export const REASONS = /** @satisfies {Record<string, Reason>} */ ({
     rules: ["P-TOOL-3"],
   },
   BAD_SCHEMA: {
-    why: "A session whose tools have a bad schema gets an error from the model in place of an answer.",
+    why: "A session whose tools have a bad schema gets an error from the model instead of an answer.",
     fix: 'Make `parameters` a JSON Schema with `"type": "object"` that any validator accepts.',
     rules: ["P-TOOL-2"],
   },
@@ -90,36 +90,36 @@ export const REASONS = /** @satisfies {Record<string, Reason>} */ ({
     rules: ["P-CALL-3", "P-CALL-15"],
   },
   NO_ANSWER: {
-    why: "The model waits until the tool's timeout, which is five minutes unless the tool sets one.",
-    fix: "Answer every call with one `tool.result`, also when the tool throws.",
+    why: "The model waits until the tool's timeout, which is five minutes by default.",
+    fix: "Answer every call with a single `tool.result`, also when the tool throws.",
     rules: ["P-CALL-7", "P-CALL-11"],
   },
   BAD_ANSWER: {
-    why: "The model reads a failure of the provider in place of its answer.",
+    why: "The model reads a failure of the provider instead of its answer.",
     fix: "Send a `tool.result` with the call's `id` and either `data` or `error`.",
     rules: ["P-CALL-2", "P-CALL-3", "P-INPUT-4"],
   },
   IGNORES_CANCEL: {
-    why: "The work goes on although nobody waits, and a limited slot stays taken for 5 s.",
+    why: "The work continues without a reader, and a limited slot stays occupied for 5 s.",
     fix:
       "On `tool.cancel` stop the work and send a `tool.result` with `CANCELLED`. " +
-      "With the SDKs, heed the signal that the handler gets.",
+      "With the SDKs, use the signal that the handler gets.",
     rules: ["P-CALL-12", "P-CALL-13", "P-RUN-7"],
   },
   ENDS_WITH_SESSION: {
-    why: "After /clear the model has no tools of this provider until somebody starts it again.",
-    fix: "Keep running. The connection outlives the session, and may send `hello` for the next one.",
+    why: "After /clear the model has no tools of this provider until a person restarts it.",
+    fix: "Keep running. The connection outlives the session, and may send `hello` for the next session.",
     rules: ["P-LIFE-2", "P-LIFE-3"],
   },
   NOT_IN_NEXT_SESSION: {
-    why: "After /clear the model has no tools of this provider until somebody starts it again.",
+    why: "After /clear the model has no tools of this provider until a person restarts it.",
     fix:
       "When `session.lifecycle` says `shutdown.pending`, send `goodbye` and connect again, or " +
       "send `hello` for a session of the next `sessions.updated`.",
     rules: ["P-LIFE-2", "P-LIFE-3", "P-SESSION-4"],
   },
   ENDS_WITH_GATEWAY: {
-    why: "A gateway may crash or be updated at any time; a new one starts within about a second.",
+    why: "A gateway may crash or be updated at any time; a new gateway starts within about a second.",
     fix: "When the connection closes, wait a second and connect again, for as long as you run.",
     rules: ["P-HOST-7", "P-HOST-9"],
   },
@@ -127,16 +127,16 @@ export const REASONS = /** @satisfies {Record<string, Reason>} */ ({
     why: "A gateway may crash or be updated at any time; its providers have to come back on their own.",
     fix:
       "When the connection closes, wait a second, read the token file again (every gateway has " +
-      "another token), connect, and send `auth` and `hello`.",
+      "a new token), connect, and send `auth` and `hello`.",
     rules: ["P-HOST-7", "P-HOST-9", "P-AUTH-6"],
   },
   TOOLS_MISSING: {
-    why: "Only what the new `hello` declares is there in the new session.",
+    why: "The new session has only the declarations of the new `hello`.",
     fix: "Declare all tools in every `hello`, those of former `tools.update` messages included.",
     rules: ["P-HELLO-4", "P-SESSION-9"],
   },
   IGNORES_SIGTERM: {
-    why: "tap ends its providers with SIGTERM and kills what is still running 3 s later.",
+    why: "tap ends its providers with SIGTERM and kills processes that still run 3 s later.",
     fix: "On SIGTERM close the connection and exit, and end the programs that you have started.",
     rules: ["P-PROJECT-1", "P-PROJECT-5"],
   },
@@ -144,7 +144,7 @@ export const REASONS = /** @satisfies {Record<string, Reason>} */ ({
 
 /** @typedef {keyof typeof REASONS} Code */
 
-/** @param {Code} code @param {string} happened @param {string} [fix] where it is special @returns {Finding} */
+/** @param {Code} code @param {string} happened @param {string} [fix] if it differs from the usual @returns {Finding} */
 export const finding = (code, happened, fix) => {
   const reason = REASONS[code];
   return { code, happened, why: reason.why, fix: fix ?? reason.fix, rules: [...reason.rules] };

@@ -1,4 +1,4 @@
-// The checks of what happens around a provider: sessions and gateways end, and so does the provider.
+// The checks of a provider's life cycle: sessions and gateways end, and so does the provider.
 
 import { formatDuration } from "./connection-checks.mjs";
 import { finding } from "./findings.mjs";
@@ -8,10 +8,10 @@ import { finding } from "./findings.mjs";
 /** @typedef {import("./subject.mjs").Subject} Subject */
 /** @typedef {import("./checks.mjs").Answer} Answer */
 
-/** From SIGTERM to the end: as long as tap itself waits before SIGKILL. */
+/** From SIGTERM to the end: tap's own time limit before SIGKILL. */
 const END_MS = 3_000;
 
-/** What a provider that has not come back has done instead. @param {Subject} subject */
+/** The state of a provider that has not come back. @param {Subject} subject */
 async function describeState(subject) {
   const refused = subject.listFrames("sent", "error").at(-1);
   if (refused) return `; the gateway last answered ${refused.code}: ${refused.text}`;
@@ -22,7 +22,7 @@ async function describeState(subject) {
 }
 
 /**
- * Waits for it to be back.
+ * Waits until it is back.
  * @param {Subject} subject @param {string[]} tools that it had @param {number} waitMs
  * @param {{when: string, ends: Code, absent: Code}} words
  * @returns {Promise<Answer>}

@@ -1,4 +1,4 @@
-// The program that is checked: its process, the connections that it makes, and what is said on them.
+// The program under check: its process, its connections, and the messages on them.
 
 import { openControl } from "../../link/control.mjs";
 import { boundProviders, connectedProviders } from "../../lib/inspection.mjs";
@@ -11,14 +11,14 @@ import { endProvider, startProvider } from "../provider-process.mjs";
 /** @typedef {import("../testing.mjs").TestTap} TestTap */
 /** @typedef {import("../../link/control.mjs").TraceFrame} TraceFrame */
 /**
- * A message, or the begin or end of a connection, without what may be long.
+ * A message, or the start or end of a connection, without long fields.
  * @typedef {{connection: number, kind: TraceFrame["kind"], type: string, id: string, tool: string,
  *   code: string, text: string, replyTo: string}} Frame
  * @typedef {{name: string, description?: string, parameters?: any}} DeclaredTool
  */
 
 const POLL_MS = 20;
-/** One that floods does not fill the memory. */
+/** Limits the memory if a program floods the connection. */
 const MAX_FRAMES = 20_000;
 const TAIL_CHARACTERS = 4_000;
 const TAIL_LINES = 16;
@@ -39,9 +39,9 @@ function parseObject(text) {
 export class Subject {
   /** @type {Frame[]} */
   frames = [];
-  /** As its messages declare them, by name. @type {Map<string, DeclaredTool>} */
+  /** Its declared tools, by name. @type {Map<string, DeclaredTool>} */
   declared = new Map();
-  /** How its process ended, or why there is none. @type {string | undefined} */
+  /** How its process ended, or why it could not start. @type {string | undefined} */
   ended;
   isStarted = false;
   printedBytes = 0;
@@ -78,13 +78,13 @@ export class Subject {
     child.once("exit", (code, signal) => (this.ended = signal ?? `exit code ${code}`));
   }
 
-  /** The last lines that it has printed, of those that are not forgotten. */
+  /** Its last lines of output since forgetPrinted(). */
   get lastLines() {
     const lines = this.#tail.split(/\r?\n/).filter((line) => line.trim() !== "");
     return lines.slice(-TAIL_LINES).map((line) => line.slice(0, 200));
   }
 
-  /** @param {NodeJS.Signals | 0} signal @returns {boolean} whether anything of it, or of its children, is left */
+  /** @param {NodeJS.Signals | 0} signal @returns {boolean} whether it or a child still runs */
   signal(signal) {
     const pid = this.#process?.pid;
     return pid !== undefined && signalGroup(pid, signal);
@@ -94,7 +94,7 @@ export class Subject {
     if (this.#process) await endProvider(this.#process);
   }
 
-  /** Another process of the same command. */
+  /** Starts the same command again. */
   async startAgain() {
     await this.#end();
     this.start();
@@ -106,9 +106,9 @@ export class Subject {
     this.#control?.close();
   }
 
-  // ---- what is said --------------------------------------------------------------------------------
+  // ---- messages ------------------------------------------------------------------------------------
 
-  /** Listens to the gateway that runs now: after each start of a gateway. */
+  /** Listens to the present gateway. Call it after each start of a gateway. */
   async listen() {
     this.#control?.close();
     const env = /** @type {NodeJS.ProcessEnv} */ ({ ...this.tap.env });
@@ -123,8 +123,9 @@ export class Subject {
     const { type, id, tool, code, replyTo } = message;
     if (kind === "received" && (type === "hello" || type === "tools.update")) {
       const tools = Array.isArray(message.tools) ? message.tools : [];
-      for (const one of tools)
-        if (one && typeof one.name === "string") this.declared.set(one.name, one);
+      for (const declared of tools)
+        if (declared && typeof declared.name === "string")
+          this.declared.set(declared.name, declared);
     }
     this.frames.push({
       connection,
@@ -139,12 +140,12 @@ export class Subject {
     if (this.frames.length > MAX_FRAMES) this.frames.shift();
   }
 
-  /** Forgets what was said. */
+  /** Forgets the messages. */
   forget() {
     this.frames = [];
   }
 
-  /** Forgets what was printed. */
+  /** Forgets the output. */
   forgetPrinted() {
     this.#tail = "";
   }
@@ -152,11 +153,11 @@ export class Subject {
   /** @param {Frame["kind"]} kind @param {string} [type] @returns {Frame[]} */
   listFrames(kind, type) {
     return this.frames.filter(
-      (one) => one.kind === kind && (type === undefined || one.type === type),
+      (frame) => frame.kind === kind && (type === undefined || frame.type === type),
     );
   }
 
-  // ---- where it is ---------------------------------------------------------------------------------
+  // ---- state ---------------------------------------------------------------------------------------
 
   /** @param {() => unknown} look @param {number} ms @returns {Promise<boolean>} whether it was true in time */
   async until(look, ms) {
@@ -167,28 +168,28 @@ export class Subject {
   }
 
   async #inspect() {
-    if (!this.#control) throw new Error("nothing listens to the gateway");
+    if (!this.#control) throw new Error("no control client listens to the gateway");
     return this.#control.inspect();
   }
 
-  /** Its connections; without a `name` before `hello`. */
+  /** Its connections; before `hello` they have no `name`. */
   async connections() {
     return connectedProviders(await this.#inspect());
   }
 
-  /** Names under which it is bound to the session. @returns {Promise<string[]>} */
+  /** Its names in the session. @returns {Promise<string[]>} */
   async boundAs() {
     const bound = boundProviders(await this.#inspect(), this.tap.session.id);
     return bound.map(({ provider }) => provider.name);
   }
 
-  /** Names of its tools that the session has. */
+  /** The names of its tools in the session. */
   get tools() {
     return [...this.tap.session.tools.keys()].filter((name) => !BUILTIN_TOOL_NAMES.has(name));
   }
 
   /**
-   * Waits until it is bound to the session and all of these tools are there.
+   * Waits until it is bound to the session with all of these tools.
    * @param {string[]} tools @param {number} ms
    * @returns {Promise<boolean>} false: too late, or its process has ended
    */

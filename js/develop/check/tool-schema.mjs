@@ -1,11 +1,11 @@
-// What keeps the CLI, or the models that it talks to, from taking a tool's schema.
+// Problems of a tool's schema that the CLI, or its models, do not accept.
 
 import { Validator } from "@cfworker/json-schema";
 import { toCheckable } from "../../../sdk/node/dialect.mjs";
 import { errorMessage } from "../../lib/values.mjs";
 
 const TYPES = ["string", "number", "integer", "boolean", "array", "object", "null"];
-/** Models refuse these at the top. */
+/** Models refuse these at the top level. */
 const NOT_AT_TOP = ["oneOf", "anyOf", "allOf", "not", "enum"];
 const LISTS = ["oneOf", "anyOf", "allOf"];
 const MAX_DEPTH = 64;
@@ -18,8 +18,8 @@ const isObject = (/** @type {unknown} */ value) =>
 function typeProblems({ type, items, prefixItems }, where) {
   const types = type === undefined ? [] : [type].flat();
   const problems = types
-    .filter((one) => !TYPES.includes(one))
-    .map((one) => `${where}.type is ${JSON.stringify(one)}, which is not a type of JSON Schema`);
+    .filter((name) => !TYPES.includes(name))
+    .map((name) => `${where}.type is ${JSON.stringify(name)}, which is not a type of JSON Schema`);
   const isBare = types.includes("array") && items === undefined && prefixItems === undefined;
   return isBare ? [...problems, `${where} is an array without "items"`] : problems;
 }
@@ -96,7 +96,7 @@ function findValidatorProblem(parameters) {
   }
 }
 
-/** @param {any} parameters of a tool; absent or {}: it has none @returns {string[]} */
+/** @param {any} parameters of a tool; absent or {}: no parameters @returns {string[]} */
 export function schemaProblems(parameters) {
   if (parameters === undefined || parameters === null) return [];
   if (isObject(parameters) && Object.keys(parameters).length === 0) return [];
@@ -111,11 +111,11 @@ export function schemaProblems(parameters) {
 }
 
 // Arguments that a tool's schema refuses, made from the schema. Each property is wrong, so that a tool
-// that does not look has nothing of use to work with.
+// without a check cannot work with them.
 
-/** @typedef {{what: string, args: Record<string, unknown>}} BadCall */
+/** @typedef {{problem: string, args: Record<string, unknown>}} BadCall */
 
-/** The first that a property refuses is taken. */
+/** The first value that a property refuses is used. */
 const WRONG_VALUES = [12345, "tap-check", { tap: "check" }, true];
 const MAX_NAMES = 3;
 
@@ -125,7 +125,7 @@ function formatNames(names) {
   return names.length > MAX_NAMES ? `${shown.join(", ")}, …` : shown.join(", ");
 }
 
-/** @param {any} schema @param {object} args @returns {boolean} false also for a schema that cannot be used */
+/** @param {any} schema @param {object} args @returns {boolean} false for an unusable schema, too */
 function refuses(schema, args) {
   try {
     return !makeValidator(schema).validate(args).valid;
@@ -138,7 +138,7 @@ function refuses(schema, args) {
 function withoutRequired(parameters) {
   const required = Array.isArray(parameters.required) ? parameters.required : [];
   if (required.length === 0 || !refuses(parameters, {})) return [];
-  return [{ what: `without ${formatNames(required)}, which the schema requires`, args: {} }];
+  return [{ problem: `without ${formatNames(required)}, which the schema requires`, args: {} }];
 }
 
 /** @param {any} parameters @returns {BadCall[]} */
@@ -151,10 +151,12 @@ function withWrongTypes(parameters) {
     }),
   );
   const names = Object.keys(args);
-  return names.length === 0 ? [] : [{ what: `with a wrong type for ${formatNames(names)}`, args }];
+  return names.length === 0
+    ? []
+    : [{ problem: `with a wrong type for ${formatNames(names)}`, args }];
 }
 
-/** @param {any} parameters of a tool @returns {BadCall[]} none where no arguments are wrong */
+/** @param {any} parameters of a tool @returns {BadCall[]} empty if all arguments are valid */
 export function badArguments(parameters) {
   if (typeof parameters !== "object" || parameters === null) return [];
   return [...withoutRequired(parameters), ...withWrongTypes(parameters)];

@@ -105,7 +105,7 @@ describe("copilot-tap check", { concurrency: 4 }, () => {
     const { code, out } = await tap(words, place(t));
     assert.equal(code, 1, out);
     assert.match(out, /✗ wrong: "slow" sent no `tool\.result` within 5 s of `tool\.cancel`\./);
-    assert.match(out, /Why it matters: .*\n +Fix: .*With the SDKs, heed the signal/);
+    assert.match(out, /Why it matters: .*\n +Fix: .*With the SDKs, use the signal/);
     assert.match(out, /IGNORES_CANCEL, docs\/protocol\.md P-CALL-12, P-CALL-13, P-RUN-7/);
     assert.match(out, /1 check found something wrong \(7 checks\)\.\n$/);
   });

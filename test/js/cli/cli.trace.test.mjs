@@ -203,7 +203,7 @@ describe("copilot-tap replay", () => {
     fs.writeFileSync(other, "hello\n");
     const none = await tap(["replay", other, "--", "node"], at);
     assert.equal(none.code, 1);
-    assert.match(none.err, /other\.txt:1 is no line of a recording/);
+    assert.match(none.err, /other\.txt:1 is not a line of a recording/);
     const nobody = await tap(["replay", file, "--provider", "x", "--", "node"], at);
     assert.match(nobody.err, /no answered call of the provider "x"/);
     const gone = await tap(["replay", file, "--", "/no/such/program"], at);

@@ -287,7 +287,7 @@ describe("in a terminal", () => {
     assert.equal(await made.end(), 0);
     assert.match(made.text, /npm test/);
     const dev = new InTerminal(t, ["dev"], at);
-    await dev.shows("help shows what to type");
+    await dev.shows("help lists the commands");
     dev.type("quit\r");
     assert.equal(await dev.end(), 0);
   });

@@ -95,7 +95,7 @@ describe("new", () => {
     mkdirSync(path.join(folder, "there"));
     const made = await make(folder, "node", "there");
     assert.equal(made.code, 1);
-    assert.match(made.err, /there is there already: choose another name/);
+    assert.match(made.err, /there exists already: choose a different name/);
     assert.deepEqual(readdirSync(path.join(folder, "there")), []);
   });
 

@@ -272,12 +272,12 @@ describe("a recording as a file", () => {
   test("that is not a trace, or of another format, is refused with its line", (t) => {
     const file = path.join(temporaryFolder(t), "trace.jsonl");
     for (const [content, message] of [
-      ["", /is no recording/],
-      ["{}\n", /is no recording/],
+      ["", /is not a recording/],
+      ["{}\n", /is not a recording/],
       ['{"tapTrace":9}\n', /format 9, and this version reads 1/],
-      [`${headerLine({ version: "1", at: 1 })}{"at":\n`, /:2 is no line of a recording/],
-      ["null\n", /:1 is no line/],
-      ["hello", /:1 is no line/],
+      [`${headerLine({ version: "1", at: 1 })}{"at":\n`, /:2 is not a line of a recording/],
+      ["null\n", /:1 is not a line/],
+      ["hello", /:1 is not a line/],
     ]) {
       fs.writeFileSync(file, /** @type {string} */ (content));
       assert.throws(() => readTrace(file), /** @type {RegExp} */ (message));
