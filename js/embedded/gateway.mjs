@@ -1,5 +1,5 @@
 // tap embedded: the same gateway inside any long-lived Node program, with sessions attached in the
-// same process. Detached is a way to run it, not another implementation.
+// same process.
 
 import { randomBytes } from "node:crypto";
 import { addon } from "../lib/addon.mjs";
@@ -12,16 +12,16 @@ export { inProcess } from "../gateway-host/in-process.mjs";
 
 /**
  * @typedef {object} EmbeddedOptions
- * @property {number} [port] 0, the default, takes any free one
- * @property {string} [token] what providers authenticate with; made up where it is not given
+ * @property {number} [port] 0, the default, takes any free port
+ * @property {string} [token] for the authentication of providers; by default a random token
  * @property {(level: "info" | "warning" | "error", text: string) => void} [onLog]
  */
 
 /**
  * @typedef {object} AttachOptions
- * @property {string} [label] what providers see in `sessions`; the folder's name by default
+ * @property {string} [label] the label in `sessions`; the folder's name by default
  * @property {string} [cwd] this process's by default
- * @property {import("../extension/copilot-session.mjs").SessionTool[]} [tools] your own, kept beside those of
+ * @property {import("../extension/copilot-session.mjs").SessionTool[]} [tools] your own tools, in addition to those of
  *   the providers; the session's tools are replaced as a whole
  */
 
@@ -59,11 +59,11 @@ export class EmbeddedGateway {
   }
 
   /**
-   * Gives a session the tools of its providers, from now on until it is detached.
+   * Gives a session the tools of its providers until it is detached.
    * @param {any} session a CopilotSession of the Copilot SDK, or anything with its `sessionId`,
    *   `connection`, `registerTools`, `log`, `send`, `on` and `rpc`
    * @param {AttachOptions} [options]
-   * @returns {Promise<{detach: (reason?: string) => void}>} once it is registered: providers can bind to it
+   * @returns {Promise<{detach: (reason?: string) => void}>} when it is registered and providers can bind to it
    */
   async attachSession(session, options = {}) {
     const link = new LinkConnection({ onEvent: (event) => runner.receive(event) });
@@ -110,7 +110,7 @@ export class EmbeddedGateway {
 /**
  * @param {EmbeddedOptions} [options]
  * @returns {EmbeddedGateway}
- * @throws with code EADDRINUSE where the port is taken
+ * @throws with code EADDRINUSE if the port is taken
  */
 export function createGateway(options = {}) {
   return new EmbeddedGateway(options);

@@ -1,5 +1,5 @@
-// One link to a gateway: messages as objects, calls with their outcomes, and how the link begins and ends. Whoever
-// uses the addon's SessionPort does so through this class; which messages it sends is its own business.
+// A link to a gateway: messages as objects, calls with their outcomes, and the start and end of the link. It is the
+// only user of the addon's SessionPort. The caller decides which messages it sends.
 
 import { addon } from "../lib/addon.mjs";
 import { version } from "../lib/paths.mjs";
@@ -11,15 +11,15 @@ import { PendingCalls } from "./pending-calls.mjs";
 /**
  * @typedef {object} LinkHandlers
  * @property {(event: GatewayEvent) => void} [onEvent] every message of the gateway but the outcomes of calls
- * @property {(reason: string, silent: boolean) => void} [onClosed] the link has ended, though we did not close
- *   it: once, after all calls have settled; `silent`: the gateway's process is there but does not answer
+ * @property {(reason: string, silent: boolean) => void} [onClosed] the link has ended without close():
+ *   called once, after all calls have settled; `silent`: the gateway's process runs but does not answer
  * @property {import("../lib/addon.js").SessionPortHandlers["onQuiet"]} [onQuiet]
  */
 
 /** The link has ended, or the gateway has refused it. */
 export class LinkEnded extends Error {}
 
-/** The gateway's host has refused a request, or has failed at it. */
+/** The gateway's host has refused a request, or failed at it. */
 export class RequestFailed extends Error {
   /** @param {string} code @param {string} message */
   constructor(code, message) {
@@ -28,7 +28,7 @@ export class RequestFailed extends Error {
   }
 }
 
-/** The host gives up after 30 s. */
+/** The host's own limit is 30 s. */
 const REQUEST_MS = 35_000;
 
 /** @typedef {{resolve: (event: any) => void, reject: (error: LinkEnded) => void}} Waiter */
@@ -44,11 +44,11 @@ export class LinkConnection {
   /** @type {LinkEnded | undefined} */
   #ended;
   #lastRequest = 0;
-  /** Those that wait for their answer. @type {Map<string, {resolve: (result: any) => void, reject: (error: Error) => void}>} */
+  /** Pending requests. @type {Map<string, {resolve: (result: any) => void, reject: (error: Error) => void}>} */
   #requests = new Map();
   /** Why the gateway closes the link. @type {string | undefined} */
   #refusal;
-  /** Whether the gateway has welcomed us, and the link has not ended. */
+  /** Whether the gateway has sent `welcome`, and the link has not ended. */
   connected = false;
 
   /** @param {LinkHandlers} handlers */
@@ -86,10 +86,10 @@ export class LinkConnection {
   }
 
   /**
-   * @param {string | import("../lib/addon.js").Gateway} gateway the path of its link; or one in this process, to which
-   *   messages can be sent at once
+   * @param {string | import("../lib/addon.js").Gateway} gateway the path of its link, or a gateway in this process, to
+   *   which messages can be sent at once
    * @returns {Promise<void>} once messages can be sent
-   * @throws {LinkEnded} where they never can
+   * @throws {LinkEnded} if the link cannot be opened
    */
   connect(gateway) {
     return new Promise((resolve, reject) => {
@@ -103,8 +103,8 @@ export class LinkConnection {
   /**
    * Registers a session.
    * @param {object} session the fields of `register` that are its own @param {string} [secret] the gateway's
-   * @returns {Promise<GatewayEvent>} the welcome; onEvent has had it by then
-   * @throws {LinkEnded} where the gateway refuses the session
+   * @returns {Promise<GatewayEvent>} the welcome; after onEvent has got it
+   * @throws {LinkEnded} if the gateway refuses the session
    */
   register(session, secret = "") {
     const { linkVersion } = addon;
@@ -122,10 +122,10 @@ export class LinkConnection {
   }
 
   /**
-   * Asks the gateway's host for something, on a link that control.open has opened.
+   * Sends a request to the gateway's host, on a link that control.open has opened.
    * @param {string} method @param {object} [params] @param {{timeoutMs?: number}} [options]
    * @returns {Promise<any>} the result
-   * @throws {RequestFailed} with the host's code; TIMEOUT where nothing came in time
+   * @throws {RequestFailed} with the host's code; TIMEOUT without an answer in time
    * @throws {LinkEnded}
    */
   async request(method, params = {}, { timeoutMs = REQUEST_MS } = {}) {
@@ -135,7 +135,7 @@ export class LinkConnection {
     let timer;
     const answer = new Promise((resolve, reject) => {
       this.#requests.set(requestId, { resolve, reject });
-      const why = `${method}: nothing came within ${timeoutMs / 1000} s`;
+      const why = `${method}: no answer within ${timeoutMs / 1000} s`;
       timer = setTimeout(() => reject(new RequestFailed("TIMEOUT", why)), timeoutMs);
     });
     try {
@@ -147,7 +147,7 @@ export class LinkConnection {
     }
   }
 
-  /** @param {object} message docs/session-link.md; dropped while there is no link @throws TypeError where it is not a message */
+  /** @param {object} message docs/session-link.md; dropped while there is no link @throws TypeError if it is not a message */
   send(message) {
     this.#port.send(JSON.stringify(message));
   }
@@ -163,9 +163,9 @@ export class LinkConnection {
   }
 
   /**
-   * The same with a promise.
+   * Like call, with a promise.
    * @param {string} tool @param {unknown} args @param {number} [timeoutMs]
-   * @returns {{id: number, result: Promise<CallOutcome>}} the result rejects only where `args` are not JSON
+   * @returns {{id: number, result: Promise<CallOutcome>}} the result rejects only if `args` are not JSON
    */
   startCall(tool, args, timeoutMs) {
     return this.#calls.startCall(this.#port, tool, args, timeoutMs);
@@ -176,12 +176,12 @@ export class LinkConnection {
     this.#port.cancel(id, reason);
   }
 
-  /** The gateway's process, as the kernel says; 0 where it does not. */
+  /** The gateway's process, as the kernel reports it; 0 if unknown. */
   peerPid() {
     return this.#port.peerPid();
   }
 
-  /** onClosed is not called. @param {string} [why] */
+  /** Does not call onClosed. @param {string} [why] */
   close(why = "it was closed") {
     this.#port.close(why);
     this.#end(why);

@@ -1,4 +1,4 @@
-// The control client of the copilot-tap command, on a link of its own (docs/session-link.md,
+// The control client of the copilot-tap command, on a separate link (docs/session-link.md,
 // "control.open").
 
 import { readDescriptor } from "../lib/host-files.mjs";
@@ -9,14 +9,14 @@ import { LinkConnection, LinkEnded } from "./client.mjs";
 /** @typedef {{name: string, origin: string, sessionId: string, label: string}} PairedProvider */
 
 /**
- * A tool as it was declared.
+ * A declared tool.
  * @typedef {{name: string, description?: string, parameters?: object, timeout?: number}} Tool
  *
- * A hook rule. `match` and its text are missing where the report has no room for them.
+ * A hook rule. `match` and its text are missing if the report is too long.
  * @typedef {{action: "deny" | "context" | "gate", failOpen: boolean, gateId?: string, reason?: string,
  *   content?: string, match?: import("../../sdk/node/types.js").Match}} InspectedRule
  *
- * `refused`: names of tools that the CLI does not take; `context`, `startupContext`: bytes of text for prompts;
+ * `refused`: names of tools that the CLI refuses; `context`, `startupContext`: bytes of text for prompts;
  * `sections`: its edits of the system message.
  * @typedef {{session: string, tools: Tool[], refused: string[], rules: InspectedRule[], context: number,
  *   startupContext: number,
@@ -24,8 +24,8 @@ import { LinkConnection, LinkEnded } from "./client.mjs";
  *
  * @typedef {{name: string, instance: string, leftMs: number, rules: InspectedRule[]}} DetachedRules
  *
- * `linked`: its extension process is there; `inUse`: larger is later; `settled`: its tools are in force;
- * `syncFailure`: why they could not be put in force; `hooks`: whether what its hooks should do is in force;
+ * `linked`: it has an extension process; `inUse`: larger is later; `settled`: its tools are in force;
+ * `syncFailure`: why they could not be put in force; `hooks`: whether its hooks are in force;
  * "pending": the session has not answered, perhaps because the CLI asks its user.
  * @typedef {object} InspectedSession
  * @property {string} id
@@ -37,7 +37,7 @@ import { LinkConnection, LinkEnded } from "./client.mjs";
  * @property {"live" | "reload"} mode
  * @property {"idle" | "busy"} activity
  * @property {string} [agentMode] of the CLI: interactive, plan or autopilot @property {string} [agentModeBy] who has
- *   chosen it: start (nobody yet), user or tap
+ *   chosen it: start (unchanged), user or tap
  * @property {number} inUse
  * @property {number} tools
  * @property {boolean} settled
@@ -46,11 +46,11 @@ import { LinkConnection, LinkEnded } from "./client.mjs";
  * @property {boolean} hooksWanted
  * @property {"in-force" | "pending" | "denied" | "unavailable"} hooks
  * @property {{name: string, on: boolean, tools: number, characters: number}[]} groups of tools: a group that is
- *   not on is not in the session; `characters`: what its definitions cost in each request
- * @property {DetachedRules[]} held rules of providers whose connection was lost: they hold for so long
+ *   not on is not in the session; `characters`: the size of its definitions in each request
+ * @property {DetachedRules[]} held rules of providers whose connection was lost: with the remaining time
  *
- * `name` and `id` are empty before its hello, `trust` is "none" before its auth; `onlySession`: the only one
- * that it may bind to; `all`: bound to every session that it says it is ready for.
+ * `name` and `id` are empty before its hello, `trust` is "none" before its auth; `onlySession`: the only session
+ * that it may bind to; `all`: bound to every session for which it is ready.
  * @typedef {object} InspectedProvider
  * @property {number} connection
  * @property {string} id
@@ -61,42 +61,44 @@ import { LinkConnection, LinkEnded } from "./client.mjs";
  * @property {string} onlySession
  * @property {boolean} all
  * @property {number} callsInFlight
- * @property {number} waitedMs how long its oldest call has waited for an answer; 0: it has none to answer
+ * @property {number} waitedMs how long its oldest call has waited for an answer; 0: no pending call
  * @property {number} [noPongMs] the age of a ping that it has not answered for a second or more: it hangs
  * @property {InspectedBinding[]} bindings
  *
- * Of the calls that were answered, failed or cancelled since the gateway has started; `perSecond` is of the
+ * For calls that were answered, failed or cancelled since the gateway started; `perSecond` is of the
  * last minute. Percentiles are in ms, too long by an eighth at most.
  * @typedef {{provider: string, tool: string, calls: number, failed: number, cancelled: number, perSecond: number,
  *   p50Ms: number, p95Ms: number, p99Ms: number, lastAt: number}} InspectedTool
  *
  * @typedef {{at: number, provider: string, tool: string, code: string, message: string}} FailedCall
- * @typedef {{name: string, value: number, default: number, unit: "bytes" | "ms" | "count", env: string, why: string}} LimitInForce
+ * @typedef {{name: string, value: number, default: number, unit: "bytes" | "ms" | "count", env: string, why: string}}
+ *   LimitInForce
  *
  * Times are Unix times in ms. `failures`: the last 20, the oldest first. Not `complete`: some tools have
- * nothing but their name.
- * @typedef {{version: string, pid: number, node: string, port: number, startedAt: number, now: number, draining: boolean,
- *   sessions: InspectedSession[], providers: InspectedProvider[], tools: InspectedTool[],
+ * only their name.
+ * @typedef {{version: string, pid: number, node: string, port: number, startedAt: number, now: number, draining:
+ *   boolean, sessions: InspectedSession[], providers: InspectedProvider[], tools: InspectedTool[],
  *   failures: FailedCall[], limits: LimitInForce[], complete: boolean}} Inspection
  *
- * A call that has its outcome; `at` is when it had it, `ms` how long it took. `args`: JSON text, cut after 512
- * bytes where `argsCut`; `code` and `message`: of a failure.
+ * A call with its outcome; `at` is its end, `ms` its duration. `args`: JSON text, cut after 512
+ * bytes if `argsCut`; `code` and `message`: of a failure.
  * @typedef {{sequence: number, at: number, ms: number, session: string, provider: string, tool: string,
  *   by: "model" | "command", args: string, argsCut: boolean, code?: string, message?: string}} LoggedCall
  *
- * `text` is the message as it is, secrets included; of `closed` the reason, of `opened` a web page's origin.
- * @typedef {{at: number, connection: number, provider: string, kind: "opened" | "received" | "sent" | "closed", text: string}} TraceFrame
+ * `text` is the complete message with secrets; of `closed` the reason, of `opened` a web page's origin.
+ * @typedef {{at: number, connection: number, provider: string, kind: "opened" | "received" | "sent" | "closed", text:
+ *   string}} TraceFrame
  */
 
 const ANSWER_MS = 5000;
-/** The gateway ends a call when the tool's time is up; one that hangs is noticed by its link. */
+/** The gateway ends a call at the tool's timeout. The link detects a gateway that hangs. */
 const MAX_CALL_MS = 3_600_000;
 
-/** No gateway can be asked; `message` says why, and what to do. */
+/** No gateway answers; `message` has the reason and the next step. */
 export class NoGateway extends Error {
   code = "NO_GATEWAY";
 
-  /** @param {string} message @param {string} [reason] the same where one is known to run */
+  /** @param {string} message @param {string} [reason] the message if a gateway is known to run */
   constructor(message, reason = message) {
     super(message);
     this.reason = reason;
@@ -108,9 +110,9 @@ export class Control {
   #secret;
   /** The function that waits for an answer. @type {((event: GatewayEvent) => void) | undefined} */
   #onAnswer;
-  /** One question after another. @type {Promise<unknown>} */
+  /** Questions are sent in sequence. @type {Promise<unknown>} */
   #queue = Promise.resolve();
-  /** In whose name it calls tools now. */
+  /** The session of the present tool calls. */
   #session = "";
   /** @type {((frame: TraceFrame) => void) | undefined} */
   #onTrace;
@@ -139,7 +141,7 @@ export class Control {
 
   /**
    * @template T
-   * @param {() => Promise<T>} work begins once what was begun before is done
+   * @param {() => Promise<T>} work starts when all earlier work is done
    * @returns {Promise<T>}
    */
   #enqueue(work) {
@@ -161,7 +163,7 @@ export class Control {
     let timer;
     /** @type {Promise<string>} */
     const late = new Promise((resolve) => {
-      timer = setTimeout(resolve, ANSWER_MS, `nothing came within ${ANSWER_MS / 1000} s`);
+      timer = setTimeout(resolve, ANSWER_MS, `no answer within ${ANSWER_MS / 1000} s`);
     });
     this.#link.send({ ...message, secret: this.#secret });
     const event = await Promise.race([given, late, this.#ended]);
@@ -196,8 +198,8 @@ export class Control {
 
   /**
    * Calls a provider's tool as a session would; hooks are not asked.
-   * @param {{tool: string, args?: unknown, session?: string, signal?: AbortSignal}} what `session`:
-   *   its id; without it, the one last in use that has the tool
+   * @param {{tool: string, args?: unknown, session?: string, signal?: AbortSignal}} request `session`:
+   *   its id; by default the session with the tool that was last in use
    * @returns {Promise<CallOutcome>}
    */
   async call({ tool, args = {}, session, signal }) {
@@ -216,10 +218,10 @@ export class Control {
   }
 
   /**
-   * Asks the gateway's host for something (js/gateway-host/requests.mjs); several requests may wait at once.
+   * Sends a request to the gateway's host (js/gateway-host/requests.mjs). Several requests may be pending.
    * @param {string} method @param {object} [params] @param {{timeoutMs?: number}} [options]
    * @returns {Promise<any>} the result
-   * @throws {RequestFailed} with the host's code: UNKNOWN_METHOD, TIMEOUT, INTERNAL or one of the method's own
+   * @throws {RequestFailed} with the host's code: UNKNOWN_METHOD, TIMEOUT, INTERNAL or a code of the method
    * @throws {NoGateway}
    */
   async request(method, params, options) {
@@ -232,9 +234,9 @@ export class Control {
   }
 
   /**
-   * Shows what providers say and are told, from now on.
+   * Reports messages from and to providers, from now on.
    * @param {(frame: TraceFrame) => void} onFrame
-   * @returns {Promise<{ended: Promise<string>}>} once it does; `ended`: why it does not any more
+   * @returns {Promise<{ended: Promise<string>}>} when it has started; `ended`: why it has stopped
    */
   async trace(onFrame) {
     this.#onTrace = onFrame;
@@ -250,13 +252,13 @@ export class Control {
     );
   }
 
-  /** @param {string} name @returns {Promise<PairedProvider[]>} whose tokens are void now */
+  /** @param {string} name @returns {Promise<PairedProvider[]>} with the revoked tokens */
   async unpair(name) {
     const message = { type: "paired.revoke", name };
     return this.#enqueue(async () => (await this.#query(message, "paired")).providers);
   }
 
-  /** @param {string} session whose tools it calls */
+  /** @param {string} session for tool calls */
   async #open(session) {
     if (session === this.#session) return;
     await this.#query({ type: "control.open", sessionId: session }, "welcome");
@@ -264,7 +266,7 @@ export class Control {
   }
 
   close() {
-    this.#link.close("it has its answers");
+    this.#link.close("it is done");
   }
 
   /** @param {{link: string, secret: string}} descriptor of the gateway; or a feature's token as the secret @returns {Promise<Control>} */
@@ -275,7 +277,7 @@ export class Control {
     } catch (error) {
       if (!(error instanceof LinkEnded)) throw error;
       throw new NoGateway(
-        `no gateway runs: ${error.message}; one starts with the next session of the Copilot CLI`,
+        `no gateway runs: ${error.message}; a gateway starts with the next session of the Copilot CLI`,
         error.message,
       );
     }
@@ -298,8 +300,8 @@ export async function openControl(files) {
   const descriptor = readDescriptor(files.descriptor);
   if (!descriptor) {
     throw new NoGateway(
-      "no gateway runs; one starts with the next session of the Copilot CLI",
-      `${files.descriptor} is not there, or not the user's alone`,
+      "no gateway runs; a gateway starts with the next session of the Copilot CLI",
+      `${files.descriptor} does not exist, or other users can access it`,
     );
   }
   return Control.open(descriptor);

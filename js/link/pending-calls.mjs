@@ -1,10 +1,10 @@
-// The calls of one link that wait for their outcome.
+// The pending calls of a link.
 
 /** @typedef {import("../lib/addon.js").CallOutcome} CallOutcome */
 
 /** @typedef {(outcome: CallOutcome) => void} Settle */
 /**
- * @typedef {object} CallOrigin where a call comes from
+ * @typedef {object} CallOrigin the origin of a call
  * @property {string} [toolCallId] the CLI's id of it
  * @property {string} [traceparent] the CLI's span of it
  */
@@ -16,9 +16,9 @@ export class PendingCalls {
   #last = 0;
   #count = 0;
   /**
-   * Who waits, and the ids of their calls; a call's place is the end of its id in binary. Not a Map: one
-   * that is forever set and deleted is moved again and again, and V8 chains each of its tables to the next, so
-   * that one that has grown old keeps all that were settled since.
+   * The settle functions and ids of pending calls; a call's place is the end of its id in binary. Not a Map:
+   * with permanent changes a Map is rehashed repeatedly, and V8 chains each of its tables to the next, so
+   * an old table keeps all functions that were settled since.
    * @type {(Settle | undefined)[]}
    */
   #waiting = new Array(FIRST_SIZE).fill(undefined);
@@ -41,10 +41,10 @@ export class PendingCalls {
   }
 
   /**
-   * The same with a promise.
+   * Like call, with a promise.
    * @param {import("../lib/addon.js").SessionPort} port
    * @param {string} tool @param {unknown} args @param {number} [timeoutMs]
-   * @returns {{id: number, result: Promise<CallOutcome>}} the result rejects only where `args` are no JSON
+   * @returns {{id: number, result: Promise<CallOutcome>}} the result rejects only if `args` are not JSON
    */
   startCall(port, tool, args, timeoutMs) {
     let id = 0;
@@ -63,7 +63,7 @@ export class PendingCalls {
     }
   }
 
-  /** @param {Settle} settle @returns {number} a new id, whose place was free */
+  /** @param {Settle} settle @returns {number} a new id, with a free place */
   #put(settle) {
     if (2 * ++this.#count > this.#waiting.length) this.#grow();
     const last = this.#waiting.length - 1;
@@ -84,7 +84,7 @@ export class PendingCalls {
     return settle;
   }
 
-  /** Those that wait had different places, so they have in twice the room. */
+  /** Doubles the table. Pending calls had distinct places, so their new places are distinct, too. */
   #grow() {
     const [waiting, ids] = [this.#waiting, this.#ids];
     this.#waiting = new Array(2 * waiting.length).fill(undefined);

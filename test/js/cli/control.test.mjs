@@ -181,7 +181,7 @@ test("where no gateway runs, it is said what to do", async (t) => {
   const folder = temporaryFolder(t);
   const descriptor = path.join(folder, "descriptor.json");
   const files = /** @type {any} */ ({ descriptor });
-  const advice = /no gateway runs.*one starts with the next session/;
+  const advice = /no gateway runs.*a gateway starts with the next session/;
   const none = await openControl(files).catch((error) => error);
   assert.ok(none instanceof NoGateway);
   assert.match(none.message, advice);
