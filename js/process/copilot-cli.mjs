@@ -1,4 +1,4 @@
-// The user's Copilot CLI where no session has told of it: the program on PATH, and the SDK that it brings along.
+// Finds the user's Copilot CLI if no session has reported it: the program on PATH, and its SDK.
 
 import fs from "node:fs";
 import os from "node:os";
@@ -15,7 +15,7 @@ export function findCopilotProgram(env) {
   return names.map((name) => findOnPath(name, env.PATH)).find(Boolean);
 }
 
-/** Where a CLI may have unpacked itself, as it looks for that itself. @param {NodeJS.ProcessEnv} env @returns {string[]} */
+/** The folders into which a CLI may have unpacked itself, in the CLI's own order. @param {NodeJS.ProcessEnv} env @returns {string[]} */
 function packageFolders(env) {
   const home = os.homedir();
   const cache = env.XDG_CACHE_HOME || path.join(home, ".cache");
@@ -42,7 +42,7 @@ function listNames(folder) {
   }
 }
 
-/** @param {string} file @param {NodeJS.ProcessEnv} env @returns {Promise<string>} "": it does not say */
+/** @param {string} file @param {NodeJS.ProcessEnv} env @returns {Promise<string>} "" if it prints no version */
 async function readCliVersion(file, env) {
   const quiet = { ...env, COPILOT_AUTO_UPDATE: "false", COPILOT_OFFLINE: "true" };
   const { code, stdout } = await runProgram(file, ["--version"], { env: quiet, ms: VERSION_MS });
@@ -51,11 +51,11 @@ async function readCliVersion(file, env) {
 
 /**
  * @param {NodeJS.ProcessEnv} [env]
- * @returns {Promise<{cli: string, sdk: string} | undefined>} of one version; undefined: they cannot be found
+ * @returns {Promise<{cli: string, sdk: string} | undefined>} of the same version; undefined: not found
  */
 export async function findCopilot(env = process.env) {
   const cli = findCopilotProgram(env);
-  // A .cmd runs in a shell only.
+  // A .cmd needs a shell.
   if (cli === undefined || cli.endsWith(".cmd")) return undefined;
   const version = await readCliVersion(cli, env);
   if (version === "") return undefined;

@@ -1,5 +1,5 @@
-// The sandbox of a program that an entry of a config starts: the command of an emitter, or a provider. What the entry
-// says becomes a policy; the project is read-only, and nothing else is there.
+// The sandbox of a program that an entry of a config starts: the command of an emitter, or a provider. The entry
+// becomes a policy. The project is read-only, and all other files of the user are hidden.
 
 import fs from "node:fs";
 import os from "node:os";
@@ -10,20 +10,20 @@ import { visible, wrapInQuotes } from "../lib/visible.mjs";
 import { findProgram, wrapInSandbox } from "./sandbox.mjs";
 
 /**
- * As it is written: folders from that of the project, absolute, or from `~/`.
+ * As written in the config: folders relative to the project, absolute, or starting with `~/`.
  * @typedef {{writable: string[], readFolders: string[], allowedUrls: string[], caches: string[]}} EntrySandbox
  */
 /** @typedef {import("./sandbox.mjs").ProgramPolicy} ProgramPolicy */
 /** @typedef {"ask" | "refuse" | "none"} Fallback of the user's config: "none" runs a program without a sandbox */
 /**
  * @typedef {object} OpenSandbox
- * @property {boolean} isSandboxed false: this machine has none, and the user does without
- * @property {(command: import("./sandbox.mjs").Command) => import("./sandbox.mjs").Command} wrap throws ENOENT where
- *   there is no such program
- * @property {() => Promise<void>} close once the program has ended
+ * @property {boolean} isSandboxed false: this machine has no sandbox, and the user's config allows that
+ * @property {(command: import("./sandbox.mjs").Command) => import("./sandbox.mjs").Command} wrap throws ENOENT if
+ *   the program does not exist
+ * @property {() => Promise<void>} close after the program has ended
  */
 
-/** Its `code` is NO_FOLDER, NOT_ALLOWED, NO_SANDBOX or SANDBOX_BROKEN, and its message begins with it. */
+/** Its `code` is NO_FOLDER, NOT_ALLOWED, NO_SANDBOX or SANDBOX_BROKEN, and its message starts with the code. */
 export class SandboxError extends Error {
   /** @param {string} code @param {string} message */
   constructor(code, message) {
@@ -32,10 +32,10 @@ export class SandboxError extends Error {
   }
 }
 
-/** Its files are no files. */
+/** Their files belong to the kernel. */
 const KERNEL_FOLDERS = ["/proc", "/sys", "/dev"];
 
-/** As it is named, and without links. @param {string} folder */
+/** The given name, and the name without links. @param {string} folder */
 function listNames(folder) {
   try {
     return [folder, fs.realpathSync(folder)];
@@ -45,14 +45,14 @@ function listNames(folder) {
 }
 
 /**
- * Why a sandbox cannot have a folder, whoever asks for it; "": it can. A folder that is there is given without links.
+ * Why a sandbox must not have a folder; "" if it may. An existing folder is given without links.
  * @param {string} folder absolute @param {{home?: string, copilot?: string}} [places] copilot: COPILOT_HOME
  */
 export function explainRefusedFolder(folder, places = {}) {
   const { home = os.homedir(), copilot = copilotHome() } = places;
   if (path.dirname(folder) === folder) return "it is the whole file system";
-  if (listNames(home).some((one) => isInside(one, folder))) return "it has your whole home";
-  if (listNames(copilot).some((one) => isInside(one, folder) || isInside(folder, one)))
+  if (listNames(home).some((name) => isInside(name, folder))) return "it has your whole home";
+  if (listNames(copilot).some((name) => isInside(name, folder) || isInside(folder, name)))
     return `tap and the CLI keep their own files in ${copilot}`;
   return folder.split(path.sep).includes(".git") ? "it belongs to git" : "";
 }
@@ -79,10 +79,10 @@ function resolveFolders(field, names, places) {
       throw fail("NO_FOLDER", `${why}. Create it, or remove it from "sandbox".`);
     }
     const real = fs.realpathSync(named);
-    // Where a link leads may change after the user has allowed it.
+    // The target of a link may change after the user has allowed it.
     if (real !== named)
       throw fail("NOT_ALLOWED", `leads by a link to ${visible(real)}: name that folder.`);
-    const isKernel = KERNEL_FOLDERS.some((one) => isInside(real, one));
+    const isKernel = KERNEL_FOLDERS.some((kernel) => isInside(real, kernel));
     const why =
       explainRefusedFolder(real, places) ||
       (isInside(folder, real) && "it has the whole project") ||
@@ -94,7 +94,8 @@ function resolveFolders(field, names, places) {
 
 /**
  * @param {EntrySandbox} sandbox
- * @param {{folder: string, cwd: string, user: NodeJS.ProcessEnv}} where folder: of the project; cwd: in it, without links
+ * @param {{folder: string, cwd: string, user: NodeJS.ProcessEnv}} where folder: of the project; cwd: in it, without
+ *   links
  * @returns {ProgramPolicy} @throws {SandboxError} NO_FOLDER, NOT_ALLOWED
  */
 export function resolveEntryPolicy(sandbox, { folder: given, cwd, user }) {
@@ -103,30 +104,30 @@ export function resolveEntryPolicy(sandbox, { folder: given, cwd, user }) {
   const writable = resolveFolders("writable", sandbox.writable, places);
   const readable = resolveFolders("readFolders", sandbox.readFolders, places);
   const gitFolders = writable
-    .map((one) => path.join(one, ".git"))
-    .filter((one) => fs.existsSync(one));
+    .map((place) => path.join(place, ".git"))
+    .filter((place) => fs.existsSync(place));
   const hosts = sandbox.allowedUrls.map((host) => host.toLowerCase());
   return {
     cwd,
     writable,
-    readable: [folder, ...readable, ...gitFolders].filter((one) => !writable.includes(one)),
+    readable: [folder, ...readable, ...gitFolders].filter((place) => !writable.includes(place)),
     caches: sandbox.caches,
     hosts: hosts.includes("*") ? "*" : hosts,
     sandbox: "on",
   };
 }
 
-/** The SDKs, which a provider may import from there, with what they need. */
+/** The SDKs with their dependencies, which a provider may import from there. */
 const SDK = ["sdk", "node_modules", "package.json"].map((name) => path.join(programFolder, name));
-/** The gateway encodes others for its `persistDir`. */
+/** The gateway encodes other names for its `persistDir`. */
 const PLAIN_NAME = /^[a-zA-Z0-9_-][a-zA-Z0-9._-]*$/;
 
 /**
- * With what a provider has besides.
+ * Adds the folders of a provider.
  * @param {ProgramPolicy} policy @param {string} name @param {NodeJS.ProcessEnv} user @returns {ProgramPolicy}
  */
 function addProviderFolders(policy, name, user) {
-  const readable = [...policy.readable, ...SDK.filter((one) => fs.existsSync(one))];
+  const readable = [...policy.readable, ...SDK.filter((file) => fs.existsSync(file))];
   if (!PLAIN_NAME.test(name)) return { ...policy, readable };
   const own = path.join(copilotHome(user), "providers", name);
   makePrivateFolder(own);
@@ -134,12 +135,12 @@ function addProviderFolders(policy, name, user) {
 }
 
 /**
- * Makes ready what one run of a program needs.
+ * Prepares the sandbox for a run of a program.
  * @param {EntrySandbox} sandbox
  * @param {object} options
  * @param {string} options.folder of the project @param {string} options.cwd in it, without links
  * @param {NodeJS.ProcessEnv} options.user the environment of this process
- * @param {string} [options.search] PATH, where it is not this process's
+ * @param {string} [options.search] PATH, if it is not this process's
  * @param {Fallback} [options.fallback]
  * @param {{name: string, port: number}} [options.provider] port: of the gateway, which it reaches at the same port
  * @param {(host: string) => void} options.onRefused

@@ -1,5 +1,5 @@
-// Processes with all that they start. On POSIX each leads a group of its own; on Windows the tree is
-// ended by the system's own command. A process that leaves its group (setsid) is beyond reach.
+// Processes with their children. On POSIX each leads its own process group; on Windows a system command
+// ends the tree. A process that leaves its group (setsid) cannot be reached.
 
 import { spawnSync } from "node:child_process";
 import fs from "node:fs";
@@ -9,13 +9,13 @@ import { registerGroup, TERM_MS, unregisterGroup } from "./reaper.mjs";
 
 const hasGroups = process.platform !== "win32";
 
-/** For spawn: whether a child leads a group of its own. */
+/** For spawn: whether a child leads its own group. */
 export const ownGroup = hasGroups;
 
 /**
- * Signals everything in the group. 0 only looks.
+ * Signals all processes in the group. Signal 0 only checks.
  * @param {number} pid of the process that leads it @param {NodeJS.Signals | 0} signal
- * @returns {boolean} whether there was anything left of it
+ * @returns {boolean} whether it had processes
  */
 export function signalGroup(pid, signal) {
   try {
@@ -35,33 +35,33 @@ function killGuarded() {
   for (const pid of guardedGroups) signalGroup(pid, "SIGKILL");
 }
 
-/** Until released, the group ends with this process, however that ends. @param {number} pid that leads it */
+/** Ends the group with this process, in any case, until it is released. @param {number} pid that leads it */
 export function guard(pid) {
   if (guardedGroups.size === 0) process.on("exit", killGuarded);
   guardedGroups.add(pid);
   if (hasGroups) registerGroup(pid);
 }
 
-/** Nothing of the group is left. @param {number} pid */
+/** The group has no more processes. @param {number} pid */
 export function release(pid) {
   if (!guardedGroups.delete(pid)) return;
   if (guardedGroups.size === 0) process.off("exit", killGuarded);
   if (hasGroups) unregisterGroup(pid);
 }
 
-// Ends a process with all that it has started.
+// Ends a process with its children.
 
 const FIRST_POLL_MS = 1;
 const POLL_MS = 25;
-/** Most groups are gone before; the look at all processes costs milliseconds. */
+/** Most groups end sooner, and listing all processes costs milliseconds. */
 const ZOMBIES_FROM_MS = 8;
-/** After SIGKILL only a zombie is left. */
+/** After SIGKILL only zombies can be left. */
 const ZOMBIE_MS = 1000;
 
 /**
- * A process that has ended is there until its parent looks at it. The leader's is this one; that of what a sandbox has
- * left is the system's own, which may take a while: such a process does not count.
- * @param {number} pid of the process that leads the group @returns {boolean} whether any of it still runs
+ * An ended process stays a zombie until its parent waits for it. The leader's parent is this process. The parent of a
+ * sandbox's leftovers is the system, which may take a while, so zombies do not count.
+ * @param {number} pid of the process that leads the group @returns {boolean} whether a process of it still runs
  */
 function runsInGroup(pid) {
   if (process.platform !== "linux") return true;
@@ -79,9 +79,9 @@ function runsInGroup(pid) {
 }
 
 /**
- * SIGTERM to the group of a process that was guarded, then SIGKILL to what is left of it.
+ * Sends SIGTERM to the group of a guarded process, then SIGKILL to the rest.
  * @param {number} pid that leads it
- * @returns {Promise<void>} once nothing of it is left
+ * @returns {Promise<void>} when no process of it is left
  */
 export async function endGroup(pid) {
   const begun = performance.now();
@@ -98,12 +98,12 @@ export async function endGroup(pid) {
   release(pid);
 }
 
-// Processes that have left their group are found by their environment, on Linux only; elsewhere they are left to their
-// end.
+// Processes that have left their group are found by their environment, on Linux only. On other systems they run to
+// their end.
 
 /**
  * @param {string} entry of the environment, NAME=value
- * @param {(variables: Record<string, string>) => boolean} [belongs] what else its variables have to be
+ * @param {(variables: Record<string, string>) => boolean} [belongs] a condition for its variables
  * @returns {number[]} pids
  */
 export function findByEnvironment(entry, belongs = () => true) {
@@ -116,9 +116,9 @@ export function findByEnvironment(entry, belongs = () => true) {
       if (!entries.includes(entry)) return false;
       const stat = fs.readFileSync(`/proc/${pid}/stat`, "latin1");
       if (/^[ZX]/.test(stat.slice(stat.lastIndexOf(")") + 2))) return false;
-      const toPair = (/** @type {string} */ one) => [
-        one.split("=", 1)[0],
-        one.slice(one.indexOf("=") + 1),
+      const toPair = (/** @type {string} */ line) => [
+        line.split("=", 1)[0],
+        line.slice(line.indexOf("=") + 1),
       ];
       return belongs(Object.fromEntries(entries.map(toPair)));
     } catch {
@@ -135,7 +135,7 @@ export async function endFound(find) {
     const late = performance.now() - begun;
     if (late > 2 * TERM_MS) return;
     const signal = late > TERM_MS ? "SIGKILL" : "SIGTERM";
-    for (const pid of left.filter((one) => !asked.has(`${one} ${signal}`))) {
+    for (const pid of left.filter((other) => !asked.has(`${other} ${signal}`))) {
       asked.add(`${pid} ${signal}`);
       try {
         process.kill(pid, signal);

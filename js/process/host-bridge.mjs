@@ -1,4 +1,4 @@
-// Inside a sandbox: ports of it lead to sockets of host-proxy.mjs, for as long as a command runs.
+// Runs in a sandbox: connects its ports to sockets of host-proxy.mjs, while a command runs.
 // host-bridge.mjs [proxy=SOCKET] [PORT=SOCKET]… -- COMMAND [ARGUMENT…]
 
 import { spawn } from "node:child_process";
@@ -16,13 +16,13 @@ const listen = (socket, port) =>
   new Promise((resolve, reject) => {
     const server = net.createServer((inner) => {
       const outer = net.connect(socket);
-      for (const [one, other] of [
+      for (const [from, to] of [
         [inner, outer],
         [outer, inner],
       ]) {
-        one.pipe(other);
-        one.on("error", () => other.destroy());
-        one.on("close", () => other.destroy());
+        from.pipe(to);
+        from.on("error", () => to.destroy());
+        from.on("close", () => to.destroy());
       }
     });
     server.on("error", reject);
@@ -54,6 +54,6 @@ child.on("error", (error) => {
 child.on("exit", (code, signal) => {
   process.exit(code ?? 128 + (signal ? os.constants.signals[signal] : 0));
 });
-// The group gets the signal, and the command decides.
+// The whole group gets the signal, and the command decides.
 for (const name of /** @type {const} */ (["SIGTERM", "SIGINT", "SIGHUP"]))
   process.on(name, () => {});

@@ -1,5 +1,5 @@
-// The way of a program in a sandbox to hosts that its policy names: a proxy on a socket file, outside, and a bridge to
-// it, inside (host-bridge.mjs). Nothing else leads out.
+// The connection of a program in a sandbox to hosts that its policy names: a proxy on a socket file outside, and a
+// bridge to it inside (host-bridge.mjs). There is no other connection.
 
 import dns from "node:dns/promises";
 import fs from "node:fs/promises";
@@ -10,11 +10,11 @@ import path from "node:path";
 import { matchesHost } from "../lib/values.mjs";
 
 const MAX_CONNECTIONS = 256;
-/** Refused hosts, for one program. */
+/** Reported refusals of hosts, per program. */
 const MAX_REPORTED = 20;
 const CONNECT_MS = 30_000;
 
-/** This machine, and what only it can reach. An address of its network may be a registry of the user's. */
+/** This machine, and addresses that only it can reach. Its network may have a registry of the user's. */
 const forbidden = new net.BlockList();
 forbidden.addSubnet("0.0.0.0", 8);
 forbidden.addSubnet("127.0.0.0", 8);
@@ -26,20 +26,20 @@ forbidden.addSubnet("fe80::", 10, "ipv6");
 /** @typedef {{address: string, family: number}} Address */
 /**
  * @typedef {object} ProxyOptions
- * @property {string[]} hosts names, `*.example.com` for those below one
+ * @property {string[]} hosts names, or `*.example.com` for subdomains
  * @property {(host: string) => void} onRefused
  * @property {(host: string) => Promise<Address[]>} [lookup]
  * @property {(address: Address) => boolean} [isForbidden]
  */
 
-/** Also one that is written as IPv6. @param {Address} address */
+/** Includes IPv4 addresses written as IPv6. @param {Address} address */
 function isLocal({ address, family }) {
   const [, mapped] = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address) ?? [];
   if (mapped) return forbidden.check(mapped);
   return forbidden.check(address, family === 6 ? "ipv6" : "ipv4");
 }
 
-/** A host that is not to be reached, or is not there. */
+/** A host that is forbidden or does not answer. */
 class Unreachable extends Error {
   /** @param {number} status of HTTP @param {string} message */
   constructor(status, message) {
@@ -66,7 +66,7 @@ export class HostProxy {
     this.#server.on("clientError", (_error, socket) => socket.destroy());
   }
 
-  /** @param {string} file the socket; its folder is there @returns {Promise<void>} */
+  /** @param {string} file the socket, in an existing folder @returns {Promise<void>} */
   listen(file) {
     return new Promise((resolve, reject) => {
       this.#server.once("error", reject);
@@ -74,7 +74,7 @@ export class HostProxy {
     });
   }
 
-  /** Also ends what is open. */
+  /** Also ends open connections. */
   close() {
     this.#server.close();
     for (const socket of this.#sockets) socket.destroy();
@@ -95,11 +95,11 @@ export class HostProxy {
       onRefused(name);
       return new Unreachable(403, `tap: the sandbox does not let this program reach ${name}`);
     };
-    if (!hosts.some((one) => matchesHost(one, name))) throw refuse();
+    if (!hosts.some((allowed) => matchesHost(allowed, name))) throw refuse();
     const all = await lookup(name).catch(() => {
       throw new Unreachable(502, `tap: ${name} has no address`);
     });
-    const address = all.find((one) => !isForbidden(one));
+    const address = all.find((candidate) => !isForbidden(candidate));
     if (!address) throw refuse();
     return new Promise((resolve, reject) => {
       const socket = net.connect({ host: address.address, port, timeout: CONNECT_MS });
@@ -137,7 +137,7 @@ export class HostProxy {
     }
   }
 
-  /** Plain HTTP. @param {http.IncomingMessage} request @param {http.ServerResponse} response */
+  /** Forwards plain HTTP. @param {http.IncomingMessage} request @param {http.ServerResponse} response */
   async #forward(request, response) {
     try {
       if (!URL.canParse(request.url ?? "")) throw new Unreachable(400, "tap: expected a whole URL");
@@ -164,22 +164,22 @@ export class HostProxy {
   }
 }
 
-/** To a port of this machine. @param {number} port @returns {{listen: (file: string) => Promise<void>, close: () => void}} */
+/** Forwards to a port of this machine. @param {number} port @returns {{listen: (file: string) => Promise<void>, close: () => void}} */
 function createForwarder(port) {
   /** @type {Set<net.Socket>} */
   const sockets = new Set();
   const server = net.createServer((inner) => {
     const outer = net.connect({ host: "127.0.0.1", port });
-    for (const [one, other] of [
+    for (const [from, to] of [
       [inner, outer],
       [outer, inner],
     ]) {
-      sockets.add(one);
-      one.pipe(other);
-      one.on("error", () => other.destroy());
-      one.on("close", () => {
-        sockets.delete(one);
-        other.destroy();
+      sockets.add(from);
+      from.pipe(to);
+      from.on("error", () => to.destroy());
+      from.on("close", () => {
+        sockets.delete(from);
+        to.destroy();
       });
     }
   });
@@ -196,7 +196,7 @@ function createForwarder(port) {
   return { listen, close };
 }
 
-/** @param {(host: string) => void} report @returns {(host: string) => void} each host once, and only so many */
+/** Reports each host once, up to a limit. @param {(host: string) => void} report @returns {(host: string) => void} */
 function reportOnce(report) {
   const reported = new Set();
   return (host) => {
@@ -207,10 +207,11 @@ function reportOnce(report) {
 }
 
 /**
- * Opens the ways of a program out of its sandbox: to the hosts that it may reach, and to one port of this machine.
+ * Opens the connections of a program out of its sandbox: to its allowed hosts, and to a port of this machine.
  * @param {string[] | "*"} hosts
  * @param {{onRefused: (host: string) => void, port?: number}} options
- * @returns {Promise<{ways: import("./sandbox.mjs").Ways, close: () => Promise<void>} | undefined>} undefined: it needs none
+ * @returns {Promise<{ways: import("./sandbox.mjs").Ways, close: () => Promise<void>} | undefined>} undefined: it needs
+ *   no connections
  */
 export async function openWays(hosts, { onRefused, port }) {
   if (hosts === "*" || (hosts.length === 0 && port === undefined)) return undefined;

@@ -1,5 +1,5 @@
-// The log of a program that was started: its stdout and stderr, in one bounded, rotated file for each name.
-// A log that cannot be written drops what it is given; the program is never held up by it for long.
+// The log of a started program: its stdout and stderr, in a bounded, rotated file for each name.
+// If the log cannot be written, output is dropped, so that the program does not block for long.
 
 import { createHash } from "node:crypto";
 import fs from "node:fs";
@@ -13,8 +13,8 @@ const MAX_LINE = 8192;
 const MAX_ENCODED = 200;
 
 /**
- * A name as one part of a path: percent-encoded outside [a-zA-Z0-9._-], never "." or "..". One that
- * gets too long is cut, and told apart by a digest.
+ * A name as a part of a path: percent-encoded outside [a-zA-Z0-9._-], never "." or "..". A name that
+ * gets too long is cut, and gets a digest.
  * @param {string} name
  */
 export function encodeName(name) {
@@ -40,7 +40,7 @@ export const providerLogFile = (logs, name) =>
   path.join(logs, "providers", `${encodeName(name)}.log`);
 
 /**
- * Cuts a stream of text into lines; one that does not end is cut where it gets too long.
+ * Splits a stream of text into lines; a line that is too long is cut.
  * @param {(line: string) => void} onLine
  */
 function lineCutter(onLine) {
@@ -60,7 +60,7 @@ function lineCutter(onLine) {
   };
 }
 
-/** Open files by path: providers of the same name in several sessions share one. @type {Map<string, OutputLog>} */
+/** Open files by path: providers of the same name in several sessions share a file. @type {Map<string, OutputLog>} */
 const openLogs = new Map();
 
 export class OutputLog {
@@ -68,10 +68,10 @@ export class OutputLog {
   #users = 0;
   /** @type {RotatingFile | undefined} */
   #stream;
-  /** Paused until the file has taken what it was given. @type {Set<import("node:stream").Readable>} */
+  /** Paused until the file has caught up. @type {Set<import("node:stream").Readable>} */
   #pausedStreams = new Set();
 
-  /** @param {string} file @returns {OutputLog} to be closed once for each opening */
+  /** @param {string} file @returns {OutputLog} close it once for each opening */
   static open(file) {
     const log = openLogs.get(file) ?? new OutputLog(file);
     openLogs.set(file, log);
@@ -97,14 +97,14 @@ export class OutputLog {
     return this.#file;
   }
 
-  /** @param {string} tag who says it @param {string} text */
+  /** @param {string} tag the source @param {string} text */
   note(tag, text) {
     const line = `${new Date().toISOString()} ${tag} ${visible(shortenText(text, MAX_LINE))}\n`;
     return this.#stream?.write(line) ?? true;
   }
 
   /**
-   * Takes all that comes from a stream, as slowly as the file takes it.
+   * Reads a stream as fast as the file can be written.
    * @param {import("node:stream").Readable} readable @param {string} tag
    * @param {(line: string) => void} [onLine]
    */
@@ -138,13 +138,13 @@ export class OutputLog {
     this.#pausedStreams.clear();
   }
 
-  /** The disk is full or the folder is gone: later lines are dropped. */
+  /** The disk is full or the folder was removed: later lines are dropped. */
   #fail() {
     this.#stream = undefined;
     this.#resume();
   }
 
-  /** @returns {Promise<void>} once all is written, where this was the last user */
+  /** @returns {Promise<void>} when all is written, if this was the last user */
   close() {
     this.#users -= 1;
     if (this.#users > 0) return Promise.resolve();

@@ -1,6 +1,6 @@
 // Ends the processes of a gateway that cannot end them itself: after SIGKILL a process runs no code. A shell
-// (reaper.sh) waits at the end of a pipe that this process holds. It is told of each process group that
-// begins and ends; when the pipe closes, this process is gone, and the shell ends what is left. It runs only
+// (reaper.sh) waits at the end of a pipe that this process holds open. This process reports each process group that
+// starts and ends. When the pipe closes, this process has ended, and the shell ends the remaining groups. It runs only
 // while there is a group. On Windows the system ends a child with the process that started it.
 
 import { spawn } from "node:child_process";
@@ -10,11 +10,11 @@ import { fileURLToPath } from "node:url";
 
 /** From SIGTERM to SIGKILL, for all programs that tap ends. */
 export const TERM_MS = 3000;
-/** From the start of a shell that somebody has ended to the start of its successor, at least. */
+/** The shortest time between a start of the shell and a restart after it was killed. */
 const RESTART_DELAY_MS = 1000;
 const SCRIPT = fileURLToPath(new URL("reaper.sh", import.meta.url));
 
-/** Those of which something may be left. @type {Set<number>} */
+/** Groups that may have processes. @type {Set<number>} */
 const groups = new Set();
 /** @type {ChildProcess | undefined} */
 let shell;
@@ -28,14 +28,14 @@ function start() {
     stdio: ["pipe", "ignore", "ignore"],
   });
   shell = child;
-  child.once("error", () => {}); // a system without /bin/sh: then nobody ends what is left
+  child.once("error", () => {}); // without /bin/sh the groups are not ended
   child.once("exit", () => {
     if (shell !== child) return;
     shell = undefined;
     const wait = Math.max(0, startedAt + RESTART_DELAY_MS - performance.now());
     setTimeout(() => shell ?? (groups.size > 0 && start()), wait).unref();
   });
-  child.stdin?.on("error", () => {}); // it has ended, which "exit" says
+  child.stdin?.on("error", () => {}); // "exit" reports the end
   child.unref();
   /** @type {import("node:net").Socket} */ (child.stdin).unref();
   for (const group of groups) writeLine(`+ ${group}`);
@@ -44,14 +44,14 @@ function start() {
 /** @param {string} line */
 const writeLine = (line) => shell?.stdin?.write(`${line}\n`);
 
-/** Should this process be killed, the group is ended. @param {number} group */
+/** Ends the group if this process is killed. @param {number} group */
 export function registerGroup(group) {
   groups.add(group);
   if (shell) writeLine(`+ ${group}`);
   else start();
 }
 
-/** Nothing of the group is left: its number may be given to others. @param {number} group */
+/** The group has no more processes, and its pid may be reused. @param {number} group */
 export function unregisterGroup(group) {
   if (!groups.delete(group)) return;
   writeLine(`- ${group}`);

@@ -1,4 +1,4 @@
-// One run of a command: from spawn until nothing of its group is left.
+// A run of a command: from spawn until its group has no more processes.
 
 import { spawn } from "node:child_process";
 import fs from "node:fs/promises";
@@ -13,7 +13,7 @@ import { wrapInSandbox } from "./sandbox.mjs";
  * @property {(timer: any) => void} clearTimeout
  */
 /**
- * @typedef {object} System what a run does to the world; replaced in tests
+ * @typedef {object} System the system calls of a run; replaced in tests
  * @property {typeof import("node:child_process").spawn} spawn
  * @property {import("./group.mjs").SignalGroup} signalGroup
  * @property {(pid: number) => void} guard until released, the group ends with this process
@@ -22,23 +22,24 @@ import { wrapInSandbox } from "./sandbox.mjs";
  */
 /**
  * How it ended.
- * @typedef {{error?: NodeJS.ErrnoException, code?: number | null, signal?: NodeJS.Signals | null, lastLine: string}} End `lastLine`: of stderr, without the stack below an error
+ * @typedef {{error?: NodeJS.ErrnoException, code?: number | null, signal?: NodeJS.Signals | null, lastLine: string}}
+ *   End `lastLine`: of stderr, without the stack below an error
  */
 /**
- * `input`: the first line of its stdin, which stays open until the run is to end; without it stdin is empty.
+ * `input`: the first line of its stdin, which stays open during the run; without it stdin is empty.
  * @typedef {{command: string, args: string[], cwd: string, env: NodeJS.ProcessEnv, input?: string}} RunOptions
  */
 
-/** After SIGKILL: a group of zombies that nobody reaps is not waited for. */
+/** After SIGKILL: zombies without a parent that waits for them are ignored. */
 const KILL_MS = 1000;
 const POLL_MS = 25;
-/** Time to read the last output from the pipes; a process that has left its group may hold them open. */
+/** Time to read the last output from the pipes, which a process that left its group may hold open. */
 const PIPES_MS = 250;
-/** What Node.js writes below the message of the error that ends it. */
+/** Lines of Node.js below the message of an uncaught error. */
 const BELOW_AN_ERROR = /^(\s|\}|Node\.js v\d|$)/;
 
 export class ProcessRun {
-  /** Settles once the whole group is gone. Never rejects. @type {Promise<End>} */
+  /** Resolves when the whole group has ended. Never rejects. @type {Promise<End>} */
   ended;
   /** @type {number | undefined} */
   pid;
@@ -81,7 +82,7 @@ export class ProcessRun {
       windowsHide: true,
     });
     this.#child = child;
-    child.stdin?.on("error", () => {}); // it has ended, which "exit" says
+    child.stdin?.on("error", () => {}); // "exit" reports the end
     if (input !== undefined) this.writeLine(input);
     this.pid = child.pid;
     child.on("error", (error) => {
@@ -113,27 +114,26 @@ export class ProcessRun {
     this.#settle({ error, lastLine: "" });
   }
 
-  /** Writes a line to its stdin, where that is open. @param {string} line */
+  /** Writes a line to its stdin, if that is open. @param {string} line */
   writeLine(line) {
     if (this.#child?.stdin?.writable) this.#child.stdin.write(`${line}\n`);
   }
 
-  /** Asks the whole group to end, then ends it. */
+  /** Sends SIGTERM to the whole group, then SIGKILL. */
   terminate() {
     this.#child?.stdin?.end();
     this.#sweep();
     return this.ended;
   }
 
-  /** @param {NodeJS.Signals | 0} signal @returns {boolean} whether anything is left */
+  /** @param {NodeJS.Signals | 0} signal @returns {boolean} whether it has processes */
   #signal(signal) {
     return this.pid !== undefined && this.#system.signalGroup(this.pid, signal);
   }
 
   /**
-   * The command has ended on its own or is to end: in both cases all processes that it started end too. The
-   * group's number cannot be given to others while one of it lives; once it is gone, it is not signalled
-   * again.
+   * The command has ended, or has to end: in both cases all processes that it started are ended. The
+   * group's pid is not reused while a process of it lives. After that it is not signalled again.
    */
   #sweep() {
     if (this.#sweeping || this.pid === undefined) return;
@@ -175,32 +175,32 @@ export class ProcessRun {
   }
 }
 
-// Apart from supervisor.mjs, which needs the addon: the doctor runs without it.
+// Not in supervisor.mjs, which needs the addon: the doctor runs without it.
 
-/** A run this long counts as good: the count of restarts starts again at zero. */
+/** A run this long counts as good: the number of restarts is reset. */
 export const GOOD_RUN_MS = 60_000;
 
-// A program that runs to its end, in bounded time, with bounded output. Nothing else in tap starts one of that kind.
+// Runs a program to its end, with limits on time and output. All such programs of tap are started here.
 
 const MAX_OUTPUT_BYTES = 64 * 1024;
 
 /**
  * @typedef {object} ProgramOptions
  * @property {string} [cwd]
- * @property {NodeJS.ProcessEnv} [env] that of this process
+ * @property {NodeJS.ProcessEnv} [env] default: that of this process
  * @property {number} [ms] after which it is ended
  * @property {AbortSignal} [signal] ends it
- * @property {boolean} [isGuarded] what it has started ends with it, and both with this process
+ * @property {boolean} [isGuarded] its children end with it, and both with this process
  * @property {string | Buffer} [input] for its stdin; empty
- * @property {number} [stdin] a file, in place of `input`
- * @property {number} [stdout] a file, in place of the end's `stdout` @property {number} [stderr]
- * @property {number} [maxBytes] of stdout and of stderr: the rest is left out
- * @property {boolean} [endsFull] it is ended where stdout has more
+ * @property {number} [stdin] a file, instead of `input`
+ * @property {number} [stdout] a file, instead of the result's `stdout` @property {number} [stderr]
+ * @property {number} [maxBytes] of stdout and of stderr: the rest is dropped
+ * @property {boolean} [endsFull] end it if stdout has more
  * @property {BufferEncoding} [encoding] of stdout
  * @property {(bytes: Buffer) => void} [onOutput] sees all of stdout
  * @property {(pid: number) => void} [onStart]
  * @property {boolean} [shell] the command is a line for a shell
- * @property {import("./sandbox.mjs").Policy} [sandbox] it runs inside
+ * @property {import("./sandbox.mjs").Policy} [sandbox] run it in this sandbox
  * @property {import("./sandbox.mjs").Ways} [ways] out of the sandbox
  *
  * @typedef {object} ProgramEnd
@@ -208,7 +208,7 @@ const MAX_OUTPUT_BYTES = 64 * 1024;
  * @property {string | null} signal
  * @property {"" | "late" | "cancelled" | "full"} why it was ended
  * @property {string} stdout @property {string} stderr
- * @property {boolean} cut there was more of one of them
+ * @property {boolean} cut stdout or stderr had more
  * @property {NodeJS.ErrnoException} [error] it could not be started
  */
 
@@ -253,7 +253,7 @@ function waitForEnd(child, options) {
       resolve({ ...how, why, stdout, stderr, cut: out.cut || err.cut });
     };
     const closePipes = () => {
-      // What has left the group may hold the pipes open; what the kernel does not end is not waited for.
+      // Processes outside of the group may hold the pipes open, and a process may be unkillable: do not wait for them.
       const close = () => {
         child.stdout?.destroy();
         child.stderr?.destroy();
@@ -279,7 +279,7 @@ function waitForEnd(child, options) {
       await ending;
       settle({ code, signal: ended });
     });
-    child.stdin?.on("error", () => {}); // it has ended, which "exit" says
+    child.stdin?.on("error", () => {}); // "exit" reports the end
     child.stdin?.end(options.input);
   });
 }
@@ -304,14 +304,14 @@ export async function runProgram(command, args, options) {
 }
 
 /**
- * Deletes files that programs have left: also read-only folders, such as those of Go's modules, and those that
+ * Deletes files of programs, including read-only folders, such as those of Go's modules, and folders that
  * are deeper than a path can name.
  * @param {string} folder or a file; a link is not followed
  */
 export async function deleteFolder(folder) {
   const isFolder = (await fs.lstat(folder).catch(() => undefined))?.isDirectory();
   if (isFolder && process.platform !== "win32") {
-    // It is faster than Node.js.
+    // Faster than Node.js.
     const remove = () => runProgram("rm", ["-rf", "--", folder], {});
     if ((await remove()).code === 0) return;
     await runProgram("chmod", ["-R", "u+rwx", "--", folder], {});

@@ -1,5 +1,5 @@
-// Whether this machine can sandbox what plans run. Kernels, containers and security modules forbid parts of it, and
-// none of them says so beforehand: only a program in the sandbox shows it.
+// Whether this machine can sandbox the programs of plans. Kernels, containers and security modules may forbid parts of
+// it, which only a run in the sandbox shows.
 
 import fs from "node:fs";
 import os from "node:os";
@@ -10,11 +10,11 @@ import { quoteWord, shortenText, visible } from "../lib/visible.mjs";
 import { runProgram } from "./run.mjs";
 import { formatBwrapArguments } from "./sandbox.mjs";
 
-/** With the time for its farewell the probe takes less than 5 s. */
+/** The probe with its cleanup takes less than 5 s. */
 const PROBE_MS = 4000;
-/** What was missing may be installed meanwhile. */
+/** A missing part may be installed meanwhile. */
 const RETRY_MS = 30_000;
-/** The first with every option of formatBwrapArguments(): --ro-bind-try. */
+/** The first version with every option of formatBwrapArguments(): --ro-bind-try. */
 export const MIN_BWRAP = "0.3.1";
 const MAX_QUOTE = 200;
 
@@ -24,15 +24,15 @@ export const REASONS = /** @type {const} */ ([
   ...["hangs", "unusable", "no-folder", "failed", "not-enforced"],
 ]);
 
-/** @typedef {{state: "ok", program: string, version: string}} SandboxReady version: "" where it does not say */
+/** @typedef {{state: "ok", program: string, version: string}} SandboxReady version: "" if unknown */
 /**
  * @typedef {object} NoSandbox
  * @property {"unavailable"} state
- * @property {"NO_SANDBOX" | "SANDBOX_BROKEN"} code SANDBOX_BROKEN: it starts programs, and does not hold them
+ * @property {"NO_SANDBOX" | "SANDBOX_BROKEN"} code SANDBOX_BROKEN: it starts programs, but does not restrict them
  * @property {(typeof REASONS)[number]} reason
  * @property {string} message a sentence without its full stop
  * @property {string} advice
- * @property {string} [command] the same as a line for a shell, where it is one
+ * @property {string} [command] the advice as a line for a shell, if there is such a line
  */
 /** @typedef {SandboxReady | NoSandbox} SandboxState */
 /**
@@ -59,7 +59,7 @@ const getSystem = () => ({
 
 // ---- the run -----------------------------------------------------------------------------------------
 
-/** For /bin/sh, with its own commands only. $1 is hidden inside; the other files it must not be able to write. */
+/** For /bin/sh, with its own commands only. $1 must be hidden in the sandbox; the other files must not be writable. */
 const SCRIPT = `
 echo in > inside && echo inside
 [ -e "$1" ] && echo "sees $1"
@@ -73,11 +73,11 @@ while read -r name value; do
 done < /proc/net/dev
 echo end`;
 const NO_CAPABILITIES = /^0+$/;
-/** The kernel may give each network namespace these, which lead nowhere. */
+/** Tunnels that the kernel may put into each network namespace; they are not connected. */
 const FALLBACK_TUNNELS =
   /^(tunl0|gre0|gretap0|erspan0|ip_vti0|ip6_vti0|sit0|ip6tnl0|ip6gre0|ip6_vti0)$/;
 
-/** A repository with a worktree, as a node has them. @param {string} root an empty folder */
+/** A repository with a worktree, as for a node. @param {string} root an empty folder */
 function makePlace(root) {
   const checkout = path.join(root, "repository");
   const common = path.join(checkout, ".git");
@@ -103,10 +103,10 @@ function makePlace(root) {
 
 /** @typedef {ReturnType<typeof makePlace>} Place */
 
-/** What a line of the script says that must not be so; "": nothing. @param {string} line */
+/** The leak that a line of the script reports; "": no leak. @param {string} line */
 function explainLeak(line) {
   const [, word, value] = /^(\w+) ?(.*)$/s.exec(line) ?? [];
-  if (word === "sees") return "can read what is hidden";
+  if (word === "sees") return "can read hidden files";
   if (word === "wrote") return "can write outside its worktree";
   if (word === "capabilities" && !NO_CAPABILITIES.test(value)) return `has capabilities (${value})`;
   const isLeak = word === "network" && value !== "lo" && !FALLBACK_TUNNELS.test(value);
@@ -114,8 +114,8 @@ function explainLeak(line) {
 }
 
 /**
- * `leaks`: what the program could do, and must not; `works`: the script has said all that it is to say, nothing else
- * was printed, and its file is there.
+ * `leaks`: forbidden actions that worked; `works`: the script has printed all its lines, and no others, and its file
+ * exists.
  * @param {Place} place @param {import("./run.mjs").ProgramEnd} answer
  */
 function judge({ outside, inside }, { stdout, code, why }) {
@@ -126,7 +126,7 @@ function judge({ outside, inside }, { stdout, code, why }) {
   const isCapable = lines.some((line) => line.startsWith("capabilities "));
   const leaks = [
     ...lines.filter(isOurs).map(explainLeak),
-    // Whatever it prints.
+    // Check the files, too, since the output cannot be trusted.
     ...outside.filter((file) => fs.existsSync(file)).map((file) => explainLeak(`wrote ${file}`)),
   ];
   const ran = code === 0 && why !== "late" && fs.existsSync(inside);
@@ -136,7 +136,7 @@ function judge({ outside, inside }, { stdout, code, why }) {
   };
 }
 
-// ---- why it does not work ----------------------------------------------------------------------------
+// ---- causes of a failure -----------------------------------------------------------------------------
 
 /** @typedef {{system: ProbeSystem, search: string, program: string, version: string, answer: import("./run.mjs").ProgramEnd}} Failed */
 
@@ -151,7 +151,7 @@ const explain = (reason, message, advice, command) => ({
   ...(command !== undefined && { command }),
 });
 
-/** By the package manager that is there. */
+/** By package manager. */
 const INSTALLERS = {
   "apt-get": "apt-get install bubblewrap",
   dnf: "dnf install bubblewrap",
@@ -199,7 +199,7 @@ function readSetting({ root }, name) {
   }
 }
 
-/** By Docker, Podman, systemd-nspawn and LXC, Kubernetes. */
+/** Files of Docker, Podman, systemd-nspawn and LXC, Kubernetes. */
 const CONTAINER_FILES = [
   ...[".dockerenv", "run/.containerenv", "run/systemd/container"],
   "run/secrets/kubernetes.io",
@@ -211,19 +211,19 @@ const isContainer = ({ root }) =>
 
 /** @param {string} version @param {string} wanted */
 function isOlder(version, wanted) {
-  const [one, other] = [version, wanted].map((text) => text.split(".").map(Number));
-  const at = other.findIndex((part, index) => (one[index] ?? 0) !== part);
-  return at >= 0 && (one[at] ?? 0) < other[at];
+  const [own, minimum] = [version, wanted].map((text) => text.split(".").map(Number));
+  const at = minimum.findIndex((part, index) => (own[index] ?? 0) !== part);
+  return at >= 0 && (own[at] ?? 0) < minimum[at];
 }
 
-/** What it said last, for a message. @param {Failed} failed */
+/** Its last line of output, for a message. @param {Failed} failed */
 function quoteAnswer({ answer: { error, stderr, stdout, code } }) {
   const lines = (stderr.trim() || stdout.trim()).split("\n");
-  const said = error?.message ?? (lines.at(-1)?.trim() || `it ended with ${code}`);
-  return visible(shortenText(said, MAX_QUOTE));
+  const text = error?.message ?? (lines.at(-1)?.trim() || `it ended with ${code}`);
+  return visible(shortenText(text, MAX_QUOTE));
 }
 
-/** What each must be, where it is 0 and forbids user namespaces. */
+/** Required values of settings that forbid user namespaces with 0. */
 const NAMESPACE_SETTINGS = {
   "user.max_user_namespaces": 15_000,
   "kernel.unprivileged_userns_clone": 1,
@@ -234,7 +234,7 @@ const APPARMOR_SETTING = "kernel.apparmor_restrict_unprivileged_userns";
 const explainContainer = (failed) =>
   explain(
     "container",
-    `the container in which tap runs forbids what bubblewrap does (${quoteAnswer(failed)})`,
+    `the container in which tap runs forbids system calls of bubblewrap (${quoteAnswer(failed)})`,
     "Start Docker's container with --security-opt seccomp=unconfined --security-opt apparmor=unconfined " +
       "--security-opt systempaths=unconfined, Podman's with --security-opt unmask=ALL, or run the CLI outside.",
   );
@@ -250,13 +250,13 @@ function explainAppArmor(failed) {
   const lines = profile.map((line) => quoteWord(line)).join(" ");
   return explain(
     "apparmor",
-    `AppArmor forbids user namespaces to ${program}, as Ubuntu has it since 24.04 (${quoteAnswer(failed)})`,
+    `AppArmor forbids user namespaces to ${program}, as on Ubuntu since 24.04 (${quoteAnswer(failed)})`,
     "Install a profile that allows them to this program only.",
     `printf '%s\\n' ${lines} | sudo tee /etc/apparmor.d/bwrap && sudo apparmor_parser -r /etc/apparmor.d/bwrap`,
   );
 }
 
-/** Root needs no user namespace. @param {Failed} failed @returns {NoSandbox | undefined} where the machine forbids it */
+/** Root needs no user namespace. @param {Failed} failed @returns {NoSandbox | undefined} if the machine forbids it */
 function explainForbidden(failed) {
   const { system } = failed;
   const inContainer = isContainer(system);
@@ -277,7 +277,7 @@ function explainForbidden(failed) {
   return isRestricted ? explainAppArmor(failed) : undefined;
 }
 
-/** Whether the program is another one of that name. @param {Failed} failed */
+/** Whether it is a different program with this name. @param {Failed} failed */
 const isImitation = ({ version, answer: { code, error, stderr } }) =>
   code === 0 || (version === "" && error === undefined && !/^bwrap: /m.test(stderr));
 
@@ -289,7 +289,7 @@ function explainFailure(failed) {
     return explain(
       "hangs",
       `${program} has not run a command within ${seconds} s`,
-      "See what it waits for. Another bwrap may have to come first on the PATH.",
+      "Find out why it waits. Perhaps a different bwrap has to come first on the PATH.",
       `${quoteWord(program)} --version`,
     );
   }
@@ -297,7 +297,7 @@ function explainFailure(failed) {
     return explain(
       "too-old",
       `bubblewrap ${version} is too old: tap needs ${MIN_BWRAP} or later`,
-      "Install a newer one.",
+      "Install a newer version.",
       formatInstall(system, search),
     );
   }
@@ -314,7 +314,7 @@ function explainFailure(failed) {
     explain(
       "failed",
       `${program} cannot run a command in a sandbox (${quoteAnswer(failed)})`,
-      "Correct what it names, and run this again.",
+      "Correct the cause, and run this again.",
       `${quoteWord(program)} --ro-bind / / --unshare-all --proc /proc /bin/true`,
     )
   );
@@ -339,7 +339,7 @@ async function tryOut(system, search, program, place) {
   if (leaks.length > 0) {
     return explain(
       "not-enforced",
-      `a program that ${program} has started ${leaks.join(", and ")}`,
+      `a program that ${program} started ${leaks.join(", and ")}`,
       "Install bubblewrap of your distribution, and let its folder come first on the PATH.",
       formatInstall(system, search),
     );
@@ -360,8 +360,8 @@ async function probe(system, search) {
   } catch (error) {
     return explain(
       "no-folder",
-      `the sandbox cannot be tried out in ${system.temporary} (${errorMessage(error)})`,
-      "Make room there, or set TMPDIR to a folder that you can write.",
+      `the sandbox cannot be probed in ${system.temporary} (${errorMessage(error)})`,
+      "Free space there, or set TMPDIR to a folder that you can write.",
     );
   } finally {
     if (root !== "") await fs.promises.rm(root, { recursive: true, force: true }).catch(() => {});
@@ -369,8 +369,8 @@ async function probe(system, search) {
 }
 
 /**
- * @param {Partial<ProbeSystem>} [given] what of this machine is another's
- * @returns {(asked?: {env?: NodeJS.ProcessEnv, again?: boolean}) => Promise<SandboxState>} never rejected
+ * @param {Partial<ProbeSystem>} [given] parts of a simulated machine
+ * @returns {(asked?: {env?: NodeJS.ProcessEnv, again?: boolean}) => Promise<SandboxState>} never rejects
  */
 export function createSandboxProbe(given = {}) {
   /** @type {{search: string, until: number, state: Promise<SandboxState>} | undefined} */
@@ -391,7 +391,7 @@ export function createSandboxProbe(given = {}) {
 }
 
 /**
- * Whether programs can be sandboxed here, by a run of bubblewrap: some 30 ms, and never 8 s. A good answer holds for
- * this process, another for half a minute; `again` asks the machine at once.
+ * Whether programs can be sandboxed here, found by a run of bubblewrap: some 30 ms, and never 8 s. A positive result
+ * holds for this process, a negative result for half a minute; `again` probes at once.
  */
 export const probeSandbox = createSandboxProbe();

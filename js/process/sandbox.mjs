@@ -1,5 +1,5 @@
-// The wall around a program of a plan, written for bubblewrap: what the program may write, what it may read besides
-// the system, and which hosts it reaches. The kernel enforces it; nothing here reads what the program does.
+// The wall around a program of a plan, as arguments of bubblewrap: the program's writable folders, its readable
+// folders, and its hosts. The kernel enforces it, whatever the program does.
 
 import fs from "node:fs";
 import os from "node:os";
@@ -9,24 +9,25 @@ import { findOnPath, isExecutable, isInside } from "../lib/paths.mjs";
 
 /**
  * The worktree's part in a repository. `own` has a private object store, a private copy of git's folder of the
- * worktree and a temporary folder; they cover the shared ones inside. Without `own`, git's folders are read-only.
+ * worktree and a temporary folder; in the sandbox they cover the shared ones. Without `own`, git's folders are
+ * read-only.
  * @typedef {{checkout?: string, common: string, admin: string, own?: string}} PolicyRepository
  */
 /**
  * All paths are absolute, without links, and exist.
  * @typedef {object} Policy
  * @property {string} cwd the worktree; writable
- * @property {string} [start] in `cwd`: where the program starts
+ * @property {string} [start] in `cwd`: the program's working folder
  * @property {PolicyRepository} repository
- * @property {string[]} writable folders besides `cwd`
- * @property {string[]} readable folders besides the system
+ * @property {string[]} writable folders in addition to `cwd`
+ * @property {string[]} readable folders in addition to the system
  * @property {string[]} caches names of CACHES
  * @property {string[] | "*"} hosts "*": the network of the host
  * @property {"on" | "off"} sandbox
  */
 
 /**
- * What a kind of cache is: its folders, from the home, and the variables that put it elsewhere where it is not granted.
+ * The caches: their folders, relative to the home, and variables that move a cache that is not granted.
  * @type {Record<string, {folders: string[], variables?: Record<string, string>}>}
  */
 export const CACHES = {
@@ -45,7 +46,7 @@ export const CACHES = {
   ccache: { folders: [".cache/ccache"], variables: { CCACHE_DIR: "ccache" } },
 };
 
-/** Readable in the home: settings of git, and where toolchains are installed. */
+/** Readable in the home: settings of git, and the folders of toolchains. */
 const HOME_READABLE = [
   ".gitconfig",
   ".config/git",
@@ -62,19 +63,19 @@ const HOME_READABLE = [
   ".local/share/fnm",
   ".local/share/mise",
 ];
-/** Of the system, below folders that are hidden. */
+/** Readable parts of the system below hidden folders. */
 const RUN_READABLE = ["/run/current-system"];
 /**
- * For settings that programs make: the home is read-only, and some do not start without a place for them. Git's
+ * For settings of programs: the home is read-only, and some programs do not start without such a folder. Git's
  * settings of the user are in it.
  */
 const CONFIG_HOME = "/tmp/.config";
-/** As root bubblewrap leaves them writable, and they are the host's. */
+/** With root, bubblewrap leaves these files of the host writable. */
 const PROC_OF_HOST = ["/proc/sys", "/proc/sysrq-trigger"];
-/** Needed for names of hosts, where the network is the host's. */
+/** Needed to resolve hosts in the host's network. */
 const RESOLVER_FILE = "/etc/resolv.conf";
 
-/** @param {string} file @returns {string | undefined} without links; undefined: it is not there */
+/** @param {string} file @returns {string | undefined} without links; undefined: it does not exist */
 function resolveExisting(file) {
   try {
     return fs.realpathSync(file);
@@ -89,14 +90,14 @@ const isBelow = (file, folder) => file !== folder && isInside(file, folder);
 /** @param {string} file */
 const depth = (file) => file.split("/").filter(Boolean).length;
 
-/** What is empty inside, and private. @param {string} home @param {string} copilot */
+/** Folders that are empty and private in the sandbox. @param {string} home @param {string} copilot */
 const listHidden = (home, copilot) => {
   const homes = ["/home", "/root", home, copilot];
   const all = [...homes, "/run", "/tmp", "/var/tmp", os.tmpdir()];
-  return [...new Set(all.flatMap((one) => (one && resolveExisting(one)) || []))];
+  return [...new Set(all.flatMap((folder) => (folder && resolveExisting(folder)) || []))];
 };
 
-/** Of a program that works in no worktree: `cwd` is as readable as `readable` says. @typedef {Omit<Policy, "repository"> & {repository?: PolicyRepository}} ProgramPolicy */
+/** Of a program without a worktree: `cwd` is readable only if it is in `readable`. @typedef {Omit<Policy, "repository"> & {repository?: PolicyRepository}} ProgramPolicy */
 /** @typedef {{at: string, how: "--tmpfs" | "--bind" | "--ro-bind", from?: string}} Mount */
 
 /** @param {PolicyRepository} repository @returns {Mount[]} */
@@ -133,7 +134,7 @@ function listLfsMounts(common, own) {
 }
 
 /**
- * Of the system and the user's programs, in folders that are hidden.
+ * The system's and the user's programs below hidden folders.
  * @param {Pick<Policy, "hosts">} policy @param {string} home @param {string[]} search the folders of PATH
  */
 export const listSystemReadable = ({ hosts }, home, search) =>
@@ -142,16 +143,16 @@ export const listSystemReadable = ({ hosts }, home, search) =>
     ...RUN_READABLE,
     ...(hosts === "*" ? [resolveExisting(RESOLVER_FILE) ?? ""] : []),
     path.dirname(resolveExisting(process.execPath) ?? "/usr"),
-    ...search.filter((one) => isBelow(one, home)),
-  ].filter((one) => one !== "" && fs.existsSync(one));
+    ...search.filter((folder) => isBelow(folder, home)),
+  ].filter((folder) => folder !== "" && fs.existsSync(folder));
 
 /**
  * The folders of the policy's caches. The first program that uses a cache finds it empty.
- * @param {Pick<Policy, "caches">} policy @param {string} home @returns {string[]} without those that cannot be made
+ * @param {Pick<Policy, "caches">} policy @param {string} home @returns {string[]} without those that cannot be created
  */
 export const makeCacheFolders = ({ caches }, home) =>
   caches
-    .flatMap((name) => CACHES[name].folders.map((one) => path.join(home, one)))
+    .flatMap((name) => CACHES[name].folders.map((folder) => path.join(home, folder)))
     .filter((folder) => {
       try {
         fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -188,11 +189,11 @@ function listMounts(policy, home, search) {
 }
 
 /**
- * What bwrap puts in place of the system, whatever came before: it is read-only; homes, /run and temporary folders are
- * empty; what the policy names is put into them.
+ * bwrap's arguments for the file system: the system is read-only; homes, /run and temporary folders are
+ * empty; the folders of the policy are mounted into them.
  * @param {ProgramPolicy} policy
  * @param {{home?: string, copilot?: string, search?: string[], tmp?: string}} [options] home: of the user; copilot:
- *   COPILOT_HOME; search: the folders of PATH; tmp: what is /tmp inside
+ *   COPILOT_HOME; search: the folders of PATH; tmp: mounted at /tmp
  * @returns {string[]}
  */
 export function formatWallArguments(policy, options = {}) {
@@ -201,7 +202,7 @@ export function formatWallArguments(policy, options = {}) {
   const realHome = resolveExisting(home) ?? home;
   const hidden = listHidden(realHome, copilot);
   const mounts = listMounts(policy, realHome, search);
-  // What is bound below a private folder has parents there, which are read-only, too: nothing "succeeds" in them.
+  // Parents of a bound folder in a private folder are read-only, so that writes to them fail.
   const parents = hidden.flatMap((folder) =>
     mounts
       .filter(({ at }) => isBelow(at, folder))
@@ -217,7 +218,7 @@ export function formatWallArguments(policy, options = {}) {
   const temporary = resolveExisting("/tmp") ?? "/tmp";
   const ordered = all
     .map((mount, order) => ({ ...mount, order }))
-    .sort((one, other) => depth(one.at) - depth(other.at) || one.order - other.order)
+    .sort((a, b) => depth(a.at) - depth(b.at) || a.order - b.order)
     .map((mount) =>
       mount.at === temporary && mount.how === "--tmpfs" && tmp
         ? { ...mount, how: /** @type {const} */ ("--bind"), from: tmp }
@@ -237,7 +238,8 @@ export function formatWallArguments(policy, options = {}) {
 
 /**
  * Arguments of bwrap, up to the command.
- * @param {ProgramPolicy} policy @param {{home?: string, copilot?: string, search?: string[]}} [options] as of formatWallArguments
+ * @param {ProgramPolicy} policy @param {{home?: string, copilot?: string, search?: string[]}} [options] as in
+ *   formatWallArguments
  */
 export function formatBwrapArguments(policy, options = {}) {
   const tmp = policy.repository?.own && path.join(policy.repository.own, "tmp");
@@ -251,7 +253,7 @@ export function formatBwrapArguments(policy, options = {}) {
 }
 
 /**
- * Variables for settings, and for caches that are not granted: the home is read-only.
+ * Variables for settings, and for caches that are not granted, since the home is read-only.
  * @param {Pick<Policy, "caches">} policy @param {string} folder writable @returns {Record<string, string>}
  */
 export const redirectCaches = ({ caches }, folder) => ({
@@ -266,7 +268,7 @@ export const redirectCaches = ({ caches }, folder) => ({
 });
 
 /**
- * As a start without a sandbox would find it: then a program that is missing fails in the same way.
+ * Finds a program as a start without a sandbox would, so that a missing program fails in the same way.
  * @param {string} command @param {string} cwd @param {string} [search] as PATH
  * @returns {string} the command itself, or its absolute path @throws {NodeJS.ErrnoException} ENOENT
  */
@@ -277,17 +279,17 @@ export function findProgram(command, cwd, search = "") {
   throw Object.assign(new Error(`"${command}" is not there`), { code: "ENOENT" });
 }
 
-/** By this process's PATH, never by one that a plan has set. @returns {string} absolute */
+/** Uses this process's PATH, never a plan's. @returns {string} absolute */
 const findBwrap = () => findOnPath("bwrap", process.env.PATH) ?? "/usr/bin/bwrap";
 
 /** @typedef {{command: string, args: string[], env: NodeJS.ProcessEnv}} Command */
-/** Sockets, each alone with others of its program in a folder. @typedef {{proxy?: string, [port: number]: string}} Ways */
+/** Sockets; only sockets of the same program share a folder. @typedef {{proxy?: string, [port: number]: string}} Ways */
 
 const HOST_BRIDGE = fileURLToPath(new URL("host-bridge.mjs", import.meta.url));
 
 /**
  * A program in front of a command that leads ports of its sandbox to sockets outside.
- * @param {Ways} [ways] of host-proxy.mjs @returns {{words: string[], readable: string[]}} readable: what it needs
+ * @param {Ways} [ways] of host-proxy.mjs @returns {{words: string[], readable: string[]}} readable: files that it needs
  */
 export function createBridge(ways = {}) {
   const sockets = Object.entries(ways).map(([way, socket]) => `${way}=${socket}`);
@@ -299,7 +301,7 @@ export function createBridge(ways = {}) {
 }
 
 /**
- * The same command inside. The environment stays out of the command line, which everybody can read.
+ * The same command in the sandbox. The environment is not in the command line, which every user can read.
  * @param {ProgramPolicy} given @param {Command} command
  * @param {object} [how]
  * @param {Ways} [how.ways] of host-proxy.mjs

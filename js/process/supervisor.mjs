@@ -1,5 +1,5 @@
-// Programs that this process has started for a session: kept running as their restart policy says, and
-// ended with the session, whole process groups at a time.
+// Programs that this process started for a session: restarted by their policy, and
+// ended with the session as whole process groups.
 
 import { spawn } from "node:child_process";
 import fs from "node:fs";
@@ -25,7 +25,7 @@ import { wrapInQuotes, shortenText, visible } from "../lib/visible.mjs";
  * @property {Record<string, string>} env
  * @property {string} [cwd] relative to the workspace and inside it
  * @property {{policy: RestartPolicy, maxRestarts?: number}} restart
- * @property {import("./entry-sandbox.mjs").EntrySandbox} [sandbox] in which it runs
+ * @property {import("./entry-sandbox.mjs").EntrySandbox} [sandbox]
  */
 /** @typedef {"info" | "warning" | "error"} Level */
 /**
@@ -35,19 +35,20 @@ import { wrapInQuotes, shortenText, visible } from "../lib/visible.mjs";
  * @property {number} port of the gateway
  * @property {string} logs <COPILOT_HOME>/logs/tap
  * @property {ProviderConfig[]} providers
- * @property {(provider: string) => string} onToken asked before each start for the token of that run
- * @property {(provider: string, token: string, revoked?: boolean) => void} [onEnded] after each run: its token has
- *   served. `revoked`: before it is ended, since the user does not want it any more; also of a run that is over
+ * @property {(provider: string) => string} onToken called before each start; returns the token of that run
+ * @property {(provider: string, token: string, revoked?: boolean) => void} [onEnded] after each run: its token is
+ *   no longer needed. `revoked`: before it is ended, since the user has revoked it; also for a run that is over
  * @property {(level: Level, text: string) => void} onMessage for the timeline
  * @property {(provider: string, token: string) => string} [input] the first line of each run's stdin, which stays
  *   open. Its token and its session are then not in its environment
- * @property {string} [title] for messages, in place of `provider "<name>"`
- * @property {string} [logFile] in place of the one of the provider's name
+ * @property {string} [title] for messages, instead of `provider "<name>"`
+ * @property {string} [logFile] instead of the file with the provider's name
  * @property {NodeJS.ProcessEnv} [env] of the host
- * @property {import("./entry-sandbox.mjs").Fallback} [fallback] for providers with a sandbox, where there is none
+ * @property {import("./entry-sandbox.mjs").Fallback} [fallback] for providers with a sandbox, on machines without a
+ *   sandbox
  * @property {Partial<System>} [system] replaced in tests
  */
-/** Whether it runs in its sandbox; undefined: it has none, or has not run. @typedef {"on" | "off" | undefined} SandboxUse */
+/** Whether it runs in its sandbox; undefined: it has no sandbox, or did not run. @typedef {"on" | "off" | undefined} SandboxUse */
 /** @typedef {"starting" | "running" | "waiting" | "ended" | "failed" | "stopped"} State */
 
 export const FIRST_DELAY_MS = 500;
@@ -70,11 +71,11 @@ const realSystem = {
   },
 };
 
-/** Before the nth restart in a row. @param {number} n from 1 */
+/** The delay before the nth restart in a row. @param {number} n from 1 */
 export const delayBefore = (n) => Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** (n - 1));
 
 /**
- * The folder to run in; links that lead out of the workspace are out of it.
+ * The folder of a provider. Links must not lead out of the workspace.
  * @param {string} workspace @param {string} [cwd]
  */
 function runFolder(workspace, cwd = ".") {
@@ -113,11 +114,11 @@ class SupervisedProvider {
   #timer;
   #stopping = false;
   /**
-   * Of the run in progress, and of those whose rules the gateway may still hold: they are over since `ended`.
+   * The tokens of the present run, and of ended runs whose rules the gateway may still hold: `ended` is their end.
    * @type {{token: string, ended?: number}[]}
    */
   #tokens = [];
-  /** Settles when the run in progress, if any, has been dealt with. */
+  /** Resolves when the end of the present run was handled. */
   #settled = Promise.resolve();
 
   /** @param {ProviderConfig} config @param {SupervisorOptions} options @param {System} system */
@@ -182,7 +183,7 @@ class SupervisedProvider {
     this.sandbox = opened ? (opened.isSandboxed ? "on" : "off") : undefined;
     this.#tokens.push({ token });
     const how = this.sandbox === "off" ? ", not sandboxed" : "";
-    this.#log.note("tap", `started, pid ${this.#run.pid ?? "none"}${how}`);
+    this.#log.note("tap", `started, pid ${this.#run.pid ?? "unknown"}${how}`);
     this.#settled = this.#watch(this.#run, token, this.#system.clock.now(), opened);
   }
 
@@ -218,7 +219,7 @@ class SupervisedProvider {
     const now = this.#system.clock.now();
     const held = readLimit("reconnect-ms", this.#options.env) + LATE_MS;
     this.#tokens = this.#tokens
-      .map((one) => (one.token === token ? { token, ended: now } : one))
+      .map((run) => (run.token === token ? { token, ended: now } : run))
       .filter(({ ended }) => ended === undefined || now - ended <= held);
   }
 
@@ -246,7 +247,7 @@ class SupervisedProvider {
   #restartLater(how) {
     this.restarts += 1;
     const delay = delayBefore(this.restarts);
-    // Once in a row: the log has the others.
+    // Only the first in a row; the log has the others.
     if (this.restarts === 1)
       this.#report("warning", `${how}; it is restarted in ${delay / 1000} s`);
     this.#log.note("tap", `restart ${this.restarts} in ${delay / 1000} s: ${how}`);
@@ -272,7 +273,7 @@ class SupervisedProvider {
     onMessage(level, `tap: ${title} ${text}`);
   }
 
-  /** A line for its stdin; dropped while it does not run. @param {string} line */
+  /** Writes a line to its stdin; dropped while it does not run. @param {string} line */
   writeLine(line) {
     if (this.state === "running") this.#run?.writeLine(line);
   }
@@ -304,7 +305,7 @@ export class Supervisor {
     );
   }
 
-  /** Starts all of them. Errors go to the timeline; nothing is thrown. */
+  /** Starts all providers. Errors are shown in the timeline; it does not throw. */
   start() {
     if (this.#started || this.#stopped) return;
     this.#started = true;
@@ -319,15 +320,15 @@ export class Supervisor {
     }));
   }
 
-  /** A line for the stdin of each that runs, where the options have `input`. @param {string} line */
+  /** Writes a line to the stdin of each running provider, if the options have `input`. @param {string} line */
   writeLine(line) {
     for (const provider of this.#providers) provider.writeLine(line);
   }
 
   /**
-   * SIGTERM, after 3 s SIGKILL, to whole groups.
-   * @param {{revoked?: boolean}} [how] `revoked`: the user does not want them any more
-   * @returns {Promise<void>} once nothing of them is left
+   * Sends SIGTERM, after 3 s SIGKILL, to whole groups.
+   * @param {{revoked?: boolean}} [how] `revoked`: the user has revoked them
+   * @returns {Promise<void>} when no process of them is left
    */
   stop({ revoked = false } = {}) {
     this.#stopped ??= Promise.all(this.#providers.map((provider) => provider.stop(revoked))).then(

@@ -230,7 +230,7 @@ describe("a sandbox is broken", () => {
       message,
     );
     assert.match(message, /write outside/);
-    assert.match(message, /read what is hidden/);
+    assert.match(message, /read hidden files/);
     assert.deepEqual(fs.readdirSync(temporary), []);
   });
 
