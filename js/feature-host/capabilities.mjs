@@ -1,8 +1,8 @@
-// The capabilities that a descriptor may ask for: their names, their parts, and what each one permits.
+// The capabilities that a descriptor may request: their names, their parts, and their effects.
 
 /** @typedef {{name: string, area: string, operation: string, scope: string}} Capability */
 
-/** What a person reads about each capability. `fs` and its scope have a function of their own. */
+/** The effect of each capability, for people. A function describes `fs` with its scope. */
 export const CAPABILITIES = /** @type {const} */ ({
   event: "show events to the user",
   notify: "put text before the model",
@@ -21,13 +21,13 @@ export const CAPABILITIES = /** @type {const} */ ({
 
 const OPERATIONS = ["read", "write", "execute"];
 const MAX_CHARACTERS = 1024;
-/** On any system: a descriptor is shared between them. */
+/** On any system, since a descriptor is shared between systems. */
 const ABSOLUTE = /^(?:\/|[A-Za-z]:[\\/])/;
 const CONTROL = /[\u0000-\u001f\u007f]/; // eslint-disable-line no-control-regex
 
 /**
  * `fs:<read, write or execute>:<own, workspace or an absolute path>`.
- * @param {string} name @returns {Capability | string} a text says what is wrong
+ * @param {string} name @returns {Capability | string} a text: the problem
  */
 function parseFiles(name) {
   const [, operation = "", ...rest] = name.split(":");
@@ -40,7 +40,7 @@ function parseFiles(name) {
   return { name, area: "fs", operation, scope };
 }
 
-/** @param {unknown} name @returns {Capability | string} a text says what is wrong with it */
+/** @param {unknown} name @returns {Capability | string} a text: the problem */
 export function parseCapability(name) {
   if (typeof name !== "string") return "expected a text";
   if (name.length > MAX_CHARACTERS || CONTROL.test(name)) return "expected a short, visible text";
@@ -52,7 +52,7 @@ export function parseCapability(name) {
   return { name, area, operation, scope: "" };
 }
 
-/** In a few words, for people. @param {Capability} capability */
+/** In a few words for people. @param {Capability} capability */
 export function describeCapability({ name, area, operation, scope }) {
   if (area !== "fs") return CAPABILITIES[/** @type {keyof typeof CAPABILITIES} */ (name)];
   const where = { own: "its own folder", workspace: "the session's folder" }[scope] ?? scope;

@@ -1,4 +1,4 @@
-// Who gets which capabilities. A grant is the host's decision: a feature states what it wants and assumes nothing.
+// Decides which features get which capabilities. A feature requests capabilities and assumes no grants.
 
 import { isExportRequested } from "../lib/telemetry.mjs";
 import { parseCapability } from "./capabilities.mjs";
@@ -6,17 +6,17 @@ import { parseCapability } from "./capabilities.mjs";
 /** @typedef {import("./descriptor.mjs").Descriptor} Descriptor */
 /**
  * @typedef {object} Policy
- * @property {Record<string, boolean>} [features] of the config: false disables one
- * @property {(descriptor: Descriptor) => string} [withheld] why a feature of the user or a project may not be
- *   installed, such as a missing consent; "": it may
- * @property {Record<string, Condition>} [conditions] for tasks and hooks that name one; one that
- *   is not there is not met
+ * @property {Record<string, boolean>} [features] of the config: false disables a feature
+ * @property {(descriptor: Descriptor) => string} [withheld] why a feature of the user or a project must not be
+ *   installed, such as a missing consent; "" if it may
+ * @property {Record<string, Condition>} [conditions] for tasks and hooks that name a condition; a missing
+ *   condition is not met
  *
  * @typedef {object} Decision
  * @property {boolean} enabled
  * @property {readonly string[]} granted
  * @property {{capability: string, reason: string}[]} denied
- * @property {string} obstacle why nothing of it is installed; "": nothing is in the way
+ * @property {string} obstacle why the feature is not installed; "" if it is
  */
 
 /** The reasons that do not depend on a capability. @param {Descriptor} descriptor @param {Policy} policy */
@@ -51,18 +51,18 @@ export function decideGrants(descriptor, policy) {
   };
 }
 
-// What has to be true for a task to run, or for a hook to be there. One that waits for a condition needs no feature
-// host before.
+// Conditions of tasks and hooks. While all tasks and hooks wait for a condition, no feature host is needed.
 
 /**
  * @typedef {object} Telemetry
  * @property {Record<string, string>} variables of OpenTelemetry, in the gateway host's environment
  * @property {boolean} recorded whether spans are recorded
  *
- * @typedef {{met: boolean, obstacle: string}} Condition `obstacle`: why it is not met though the user asks for it
+ * @typedef {{met: boolean, obstacle: string}} Condition `obstacle`: why it is not met although the user has requested
+ *   it
  */
 
-/** As a descriptor names them. */
+/** The names in descriptors. */
 export const CONDITIONS = /** @type {const} */ ([
   "spans-exported",
   "push-gated",
@@ -71,7 +71,7 @@ export const CONDITIONS = /** @type {const} */ ([
 
 /**
  * @param {Telemetry} telemetry
- * @param {readonly string[]} [gated] what the user's config has goals gate: "push", "task_complete"
+ * @param {readonly string[]} [gated] actions that goals gate, from the user's config: "push", "task_complete"
  * @returns {Record<typeof CONDITIONS[number], Condition>}
  */
 export function evaluateConditions({ variables, recorded }, gated = []) {
@@ -80,7 +80,7 @@ export function evaluateConditions({ variables, recorded }, gated = []) {
     asked && !recorded
       ? 'OTEL_EXPORTER_OTLP_… names a receiver of spans, but config.json has "records": false or "spans": false'
       : "";
-  const met = (/** @type {string} */ what) => ({ met: gated.includes(what), obstacle: "" });
+  const met = (/** @type {string} */ action) => ({ met: gated.includes(action), obstacle: "" });
   return {
     "spans-exported": { met: asked && recorded, obstacle },
     "push-gated": met("push"),

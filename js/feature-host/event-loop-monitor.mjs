@@ -1,18 +1,18 @@
-// Whose code runs: each entrance into a feature carries its id through timers and promises. So a blocked event loop
-// has a name, and timers that a feature leaves behind are found.
+// Tracks which feature's code runs: each entrance into a feature carries its id through timers and promises. So a
+// blocked event loop can be attributed, and timers that a feature leaves behind are found.
 
 import { AsyncLocalStorage, createHook } from "node:async_hooks";
 
-/** Longer is a diagnostic: a person who waits notices it. */
+/** A longer block is a diagnostic: a waiting person notices it. */
 export const BLOCKED_MS = 500;
 const TIMERS = ["Timeout", "Immediate"];
-/** Fewer references to timers of a feature are not looked through. */
+/** The references are not cleaned below this number. */
 const MIN_SWEEP = 256;
 
 /** @param {any} timer @returns {boolean} whether it may still fire */
 const isAlive = (timer) => timer !== undefined && !timer._destroyed;
 
-/** The timers of a feature: those that have fired are forgotten now and then. */
+/** The timers of a feature. References to timers that have fired are removed occasionally. */
 export class Timers {
   /** @type {WeakRef<any>[]} */
   #references = [];
@@ -21,32 +21,32 @@ export class Timers {
   /** @param {object} timer */
   add(timer) {
     if (this.#references.length >= this.#most) {
-      this.#references = this.#references.filter((one) => isAlive(one.deref()));
+      this.#references = this.#references.filter((reference) => isAlive(reference.deref()));
       this.#most = Math.max(MIN_SWEEP, 2 * this.#references.length);
     }
     this.#references.push(new WeakRef(timer));
   }
 
-  /** How many references there are, also to timers that have fired. */
+  /** Number of references, including timers that have fired. */
   get size() {
     return this.#references.length;
   }
 
-  /** @returns {any[]} those that may still fire */
+  /** @returns {any[]} timers that may still fire */
   listPending() {
-    return this.#references.map((one) => one.deref()).filter(isAlive);
+    return this.#references.map((reference) => reference.deref()).filter(isAlive);
   }
 }
 
 export class EventLoopMonitor {
   #owner = /** @type {AsyncLocalStorage<string>} */ (new AsyncLocalStorage());
-  /** When each entrance that runs has begun. @type {number[]} */
+  /** Start times of the present entrances. @type {number[]} */
   #entrances = [];
   /** @type {Map<string, Timers>} */
   #timers = new Map();
   #onBlocked;
   #hook;
-  /** Until when the loop was blocked, as was last said. */
+  /** End of the last reported block. */
   #reportedUntil = 0;
 
   /** @param {(id: string, ms: number) => void} onBlocked */
@@ -66,12 +66,12 @@ export class EventLoopMonitor {
   #checkDuration(begun, owner = this.#owner.getStore()) {
     const now = performance.now();
     if (begun === undefined || owner === undefined || now - begun < BLOCKED_MS) return;
-    if (begun < this.#reportedUntil) return; // an entrance within this one
+    if (begun < this.#reportedUntil) return; // a nested entrance reported it
     this.#reportedUntil = now;
     this.#owner.exit(() => this.#onBlocked(owner, Math.round(now - begun)));
   }
 
-  /** Runs a feature's code in its name. @template T @param {string} id @param {() => T} work @returns {T} */
+  /** Runs a feature's code under its id. @template T @param {string} id @param {() => T} work @returns {T} */
   enter(id, work) {
     if (!this.#timers.has(id)) this.#timers.set(id, new Timers());
     const begun = performance.now();
@@ -82,17 +82,17 @@ export class EventLoopMonitor {
     }
   }
 
-  /** Runs the host's own code, which no feature answers for. @template T @param {() => T} work @returns {T} */
+  /** Runs the host's own code, without a feature's id. @template T @param {() => T} work @returns {T} */
   leave(work) {
     return this.#owner.exit(work);
   }
 
-  /** Whose code runs now, also in the handler of an exception that nothing caught. @returns {string | undefined} */
+  /** The feature whose code runs, also in the handler of an uncaught exception. @returns {string | undefined} */
   owner() {
     return this.#owner.getStore();
   }
 
-  /** Ends the timers that are left of a feature. @param {string} id @returns {number} how many there were */
+  /** Ends the remaining timers of a feature. @param {string} id @returns {number} their number */
   clearTimers(id) {
     const left = this.#timers.get(id)?.listPending() ?? [];
     for (const timer of left) {

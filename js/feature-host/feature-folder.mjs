@@ -1,4 +1,4 @@
-// A feature's own folder: documents of JSON with a schema version, for this user only, written in full or not at all.
+// A feature's own folder: JSON documents with a schema version, for this user only, written atomically.
 
 import fs from "node:fs";
 import path from "node:path";
@@ -6,12 +6,12 @@ import { isOurFile, makePrivateFolder, writePrivate } from "../lib/host-files.mj
 
 const NAME = /^[a-zA-Z0-9][a-zA-Z0-9._-]{0,99}$/;
 const MAX_BYTES = 4 * 1024 * 1024;
-/** Of texts that were too long for a result: the latest. */
+/** Stored texts that were too long for a result: the latest. */
 const MAX_TEXTS = 20;
 let textCount = 0;
 const TEXT_STAMP = /-[0-9a-z]{8,12}-\d{4}\.txt$/;
 
-/** @param {string} id @returns {string} one part of a path */
+/** @param {string} id @returns {string} a part of a path */
 export const folderName = (id) =>
   id.replace(/[^a-zA-Z0-9._-]/g, (sign) => encodeURIComponent(sign));
 
@@ -21,18 +21,18 @@ function checkName(name) {
   throw new RangeError("name: expected letters, digits, ., _ and -, at most 100");
 }
 
-/** What plans have recorded. @param {string} home <COPILOT_HOME> */
+/** The journal of plans. @param {string} home <COPILOT_HOME> */
 export const plansFilePath = (home) => path.join(home, "tap", "plans.sqlite");
 
-/** With the latest of its kind. @param {string} place a folder @param {string} text @param {string} name @returns {string} its path */
+/** Stores a text with the latest of its kind. @param {string} place a folder @param {string} text @param {string} name @returns {string} its path */
 function saveText(place, text, name) {
   makePrivateFolder(place);
   textCount = (textCount + 1) % 10_000;
   const stamp = `${Date.now().toString(36)}-${String(textCount).padStart(4, "0")}`;
   const file = path.join(place, `${name}-${stamp}.txt`);
   writePrivate(file, text);
-  const findStamp = (/** @type {string} */ one) => TEXT_STAMP.exec(one)?.[0] ?? "";
-  const texts = fs.readdirSync(place).filter((one) => TEXT_STAMP.test(one));
+  const findStamp = (/** @type {string} */ entry) => TEXT_STAMP.exec(entry)?.[0] ?? "";
+  const texts = fs.readdirSync(place).filter((entry) => TEXT_STAMP.test(entry));
   texts.sort((a, b) => (findStamp(a) < findStamp(b) ? -1 : 1));
   for (const old of texts.slice(0, -MAX_TEXTS)) {
     fs.rmSync(path.join(place, old), { force: true });
@@ -48,7 +48,7 @@ export function openFeatureFolder(home, id) {
   const resolveFile = (/** @type {unknown} */ name) => path.join(folder, checkName(name));
   return {
     folder,
-    /** @param {string} name @returns {{version: number, value: any} | undefined} undefined where there is none */
+    /** @param {string} name @returns {{version: number, value: any} | undefined} undefined if it does not exist */
     read(name) {
       const file = resolveFile(name);
       if (!fs.existsSync(file)) return undefined;
@@ -82,14 +82,14 @@ export function openFeatureFolder(home, id) {
     remove(name) {
       fs.rmSync(resolveFile(name), { force: true });
     },
-    /** One that cannot be read: it makes room, and is kept. @param {string} name @returns {string} the path it has now */
+    /** Moves an unreadable document aside. @param {string} name @returns {string} its new path */
     setAside(name) {
       const file = resolveFile(name);
       const aside = `${file}.unread-${Date.now().toString(36)}`;
       fs.renameSync(file, aside);
       return aside;
     },
-    /** A text that was too long for a result. @param {string} text @param {string} name @param {string} [session] @returns {string} its path */
+    /** Stores a text that was too long for a result. @param {string} text @param {string} name @param {string} [session] @returns {string} its path */
     keep(text, name, session = "") {
       const state = path.join(home, "session-state", session);
       const isThere = NAME.test(session) && fs.existsSync(state);

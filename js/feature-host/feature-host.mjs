@@ -1,5 +1,5 @@
-// The features of this process: each has a provider of its own over the link, its services, and its installation. They
-// are installed and removed while everything else goes on.
+// The features of this process: each has its own provider over the link, its services, and its installation. They
+// are installed and removed while all others continue.
 
 import { errorMessage } from "../lib/values.mjs";
 import { truncateText } from "../lib/visible.mjs";
@@ -21,24 +21,24 @@ import { EventLoopMonitor } from "./event-loop-monitor.mjs";
  * @property {string} link path of the gateway's link
  * @property {string} token of this process
  * @property {string} home <COPILOT_HOME>
- * @property {Record<string, boolean>} features by id: false disables one
+ * @property {Record<string, boolean>} features by id: false disables a feature
  * @property {import("./capability-grants.mjs").Telemetry & {since: number}} telemetry `since`: Unix ms; no other
- *   feature host has exported the spans that are recorded from then on
- * @property {readonly string[]} [gated] what goals gate
- * @property {number} [hangs] feature hosts in a row, before this one, that were ended because they did not answer
+ *   feature host has exported the spans that were recorded since then
+ * @property {readonly string[]} [gated] actions that goals gate
+ * @property {number} [hangs] number of previous feature hosts in a row that were ended because they did not answer
  *
- * What the user's config says of features now.
+ * The present settings of features in the user's config.
  * @typedef {{features: Record<string, boolean>, recorded: boolean, gated?: readonly string[]}} FeatureConfig
  * @typedef {{installation: Installation, shape: string, close: (reason: string) => Promise<void>}} RunningFeature
- *   `shape`: what of it depends on the config
+ *   `shape`: the parts that depend on the config
  */
 
 const REPORT_MS = 20;
-/** For the provider of a feature to be bound; nobody waits longer for it. */
+/** Longest wait for a feature's provider to be bound. */
 const CONNECT_MS = 2000;
 const MAX_LINE = 100;
 
-/** Of a prompt: the CLI shows all of it a line below. @param {string} text */
+/** For a prompt: the CLI shows the whole text a line below. @param {string} text */
 const formatFirstLine = (text) => {
   const [line] = text.split("\n", 1);
   const short = truncateText(line, MAX_LINE);
@@ -49,26 +49,26 @@ const formatFirstLine = (text) => {
  * @param {import("../../sdk/node/types.js").Provider} own
  * @param {{onStarted?: (session: string) => void, onIdle?: (session: string) => void,
  *   onBusy?: (session: string) => void, onEnded?: (session: string) => unknown}} listeners
- *   of the feature; a session waits a moment for what `onEnded` returns
+ *   of the feature; a session waits a moment for the promise of `onEnded`
  */
 function watchSessions(own, { onStarted, onIdle, onBusy, onEnded }) {
   if (onStarted) own.on("session.started", ({ session }) => onStarted(session));
   if (onIdle) own.on("session.idle", ({ session }) => onIdle(session));
-  // Said to features alone.
+  // An event for features only.
   const busy = /** @type {"session.idle"} */ ("session.busy");
   if (onBusy) own.on(busy, ({ session }) => onBusy(session));
   if (onEnded) own.on("session.end", ({ session }) => onEnded(session));
 }
 
 /**
- * Has the events of a session said to this provider, which is bound to that session alone: the others report nothing.
+ * Subscribes a provider that is bound to a single session to its events. Other sessions report no events.
  * @param {import("../../sdk/node/types.js").Provider} own not connected yet
  * @param {(ended: import("../../sdk/node/types.js").Events["tool.execution_complete"]) => unknown} onToolEnded
- * @returns {Promise<{close: () => Promise<void>}>} once the gateway has asked the session for them
+ * @returns {Promise<{close: () => Promise<void>}>} resolves when the gateway has requested the events of the session
  */
 export async function followSession(own, onToolEnded) {
   const close = () => own.close();
-  own.on("error", () => {}); // connect() says it; later ones end with the session
+  own.on("error", () => {}); // connect() reports it; later errors end with the session
   own.on("tool.execution_complete", onToolEnded);
   await own.connect({ signal: AbortSignal.timeout(CONNECT_MS) }).catch(async (error) => {
     await close();
@@ -77,7 +77,7 @@ export async function followSession(own, onToolEnded) {
   return { close };
 }
 
-/** The sessions that a feature follows, each with a provider of its own. */
+/** The sessions that a feature follows, each with its own provider. */
 class Followers {
   #name;
   #where;
@@ -106,7 +106,7 @@ class Followers {
   }
 
   endAll() {
-    return Promise.all([...this.#open].map((one) => one.close()));
+    return Promise.all([...this.#open].map((follower) => follower.close()));
   }
 }
 
@@ -124,7 +124,7 @@ function formatShape({ descriptor: { hooks = [], tasks = [] }, decision: { enabl
   return JSON.stringify(enabled && [hooks, tasks]);
 }
 
-/** @param {Promise<unknown>} done @param {number} ms @returns {Promise<void>} once it is done, or so much later */
+/** @param {Promise<unknown>} done @param {number} ms @returns {Promise<void>} when it is done, or after this time */
 function waitAtMost(done, ms) {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, ms);
@@ -143,7 +143,7 @@ export class FeatureHost {
   #monitor;
   /** @type {Map<string, RunningFeature>} */
   #running = new Map();
-  /** One change after another. @type {Promise<void>} */
+  /** Changes run in sequence. @type {Promise<void>} */
   #changes = Promise.resolve();
   /** @type {NodeJS.Timeout | undefined} */
   #reporting;
@@ -177,12 +177,12 @@ export class FeatureHost {
   }
 
   /**
-   * Installs what is enabled and not there, removes what is there and not enabled, and installs again what has other
-   * hooks or tasks now.
+   * Installs enabled features that are missing, removes disabled features, and reinstalls features whose hooks or
+   * tasks have changed.
    * @param {FeatureConfig} config @returns {Promise<void>}
    */
   apply(config) {
-    this.#nextConfig = config; // what was wanted before and has not begun is out of date
+    this.#nextConfig = config; // replaces a config that was not applied yet
     this.#changes = this.#changes.then(() => this.#apply(this.#nextConfig)).catch(() => {});
     return this.#changes;
   }
@@ -233,12 +233,12 @@ export class FeatureHost {
     });
     const followers = new Followers(`${providerName(id)}-session`, { link, token });
     Object.assign(implementations.sessions, createSessionEvents(own, followers));
-    // What a feature says while it starts is sent once its provider is bound.
+    // Pushes of a feature that is starting wait until its provider is bound.
     /** @type {() => void} */
     let bound = () => {};
     const isBound = new Promise((resolve) => (bound = () => resolve(undefined)));
-    /** @param {Parameters<typeof own.push>} what */
-    const push = (...what) => isBound.then(() => own.push(...what));
+    /** @param {Parameters<typeof own.push>} args */
+    const push = (...args) => isBound.then(() => own.push(...args));
     const installation = new Installation(checked, {
       provider: own,
       sinks: {
@@ -277,7 +277,7 @@ export class FeatureHost {
         const connected = says ? own.connect().catch(() => {}) : Promise.resolve();
         void connected.then(bound);
         this.#report();
-        // Whoever is told that the features are there finds their tools.
+        // Callers that wait for the features find their tools.
         return waitAtMost(connected, CONNECT_MS);
       });
     return { running: { installation, shape: formatShape(checked), close }, started };
@@ -290,16 +290,16 @@ export class FeatureHost {
   }
 
   /**
-   * Something was thrown that nobody has caught.
-   * @param {unknown} error @returns {boolean} whether it was a feature's, whose report says so
+   * Handles an uncaught exception.
+   * @param {unknown} error @returns {boolean} whether a feature caused it, whose report then has it
    */
   handleUncaught(error) {
     const running = this.#running.get(this.#monitor.owner() ?? "");
-    running?.installation.diagnostics.add(`it threw what nobody catches: ${errorMessage(error)}`);
+    running?.installation.diagnostics.add(`it threw an uncaught exception: ${errorMessage(error)}`);
     return running !== undefined;
   }
 
-  /** Tells the gateway host what there is; changes made together go together. */
+  /** Reports the features to the gateway host; simultaneous changes are reported together. */
   #report() {
     if (!this.#ready) return;
     this.#reporting ??= setTimeout(() => {
@@ -315,10 +315,10 @@ export class FeatureHost {
   }
 
   /**
-   * A slash command.
+   * Runs a slash command.
    * @param {{name: string, arguments: string, session: {id: string, cwd: string}}} typed
-   * @param {AbortSignal} [left] who has asked is gone
-   * @returns {Promise<string>} rejected where it fails
+   * @param {AbortSignal} [left] the client has left
+   * @returns {Promise<string>} rejects if it fails
    */
   async command({ name, arguments: args, session }, left) {
     for (const { installation } of this.#running.values()) {
@@ -328,7 +328,7 @@ export class FeatureHost {
     throw new Error(`no feature has the command ${name}`);
   }
 
-  /** @param {string} reason @returns {Promise<void>} once nothing of them is left */
+  /** @param {string} reason @returns {Promise<void>} when all have ended */
   async stop(reason) {
     clearTimeout(this.#reporting);
     this.#ready = false;

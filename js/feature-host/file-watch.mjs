@@ -1,31 +1,31 @@
-// Changes of files in a workspace, for features: which files is said by globs. Links are not followed, and what nobody
-// edits by hand is left out.
+// Watches files of a workspace for features. Globs select the files. Links are not followed, and folders that people
+// do not edit are left out.
 
 import fs from "node:fs/promises";
 import path from "node:path";
 import { watch } from "chokidar";
 import { IGNORED_FOLDERS, readGlobs } from "../lib/globs.mjs";
 
-/** Folders and files of one watch: each costs the system a handle. */
+/** Folders and files per watch: each costs the system a handle. */
 export const MAX_WATCHED = 10_000;
 
 /**
  * @typedef {object} FileWatch
  * @property {string} folder the workspace, absolute
- * @property {readonly string[]} globs from the folder, with /
- * @property {(file: string) => void} onChange a file was added, changed or removed; from the folder
- * @property {(reason: string) => void} onFailed nothing is watched any more
+ * @property {readonly string[]} globs relative to the folder, with /
+ * @property {(file: string) => void} onChange a file was added, changed or removed; relative to the folder
+ * @property {(reason: string) => void} onFailed the watch has ended
  */
 
-/** Whether a path is a folder or something in it; "": the workspace. @param {string} way @param {string} folder */
+/** Whether a path is a folder or inside it; "": the workspace. @param {string} way @param {string} folder */
 const isInside = (way, folder) => folder === "" || way === folder || way.startsWith(`${folder}/`);
 
-/** What is between the folder and a path, with /. @param {string} root @param {string} file */
+/** The path relative to the folder, with /. @param {string} root @param {string} file */
 const relativePath = (root, file) => path.relative(root, file).split(path.sep).join("/");
 
 /**
  * @param {FileWatch} options
- * @returns {Promise<{close: () => Promise<void>}>} once changes are seen
+ * @returns {Promise<{close: () => Promise<void>}>} when changes are detected
  */
 export async function watchFiles({ folder, globs, onChange, onFailed }) {
   const root = await fs.realpath(folder);
@@ -33,7 +33,7 @@ export async function watchFiles({ folder, globs, onChange, onFailed }) {
   if (bases.some((base) => isInside(base, ".."))) {
     throw new RangeError("onChange: expected globs within the workspace");
   }
-  /** The folder of a glob may come later, or go and come back. @param {string} way */
+  /** The folder of a glob may be created later, or be recreated. @param {string} way */
   const leads = (way) => bases.some((base) => isInside(way, base) || isInside(base, way));
   /** @type {Set<string>} */
   const watched = new Set();
@@ -73,7 +73,7 @@ export async function watchFiles({ folder, globs, onChange, onFailed }) {
   return { close: () => watcher.close() };
 }
 
-/** The watches of one feature. */
+/** The watches of a feature. */
 export class FileWatches {
   /** @type {Set<{close: () => Promise<void>}>} */
   #open = new Set();
@@ -84,18 +84,18 @@ export class FileWatches {
     if (this.#closed) throw new Error("the feature has ended");
     const watching = await watchFiles(options);
     const close = async () => {
-      this.#open.delete(one);
+      this.#open.delete(opened);
       await watching.close();
     };
-    const one = { close };
-    this.#open.add(one);
+    const opened = { close };
+    this.#open.add(opened);
     if (this.#closed) await close();
-    return one;
+    return opened;
   }
 
   /** @returns {Promise<void>} */
   async endAll() {
     this.#closed = true;
-    await Promise.all([...this.#open].map((one) => one.close()));
+    await Promise.all([...this.#open].map((opened) => opened.close()));
   }
 }

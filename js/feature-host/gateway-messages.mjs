@@ -1,5 +1,4 @@
-// What the gateway host writes to this feature host, a line at a time: the first says where the gateway is, each
-// further line is a message.
+// Messages of the gateway host to this feature host, a line each: the first has the address of the gateway.
 
 import { errorMessage } from "../lib/values.mjs";
 import { FeatureHost } from "./feature-host.mjs";
@@ -13,7 +12,7 @@ export class GatewayMessages {
   #host;
   /** @type {GatewayRequests | undefined} */
   #requests;
-  /** Commands that run, by the number of the question. @type {Map<number, AbortController>} */
+  /** Running commands, by the number of the question. @type {Map<number, AbortController>} */
   #commands = new Map();
 
   /**
@@ -65,12 +64,12 @@ export class GatewayMessages {
     await this.#requests?.request("features.answer", { number, text });
   }
 
-  /** Something was thrown that nobody has caught. @param {unknown} error @returns {boolean} whether it was a feature's */
+  /** Handles an uncaught exception. @param {unknown} error @returns {boolean} whether a feature caused it */
   handleUncaught(error) {
     return this.#host?.handleUncaught(error) ?? false;
   }
 
-  /** @param {string} reason @returns {Promise<void>} once nothing of the features is left */
+  /** @param {string} reason @returns {Promise<void>} when all features have ended */
   async end(reason) {
     await this.#host?.stop(reason).catch(() => {});
     this.#requests?.close();

@@ -1,12 +1,12 @@
 // host.request from the feature host (docs/session-link.md): a second link, opened with the token of the
-// features. It is made with the first request, and again with the next one after it has ended.
+// features. It is opened with the first request, and again with the next request after it has ended.
 
 import { LinkSocket } from "../../sdk/node/link.mjs";
 
-/** The host gives up after 30 s. */
+/** The host's own limit is 30 s. */
 const MAX_MS = 35_000;
 
-/** The gateway's host has refused a request or has failed at it, or cannot be reached (DISCONNECTED). */
+/** The gateway's host has refused a request or failed at it, or cannot be reached (DISCONNECTED). */
 export class RequestFailed extends Error {
   /** @param {string} code @param {string} message */
   constructor(code, message) {
@@ -41,7 +41,7 @@ export class GatewayRequests {
   }
 
   /**
-   * Whether the rules and gates of a session would deny this use of a tool; gates are asked.
+   * Whether the rules and gates of a session would deny this use of a tool; gates decide, too.
    * @param {{session: string, tool: string, args: object}} use
    * @returns {Promise<{allowed: boolean, reason?: string, by?: string}>} `by`: the provider that denies
    * @throws {RequestFailed}
@@ -51,16 +51,16 @@ export class GatewayRequests {
     return this.#send("permission.check", message, MAX_MS);
   }
 
-  /** @param {string} what @param {object} message @param {number} timeoutMs @returns {Promise<any>} */
-  async #send(what, message, timeoutMs) {
-    if (this.#closed) throw new RequestFailed("DISCONNECTED", `${what}: the link was closed`);
+  /** @param {string} label @param {object} message @param {number} timeoutMs @returns {Promise<any>} */
+  async #send(label, message, timeoutMs) {
+    if (this.#closed) throw new RequestFailed("DISCONNECTED", `${label}: the link was closed`);
     this.#socket ??= this.#open();
     const requestId = String(++this.#last);
     /** @type {NodeJS.Timeout | undefined} */
     let timer;
     const answer = new Promise((resolve, reject) => {
       this.#waiting.set(requestId, { resolve, reject });
-      const why = `${what}: nothing came within ${timeoutMs / 1000} s`;
+      const why = `${label}: no answer within ${timeoutMs / 1000} s`;
       timer = setTimeout(() => reject(new RequestFailed("TIMEOUT", why)), timeoutMs);
     });
     try {

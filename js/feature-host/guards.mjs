@@ -1,4 +1,4 @@
-// The deny rules and gates of a session as a plan keeps them, and which of them cover a use of a tool once that session
+// The deny rules and gates of a session as stored in a plan, and which of them cover a use of a tool after that session
 // has ended.
 
 import path from "node:path";
@@ -7,12 +7,12 @@ import { addon } from "../lib/addon.mjs";
 /** @typedef {import("../link/control.mjs").Inspection} Inspection */
 /** @typedef {import("../link/control.mjs").InspectedRule} InspectedRule */
 /** @typedef {{provider: string, rules: InspectedRule[]}} Guards */
-/** `session`: an open one of the folder that has the provider. @typedef {{provider: string, action: string, reason?: string, session?: string}} Guard */
+/** `session`: an open session of the folder with the provider. @typedef {{provider: string, action: string, reason?: string, session?: string}} Guard */
 
 /** @param {Inspection} seen @param {{session: string}} of @returns {Guards[]} */
 export function listGuards({ providers, sessions }, { session }) {
   const bound = providers.flatMap(({ name, bindings }) =>
-    bindings.filter((one) => one.session === session).map(({ rules }) => ({ name, rules })),
+    bindings.filter((binding) => binding.session === session).map(({ rules }) => ({ name, rules })),
   );
   const held = sessions.find(({ id }) => id === session)?.held ?? [];
   return [...bound, ...held]
@@ -37,13 +37,13 @@ export function findGuards({ providers, sessions }, { guards, tool, args, folder
   );
   const findSession = (/** @type {string} */ name) =>
     providers
-      .filter((one) => one.name === name)
+      .filter((provider) => provider.name === name)
       .flatMap(({ bindings }) => bindings.map(({ session }) => session))
       .find((id) => open.has(id));
   return guards.flatMap(({ provider, rules }) =>
     rules
       .filter((rule) => {
-        // Whose tool it was is not known any more.
+        // The provider of the tool is no longer known.
         const owner = tool === "bash" ? "" : (rule.match?.provider ?? "");
         return new addon.HookGuards(JSON.stringify([rule])).covers(tool, owner, text, folder);
       })

@@ -1,5 +1,5 @@
-// One feature that is installed: its context, what it has registered, its tasks, and its report. The context is all
-// that a feature gets from its host. Nothing of it works any more after stop().
+// An installed feature: its context, its registrations, its tasks, and its report. The context is the only access of
+// a feature to its host. It stops working with stop().
 
 import { errorMessage } from "../lib/values.mjs";
 import { redact } from "../lib/redact.mjs";
@@ -13,17 +13,17 @@ import { Tasks } from "./tasks.mjs";
 /** @typedef {import("../../sdk/node/types.js").Provider} Provider */
 /** @typedef {import("../../sdk/node/types.js").Match} Match */
 /**
- * @typedef {(typed: {args: string, session: {id: string, cwd: string}, left?: AbortSignal}) => string | Promise<string>} RunCommand
- *   `left`: who has asked is gone
- * @typedef {(...typed: Parameters<RunCommand>) => unknown} CommandHandler a text for people; or an object for a program, which
- *   gets the whole of its JSON
+ * @typedef {(typed: {args: string, session: {id: string, cwd: string}, left?: AbortSignal}) => string |
+ *   Promise<string>} RunCommand `left`: the client has left
+ * @typedef {(...typed: Parameters<RunCommand>) => unknown} CommandHandler a text for people; or an object for a
+ *   program, which gets the whole of its JSON
  *
- * @typedef {object} Context what install() gets
+ * @typedef {object} Context the argument of install()
  * @property {string} id
  * @property {readonly string[]} grants
- * @property {number} hangs hosts of features in a row, before this one, that were ended because they did not answer
- * @property {{register: (name: string, handler: (args: any, call: any) => unknown, now?: {description?: string, parameters?: object}) => boolean}} tools `false`:
- *   the tool was left out, as the report says
+ * @property {number} hangs number of previous feature hosts in a row that were ended because they did not answer
+ * @property {{register: (name: string, handler: (args: any, call: any) => unknown, now?: {description?: string,
+ *   parameters?: object}) => boolean}} tools `false`: the tool was left out, see the report
  * @property {HookRegistrar} hooks
  * @property {{register: (name: string, run?: CommandHandler) => boolean}} commands
  * @property {import("./sinks.mjs").Sinks["notify"]} notify
@@ -32,26 +32,27 @@ import { Tasks } from "./tasks.mjs";
  * @property {import("./sinks.mjs").Sinks["diagnostics"]} diagnostics
  * @property {import("./service-access.mjs").Services} services
  *
- * @typedef {object} HookRegistrar each `name` is one of the descriptor
+ * @typedef {object} HookRegistrar each `name` has to be in the descriptor
  * @property {(name: string) => boolean} has false: the hook waits for a condition that is not met
  * @property {(name: string, match: Match, reason: string) => void} deny
  * @property {(name: string, match: Match, judge: (check: any) => any, options?: {failOpen?: boolean}) => void} gate
  * @property {(name: string, match: Match, content: string) => void} note
  * @property {(name: string, text: string) => void} context
  *
- * @typedef {{tasks?: Record<string, import("./tasks.mjs").Task>, stop?: () => unknown}} Installed what install() may return
+ * @typedef {{tasks?: Record<string, import("./tasks.mjs").Task>, stop?: () => unknown}} Installed the result of
+ *   install()
  * @typedef {(context: Context) => Installed | void | Promise<Installed | void>} Install
  *
- * @typedef {object} Ports where the context leads
+ * @typedef {object} Ports the targets of the context
  * @property {Pick<Provider, "tool" | "removeTool" | "deny" | "gate" | "note" | "context">} provider
  * @property {import("./sinks.mjs").Port} sinks
  * @property {import("./service-access.mjs").Implementations} implementations
  * @property {number} [hangs]
  * @property {import("./results.mjs").Overflow} [overflow]
- * @property {(thrown: unknown) => unknown} [failure] what a call fails with where its tool has thrown that
+ * @property {(thrown: unknown) => unknown} [failure] the failure of a call whose tool has thrown this
  * @property {<T>(work: () => T) => T} [enter] around each entrance into the feature's code
  * @property {(text: string) => void} [onDiagnostic]
- * @property {() => Promise<unknown>} [endProcesses] that its services have started
+ * @property {() => Promise<unknown>} [endProcesses] ends processes that its services have started
  * @property {number} [installMs]
  */
 
@@ -74,9 +75,9 @@ export class Installation {
   #enter;
   #tasks;
   #context;
-  /** Why nothing of it works any more. */
+  /** Why the feature has stopped. */
   #closed = "";
-  /** Why its services do not: its tasks may use them until they have ended. */
+  /** Why its services have stopped, which is later, since its tasks may use them until they have ended. */
   #ended = "";
   /** @type {{what: string, reason: string}[]} */
   #skipped;
@@ -137,21 +138,21 @@ export class Installation {
   // ---- registrars ----------------------------------------------------------------------------------
 
   /**
-   * Only what the descriptor lists can be registered.
-   * @param {"tools" | "commands"} list @param {string} name @returns {boolean} false: the preflight left it out
+   * Allows only names in the descriptor.
+   * @param {"tools" | "commands"} list @param {string} name @returns {boolean} false: the preflight skipped it
    */
   #admit(list, name) {
     if (this.#closed) throw new Error(this.#closed);
-    const what = list.slice(0, -1);
-    if (this.#checked.descriptor[list]?.some((one) => one.name === name)) return true;
-    if (this.#checked.skipped.some((one) => one.what === `${what} ${name}`)) return false;
-    this.diagnostics.add(`it tried to register the ${what} ${name}, which its descriptor lacks`);
-    throw new Error(`the descriptor of ${this.id} has no ${what} of this name: ${name}`);
+    const kind = list.slice(0, -1);
+    if (this.#checked.descriptor[list]?.some((entry) => entry.name === name)) return true;
+    if (this.#checked.skipped.some((entry) => entry.what === `${kind} ${name}`)) return false;
+    this.diagnostics.add(`it tried to register the ${kind} ${name}, which its descriptor lacks`);
+    throw new Error(`the descriptor of ${this.id} has no ${kind} of this name: ${name}`);
   }
 
   /**
    * @param {string} name @param {(args: any, call: any) => unknown} handler
-   * @param {{description?: string, parameters?: object}} [now] in place of the descriptor's; with it a tool is registered again
+   * @param {{description?: string, parameters?: object}} [now] instead of the descriptor's; registers the tool again
    */
   #registerTool(name, handler, now) {
     if (!this.#admit("tools", name)) return false;
@@ -159,7 +160,7 @@ export class Installation {
       this.diagnostics.add(`it tried to register the tool ${name} twice`);
       throw new Error(`the tool ${name} is registered already`);
     }
-    const tool = this.#checked.descriptor.tools?.find((one) => one.name === name);
+    const tool = this.#checked.descriptor.tools?.find((candidate) => candidate.name === name);
     const { requires: _requires, name: _name, ...options } = /** @type {any} */ (tool);
     const { provider, overflow, failure = (thrown) => thrown } = this.#ports;
     const run = async (/** @type {any} */ args, /** @type {any} */ call) => {
@@ -181,10 +182,10 @@ export class Installation {
     if (!this.#admit("commands", name)) return false;
     this.#commands.set(name, async (typed) => {
       if (!run) return `tap: the gateway runs /${name} itself`;
-      const said = await this.#enter(async () => run(typed));
-      if (typeof said === "object") return JSON.stringify(redact(said));
+      const answer = await this.#enter(async () => run(typed));
+      if (typeof answer === "object") return JSON.stringify(redact(answer));
       const about = { session: typed.session.id, tool: name };
-      return String(await boundResult(String(said), about, this.#ports.overflow));
+      return String(await boundResult(String(answer), about, this.#ports.overflow));
     });
     return true;
   }
@@ -192,7 +193,7 @@ export class Installation {
   /** @param {string} name @param {string} point @param {() => {remove: () => unknown}} declare */
   #registerHook(name, point, declare) {
     if (this.#closed) throw new Error(this.#closed);
-    const listed = this.#checked.descriptor.hooks?.find((one) => one.name === name);
+    const listed = this.#checked.descriptor.hooks?.find((hook) => hook.name === name);
     if (listed?.point !== point) {
       this.diagnostics.add(
         `it tried to register a hook ${name} (${point}) that its descriptor lacks`,
@@ -207,14 +208,14 @@ export class Installation {
   #hookRegistrar() {
     const { provider } = this.#ports;
     const before = "onPreToolUse";
-    /** A refusal of the user or the gateway is the provider's to report. @param {any} rule */
+    /** The provider reports a refusal of the user or the gateway. @param {any} rule */
     const quiet = (rule) => {
       rule.inForce?.catch(() => {});
       return rule;
     };
     const { hooks = [] } = this.#checked.descriptor;
     return Object.freeze({
-      has: (name) => hooks.some((one) => one.name === name),
+      has: (name) => hooks.some((hook) => hook.name === name),
       deny: (name, match, reason) =>
         this.#registerHook(name, before, () => quiet(provider.deny(match, reason))),
       gate: (name, match, judge, options) => {
@@ -231,11 +232,11 @@ export class Installation {
     });
   }
 
-  // ---- coming and going ----------------------------------------------------------------------------
+  // ---- start and stop ------------------------------------------------------------------------------
 
   /**
-   * Never rejects: the report says what came of it.
-   * @param {() => Install | Promise<Install>} load where it returns a function, that is called at once
+   * Never rejects: the report has the result.
+   * @param {() => Install | Promise<Install>} load if it returns a function, that is called at once
    */
   async start(load) {
     const { decision, descriptor } = this.#checked;
@@ -250,7 +251,7 @@ export class Installation {
       const install = typeof loaded === "function" ? loaded : await loaded;
       installed = (await this.#enter(() => install(this.#context))) ?? undefined;
     })();
-    work.catch(() => {}); // also after the time is up
+    work.catch(() => {}); // also after the timeout
     const most = this.#ports.installMs ?? INSTALL_MS;
     try {
       if ((await raceTimeout(work, most)) === "late") {
@@ -267,11 +268,11 @@ export class Installation {
     }
   }
 
-  /** @param {string} what @param {{name: string}[] | undefined} listed @param {Map<string, unknown>} registered */
-  #note(what, listed = [], registered) {
+  /** @param {string} kind @param {{name: string}[] | undefined} listed @param {Map<string, unknown>} registered */
+  #note(kind, listed = [], registered) {
     for (const { name } of listed) {
       if (registered.has(name)) continue;
-      this.#skipped.push({ what: `${what} ${name}`, reason: "install did not register it" });
+      this.#skipped.push({ what: `${kind} ${name}`, reason: "install did not register it" });
     }
   }
 
@@ -290,14 +291,14 @@ export class Installation {
     await this.stop(why);
   }
 
-  /** A slash command. @param {string} name @returns {RunCommand | undefined} */
+  /** Finds a slash command. @param {string} name @returns {RunCommand | undefined} */
   command(name) {
     return this.#commands.get(name);
   }
 
   /**
-   * Takes back all that it has registered, and ends its tasks.
-   * @param {string} reason @returns {Promise<void>} once nothing of it runs; at most a few seconds
+   * Removes all of its registrations, and ends its tasks.
+   * @param {string} reason @returns {Promise<void>} when all of its code has ended, or after a few seconds
    */
   async stop(reason) {
     if (this.#closed) return;
@@ -305,7 +306,7 @@ export class Installation {
     for (const remove of [...this.#tools.values(), ...[...this.#hooks.values()].flat()]) {
       void Promise.resolve(remove()).catch(() => {});
     }
-    for (const one of [this.#tools, this.#hooks, this.#commands]) one.clear();
+    for (const registered of [this.#tools, this.#hooks, this.#commands]) registered.clear();
     await this.#tasks.stop(reason);
     this.#ended = reason;
     try {

@@ -1,5 +1,5 @@
-// Streams of lines that features read, each from programs that run one after another. From the pipe to the outcome
-// they are the addon's (native/lines/): a line that is dropped or kept does not come here.
+// Streams of lines that features read, each from programs that run in sequence. The addon (native/lines/) reads
+// the pipes and decides the outcomes: dropped and kept lines are not passed here.
 
 import fs from "node:fs/promises";
 import os from "node:os";
@@ -16,9 +16,9 @@ import { programEnvironment } from "./programs.mjs";
 /** @typedef {import("../lib/addon.js").LineOutcome} LineOutcome */
 /** @typedef {import("../lib/addon.js").LineDelivery} LineDelivery */
 
-/** To read the last output, once nothing of the program's group is left: what has left the group may hold the pipes. */
+/** Time to read the last output after the group has ended: processes outside of it may hold the pipes. */
 const PIPES_MS = 250;
-/** Of one feature. */
+/** Per feature. */
 export const MAX_STREAMS = 600;
 
 /**
@@ -26,12 +26,12 @@ export const MAX_STREAMS = 600;
  * @property {string} [command] for a shell
  * @property {string[]} [argv] a program and its arguments, without a shell
  * @property {string} folder the workspace, absolute
- * @property {string} [cwd] from the folder; never outside of it
- * @property {Record<string, string>} [env] besides PATH and the like
- * @property {string} [path] PATH, where it is not this process's
- * @property {boolean} stderr whether it is read, too
+ * @property {string} [cwd] relative to the folder; never outside of it
+ * @property {Record<string, string>} [env] in addition to PATH and the like
+ * @property {string} [path] PATH, if it is not this process's
+ * @property {boolean} stderr read stderr, too
  * @property {string} [traceparent] of the call for which it runs
- * @property {import("../process/entry-sandbox.mjs").EntrySandbox} [sandbox] in which it runs
+ * @property {import("../process/entry-sandbox.mjs").EntrySandbox} [sandbox]
  *
  * @typedef {{code: number | undefined, signal: string | undefined}} ProgramEnd
  * @typedef {{isExpected: boolean, mustInject?: boolean}} EndJudgement
@@ -49,9 +49,10 @@ export const MAX_STREAMS = 600;
  *
  * @typedef {object} LineEffects
  * @property {StreamLine[]} surfaced
- * @property {{lines: StreamLine[], leftOut: number}[]} injects each is one text for the model
- * @property {{kind: "leftOut" | "slowRule", rule: number, surfaced: number, injected: number, isTotal: boolean}[]} notices
- * @property {number} [opened] Unix ms: a build or a test run has begun, where there is a matcher
+ * @property {{lines: StreamLine[], leftOut: number}[]} injects each is a separate text for the model
+ * @property {{kind: "leftOut" | "slowRule", rule: number, surfaced: number, injected: number, isTotal: boolean}[]}
+ *   notices
+ * @property {number} [opened] Unix ms: start of a build or a test run, with a matcher
  * @property {import("../lib/addon.js").Cycle[]} [closed] builds and test runs that have ended
  *
  * @typedef {object} LineStreamOptions
@@ -61,16 +62,16 @@ export const MAX_STREAMS = 600;
  * @property {number} [entries] of the history
  * @property {(effects: LineEffects) => void} onEffects
  * @property {(json: string) => void} onRows an array of lines for the record store, as JSON text
- * @property {{folder: string, cwd: string}} [place] where its programs will run
- * @property {(end: ProgramEnd) => EndJudgement} onEnded nothing of the program is left
+ * @property {{folder: string, cwd: string}} [place] of its programs
+ * @property {(end: ProgramEnd) => EndJudgement} onEnded the program's group has ended
  */
 
 const SIGNALS = new Map(Object.entries(os.constants.signals).map(([name, value]) => [value, name]));
 
 /**
- * Where a program works: in the folder, with all links resolved.
+ * The working folder of a program, with all links resolved.
  * @param {string} folder @param {string} [cwd]
- * @returns {Promise<string>} rejected where it is not there, or outside
+ * @returns {Promise<string>} rejects if it does not exist, or is outside
  */
 export async function resolveFolder(folder, cwd = ".") {
   const root = await fs.realpath(folder);
@@ -86,10 +87,11 @@ export async function resolveFolder(folder, cwd = ".") {
 }
 
 /**
- * What streams have of their host.
+ * The host's services for streams.
  * @typedef {object} LineHost
  * @property {NodeJS.ProcessEnv} env of this process
- * @property {() => Promise<import("../process/entry-sandbox.mjs").Fallback | undefined>} readFallback of the user's config
+ * @property {() => Promise<import("../process/entry-sandbox.mjs").Fallback | undefined>} readFallback of the user's
+ *   config
  */
 /** @param {string} file */
 const exists = (file) =>
@@ -99,7 +101,7 @@ const exists = (file) =>
   );
 
 export class LineStream {
-  /** Of the last run, where it was to have a sandbox: whether it had one. @type {boolean | undefined} */
+  /** Whether the last run with a requested sandbox had it. @type {boolean | undefined} */
   isSandboxed;
   #source;
   #options;
@@ -143,15 +145,15 @@ export class LineStream {
     return this.#program !== undefined;
   }
 
-  /** What follows is of this run. @param {number} run */
+  /** The next lines belong to this run. @param {number} run */
   setRun(run) {
     this.#source.setRun(run);
   }
 
   /**
-   * Begins a run.
+   * Starts a run.
    * @param {LineProgram} program @returns {Promise<number>} its pid
-   * @throws {RangeError} where it may not run there; an Error with the system's reason where it cannot
+   * @throws {RangeError} if it must not run there; an Error with the system's reason if it cannot
    */
   async start({ command, argv, folder, cwd, stderr, sandbox, ...given }) {
     const place = await resolveFolder(folder, cwd);
@@ -207,7 +209,7 @@ export class LineStream {
     }
   }
 
-  /** What the program has started ends with it. */
+  /** Ends the program's group. */
   #end() {
     const program = this.#program;
     if (!program) return Promise.resolve();
@@ -233,32 +235,32 @@ export class LineStream {
     this.#source.finish({ ...judged, signal: name, exitCode: end.code });
   }
 
-  /** Ends the program. @returns {Promise<void>} once nothing of it is left */
+  /** Ends the program. @returns {Promise<void>} when its group has ended */
   stop() {
     return this.#end();
   }
 
-  /** Whole lines that no program has written. @param {string} text */
+  /** Adds whole lines that no program has written. @param {string} text */
   post(text) {
     this.#source.post(text);
   }
 
-  /** @param {number} ms a longer silence is an entry; 0: none is expected */
+  /** @param {number} ms a longer silence becomes an entry; 0: no limit */
   expectEvery(ms) {
     this.#source.expectEvery(ms);
   }
 
-  /** Something other than a line has come. */
+  /** Resets the silence, for an event that is not a line. */
   heard() {
     this.#source.heard();
   }
 
-  /** @param {LineRule[]} rules @throws {RangeError} with the index `rule` of one that is wrong */
+  /** @param {LineRule[]} rules @throws {RangeError} with the index `rule` of an invalid rule */
   setRules(rules) {
     this.#source.setRules(rules);
   }
 
-  /** How the lines of the next runs are read as builds or test runs. @param {string} matcher JSON @throws {RangeError} with the `field` that is wrong */
+  /** Sets how lines of the next runs are read as builds or test runs. @param {string} matcher JSON @throws {RangeError} with the invalid `field` */
   setMatcher(matcher) {
     this.#source.setMatcher(matcher);
   }
@@ -268,7 +270,7 @@ export class LineStream {
     this.#source.setDelivery(delivery);
   }
 
-  /** An entry of the emitter's own. @param {string} text @param {LineOutcome} outcome */
+  /** Adds an entry of the emitter itself. @param {string} text @param {LineOutcome} outcome */
   note(text, outcome) {
     this.#source.note(text, outcome);
   }
@@ -278,7 +280,7 @@ export class LineStream {
     return JSON.parse(this.#source.history(query));
   }
 
-  /** What rules would have done. @param {LineRule[]} rules @param {number} last @returns {{lines: StreamLine[], slow: string[]}} */
+  /** Tries rules on past lines. @param {LineRule[]} rules @param {number} last @returns {{lines: StreamLine[], slow: string[]}} */
   test(rules, last) {
     return JSON.parse(this.#source.test(rules, last));
   }
@@ -295,7 +297,7 @@ export class LineStream {
   }
 }
 
-/** The streams of one feature. */
+/** The streams of a feature. */
 export class LineStreams {
   /** @type {Set<LineStream>} */
   #open = new Set();
@@ -309,15 +311,15 @@ export class LineStreams {
 
   /**
    * @param {LineStreamOptions} options
-   * @returns {Promise<LineStream>} rejected with a RangeError where its programs may not run in `place`
+   * @returns {Promise<LineStream>} rejects with a RangeError if its programs must not run in `place`
    */
   async open({ place, ...options }) {
     if (this.#closed) throw new Error("the feature has ended");
-    // One that is not there may come before the first run.
+    // A missing folder may be created before the first run.
     const isThere = place && (await exists(path.resolve(place.folder, place.cwd)));
     if (isThere) await resolveFolder(place.folder, place.cwd);
     if (this.#open.size >= MAX_STREAMS) throw new RangeError(`there are ${MAX_STREAMS} streams`);
-    const { addon } = await import("../lib/addon.mjs"); // no feature host has it before it is needed
+    const { addon } = await import("../lib/addon.mjs"); // loaded on demand, to save memory
     /** @type {LineStream} */
     const stream = new LineStream(addon.LineSource, options, this.#host, () =>
       this.#open.delete(stream),
@@ -326,7 +328,7 @@ export class LineStreams {
     return stream;
   }
 
-  /** @returns {Promise<void>} once nothing of their programs is left */
+  /** @returns {Promise<void>} when all programs have ended */
   async endAll() {
     this.#closed = true;
     await Promise.all([...this.#open].map((stream) => stream.close()));

@@ -1,4 +1,4 @@
-// The feature host: a process of its own, so that no feature can cost a call anything.
+// The feature host: a separate process, so that features cannot slow down calls.
 
 import { FEATURES } from "../features/list.mjs";
 import { runFeatureHost } from "./process.mjs";

@@ -1,5 +1,5 @@
-// The network, for features: one request at a time, bounded in time and in what is read of the answer. A redirect is an
-// answer like any other, so that headers go nowhere but to the URL that was given.
+// HTTP requests of features, with limits on time and on the size of the answer. Redirects are not followed, so that
+// headers are only sent to the given URL.
 
 import { promisify } from "node:util";
 import zlib from "node:zlib";
@@ -18,8 +18,8 @@ const RESPONSE_HEADERS = ["content-type", "retry-after"];
  * @property {Record<string, string>} [headers]
  * @property {string} body
  * @property {boolean} [compress] with gzip
- * @property {number} timeoutMs for all of it, at most 60,000
- * @property {AbortSignal} [signal] ends it
+ * @property {number} timeoutMs in total, at most 60,000
+ * @property {AbortSignal} [signal] cancels it
  *
  * @typedef {Pick<Post, "url" | "headers" | "timeoutMs" | "signal">} Get
  *
@@ -61,7 +61,7 @@ function describeError(error, timeoutMs) {
 
 /**
  * @param {RequestInit} how @param {Get} given @param {number} most bytes of the answer
- * @param {(error: unknown) => {text: string, cut: boolean}} whenCut the connection ends within the answer
+ * @param {(error: unknown) => {text: string, cut: boolean}} whenCut called if the connection ends within the answer
  * @returns {Promise<Answer>}
  */
 async function sendRequest(how, { url, headers = {}, timeoutMs, signal }, most, whenCut) {
@@ -84,7 +84,7 @@ async function sendRequest(how, { url, headers = {}, timeoutMs, signal }, most, 
   }
 }
 
-/** @param {Post} given @returns {Promise<Answer>} rejected with the reason if no answer comes */
+/** @param {Post} given @returns {Promise<Answer>} rejects with the reason if there is no answer */
 export async function post(given) {
   checkRequest(given);
   const { body, compress = false } = given;
@@ -103,7 +103,7 @@ export async function post(given) {
   );
 }
 
-/** @param {Get} given @returns {Promise<Answer>} rejected with the reason if no answer comes */
+/** @param {Get} given @returns {Promise<Answer>} rejects with the reason if there is no answer */
 export async function get(given) {
   checkRequest(given);
   return sendRequest({ method: "GET" }, given, MAX_DOCUMENT, (error) => {

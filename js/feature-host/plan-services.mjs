@@ -1,4 +1,4 @@
-// What plans need of this process: their journal, programs whose output is a file, and agents.
+// The services of this process for plans: their journal, programs with output to a file, and agents.
 
 import crypto from "node:crypto";
 import fs from "node:fs/promises";
@@ -14,7 +14,7 @@ import { plansFilePath } from "./feature-folder.mjs";
 import { programEnvironment } from "./programs.mjs";
 
 const POLL_MS = 250;
-/** Of one log. A program that writes more is ended. */
+/** Per log. A program that writes more is ended. */
 export const MAX_LOG_BYTES = 64 * 1024 * 1024;
 const MAX_READ_BYTES = 256 * 1024;
 const NAME = /^[a-zA-Z0-9_-]{1,80}$/;
@@ -24,13 +24,13 @@ const NAME = /^[a-zA-Z0-9_-]{1,80}$/;
  * @property {string} command
  * @property {string[]} args
  * @property {string} cwd absolute
- * @property {Record<string, string>} env besides PATH and the like
+ * @property {Record<string, string>} env in addition to PATH and the like
  * @property {string} [traceparent]
  * @property {string} plan of the log @property {string} name of the log
  * @property {number} timeoutMs
  * @property {AbortSignal} signal ends it
- * @property {import("../process/sandbox.mjs").Policy} [sandbox] in which it runs; absent: none
- * @property {(host: string) => void} [onRefused] a host that it may not reach, each once
+ * @property {import("../process/sandbox.mjs").Policy} [sandbox] absent: no sandbox
+ * @property {(host: string) => void} [onRefused] called once for each refused host
  *
  * @typedef {{code: number | null, signal: string | null, why: "" | "timeout" | "log" | "stopped"}} LoggedEnd
  */
@@ -43,7 +43,7 @@ const WHYS = { "": "", late: "timeout", cancelled: "stopped" };
  * @param {import("../lib/addon.js").Plans} plans
  */
 const createEngine = (plans) => ({
-  /** For commands that name none. */
+  /** For commands without a shell. */
   shell: process.platform === "win32" ? "cmd" : "sh",
   input: (/** @type {string} */ json) => plans.input(json, Date.now(), os.freemem()),
   load: (/** @type {string} */ id) => plans.load(id, Date.now(), os.freemem()),
@@ -63,7 +63,7 @@ function checkName(name) {
 }
 
 /**
- * The ways to the hosts that a program in a sandbox may reach. What is refused is in its log.
+ * Opens the connections to hosts of a program in a sandbox. Refusals are written to its log.
  * @param {string[] | "*"} hosts @param {fs.FileHandle} log @param {(host: string) => void} [onRefusedHost]
  */
 async function openHosts(hosts, log, onRefusedHost = () => {}) {
@@ -110,7 +110,7 @@ export class PlanServices {
     return { plans: createEngine(this.#plans), known, folder: this.#folder };
   }
 
-  /** The machine does not sleep meanwhile. @param {string} holder @param {boolean} on */
+  /** Keeps the machine awake. @param {string} holder @param {boolean} on */
   keepAwake(holder, on) {
     if (this.#closed) return;
     if (on) this.#sleepInhibitor?.hold(holder);
@@ -124,7 +124,7 @@ export class PlanServices {
 
   /**
    * Runs a program whose output is appended to a log.
-   * @param {LoggedProgram} program @returns {Promise<LoggedEnd>} rejected where it cannot be started
+   * @param {LoggedProgram} program @returns {Promise<LoggedEnd>} rejects if it cannot be started
    */
   async run(program) {
     const { command, args, cwd, timeoutMs, signal, plan, name, sandbox } = program;
@@ -136,7 +136,7 @@ export class PlanServices {
     try {
       signal.throwIfAborted();
       const env = programEnvironment(program, this.#env);
-      if (sandbox) findProgram(command, cwd, env.PATH); // as a start without a sandbox would fail
+      if (sandbox) findProgram(command, cwd, env.PATH); // fails as a start without a sandbox would
       opened = sandbox && (await openHosts(sandbox.hosts, log, program.onRefused));
       const inside = { sandbox, ways: opened?.ways };
       return await this.#waitForEnd(log, signal, (end) =>
@@ -191,7 +191,7 @@ export class PlanServices {
   /**
    * A part of a log: from a byte on, or its end.
    * @param {{plan: string, name: string, from?: number, most?: number, whole?: "growing" | "ended"}} asked `whole`:
-   *   whole lines; the last one of a log that grows is left for later
+   *   only whole lines; the last line of a growing log is left for later
    * @returns {Promise<{text: string, from: number, next: number, size: number}>} hostile text
    */
   async readLog({ plan, name, from, most = MAX_READ_BYTES, whole }) {
@@ -204,7 +204,7 @@ export class PlanServices {
       const { buffer, bytesRead } = await log.read(Buffer.alloc(length), 0, length, start);
       const isLast = whole === "ended" && start + bytesRead >= size;
       const lines = whole && !isLast ? buffer.subarray(0, bytesRead).lastIndexOf("\n") + 1 : 0;
-      // A line that fills all of it is not whole; one that is shorter may still end.
+      // A line that fills the whole buffer is not complete; a shorter line may still grow.
       const used = lines || (whole && !isLast && bytesRead < length ? 0 : bytesRead);
       const text = buffer.subarray(0, used).toString("utf8");
       return { text, from: start, next: start + used, size };
@@ -213,7 +213,7 @@ export class PlanServices {
     }
   }
 
-  /** Adds to a log what no program has written. @param {{plan: string, name: string, text: string}} asked */
+  /** Appends a text of tap to a log. @param {{plan: string, name: string, text: string}} asked */
   async writeLog({ plan, name, text }) {
     makePrivateFolder(path.join(this.#folder, checkName(plan)));
     const file = this.#logFile(plan, name);
@@ -221,8 +221,8 @@ export class PlanServices {
   }
 
   /**
-   * What a program has written and the environment in which it ran, in one number each, so that a later look can tell
-   * whether they are still the same. W3C trace context is left out.
+   * Digests of a program's output and of its environment, so that a later check can detect changes. W3C trace context
+   * is left out.
    * @param {{plan: string, name: string, env?: Record<string, string>}} asked
    * @returns {Promise<{log: string, environment: string}>} SHA-256, in hex digits
    */
@@ -230,8 +230,8 @@ export class PlanServices {
     const log = crypto.createHash("sha256");
     const file = await fs.open(this.#logFile(plan, name), "r").catch(() => undefined);
     if (file) for await (const bytes of file.createReadStream()) log.update(bytes);
-    const seen = Object.entries(programEnvironment({ env }, this.#env)).sort(([one], [other]) =>
-      one < other ? -1 : 1,
+    const seen = Object.entries(programEnvironment({ env }, this.#env)).sort(([a], [b]) =>
+      a < b ? -1 : 1,
     );
     const variables = crypto.createHash("sha256").update(JSON.stringify(seen));
     return { log: log.digest("hex"), environment: variables.digest("hex") };
@@ -244,8 +244,8 @@ export class PlanServices {
 
   /**
    * @param {() => Promise<import("../agents/environment.mjs").WorkersConfig | undefined>} readConfig of the user
-   * @returns {Promise<import("../agents/pool.mjs").AgentPool>} made with the first use; each use has the config of now,
-   *   or the last one where it cannot be read
+   * @returns {Promise<import("../agents/pool.mjs").AgentPool>} created at the first use; each use reads the present
+   *   config, or uses the last config if it cannot be read
    */
   async workers(readConfig) {
     const { AgentPool } = await import("../agents/pool.mjs");
@@ -259,7 +259,7 @@ export class PlanServices {
     return this.#workers;
   }
 
-  /** @returns {Promise<void>} once nothing of it runs */
+  /** @returns {Promise<void>} when all of its programs have ended */
   async end() {
     this.#closed = true;
     this.#closing.abort();

@@ -1,5 +1,5 @@
-// Looks at all descriptors together before any feature is installed. The outcome does not depend on their order:
-// two that claim the same name both go without it, and each is told of the other.
+// Checks all descriptors together before any feature is installed. The outcome does not depend on their order:
+// if two claim the same name, neither gets it, and each report names the other.
 
 import { unknownCapabilities } from "./descriptor.mjs";
 import { decideGrants } from "./capability-grants.mjs";
@@ -10,7 +10,7 @@ import { decideGrants } from "./capability-grants.mjs";
  * @typedef {{descriptor: Descriptor, origin: string}} Candidate `origin`: the file or list that names it, for people
  *
  * @typedef {object} PreflightResult
- * @property {Descriptor} descriptor with what may be installed: without the names that others claim, and without
+ * @property {Descriptor} descriptor with the parts that may be installed: without names that others claim, and without
  *   the tasks and hooks whose condition is not met
  * @property {string} origin
  * @property {import("./capability-grants.mjs").Decision} decision
@@ -45,10 +45,10 @@ function findConflicts(candidates, namesOf) {
   return new Map([...claims].filter(([, ids]) => ids.length > 1));
 }
 
-/** Nothing of it is installed. @param {Candidate} candidate @param {Candidate[]} same of its id @returns {PreflightResult} */
+/** A result without installed parts. @param {Candidate} candidate @param {Candidate[]} same with the same id @returns {PreflightResult} */
 function rejectDuplicate({ descriptor, origin }, same) {
   const { id, runtime, displayName, version } = descriptor;
-  const origins = same.map((one) => one.origin).sort();
+  const origins = same.map((duplicate) => duplicate.origin).sort();
   const obstacle = `${id} is declared by ${origins.join(" and by ")}: neither is installed`;
   return {
     descriptor: { id, runtime, displayName, version },
@@ -77,25 +77,25 @@ function checkCandidate({ descriptor, origin }, policy, claimed) {
   const free = (/** @type {"tools" | "commands"} */ list, /** @type {string} */ name) => {
     const ids = claimed[list].get(name);
     if (!ids) return true;
-    const what = `${list === "tools" ? "tool" : "command"} ${name}`;
-    const reason = `${ids.join(" and ")} both declare ${what}`;
-    skipped.push({ what, reason });
+    const label = `${list === "tools" ? "tool" : "command"} ${name}`;
+    const reason = `${ids.join(" and ")} both declare ${label}`;
+    skipped.push({ what: label, reason });
     problems.push(`${reason}: neither has it`);
     return false;
   };
   const tools = (descriptor.tools ?? []).filter(({ name, requires = [] }) => {
     if (!free("tools", name)) return false;
-    const missing = requires.find((one) => !decision.granted.includes(one));
+    const missing = requires.find((capability) => !decision.granted.includes(capability));
     if (missing === undefined) return true;
     skipped.push({ what: `tool ${name}`, reason: `it needs ${missing}, which was not granted` });
     return false;
   });
   const commands = (descriptor.commands ?? []).filter(({ name }) => free("commands", name));
   const isMet =
-    (/** @type {string} */ what) =>
+    (/** @type {string} */ kind) =>
     (/** @type {{name: string, when?: string}} */ { name, when }) => {
       const { met, obstacle } = (when && policy.conditions?.[when]) || { met: !when, obstacle: "" };
-      if (obstacle && decision.enabled) skipped.push({ what: `${what} ${name}`, reason: obstacle });
+      if (obstacle && decision.enabled) skipped.push({ what: `${kind} ${name}`, reason: obstacle });
       return met;
     };
   const tasks = (descriptor.tasks ?? []).filter(isMet("task"));
@@ -108,7 +108,7 @@ function checkCandidate({ descriptor, origin }, policy, claimed) {
 export function preflight(candidates, policy) {
   const byId = groupById(candidates);
   const alone = candidates.filter(({ descriptor }) => byId.get(descriptor.id)?.length === 1);
-  // One that is not installed takes no name.
+  // A feature that is not installed claims no names.
   const enabled = alone.filter(({ descriptor }) => !decideGrants(descriptor, policy).obstacle);
   const claimed = {
     tools: findConflicts(enabled, ({ tools = [] }) => tools.map(({ name }) => name)),

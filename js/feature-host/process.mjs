@@ -1,16 +1,16 @@
-// The process of a feature host. The gateway host starts it and holds its stdin, whose end means that the gateway host
-// is gone.
+// The process of a feature host. The gateway host starts it and holds its stdin open; the end of stdin means that the
+// gateway host has ended.
 
 import { errorMessage } from "../lib/values.mjs";
 import { useRelease } from "../lib/release-use.mjs";
 import { GatewayMessages } from "./gateway-messages.mjs";
 
-/** For features to end; what is left then is killed with this process's groups. */
+/** Time for features to end. After that their process groups are killed. */
 const END_MS = 8000;
-/** A plan that is imported, with its journal. */
+/** Large enough for an imported plan with its journal. */
 const MAX_LINE = 64 * 1024 * 1024;
 
-/** @param {(line: string) => void} onLine @param {() => void} onTooLong @returns {(text: string) => void} takes pieces */
+/** @param {(line: string) => void} onLine @param {() => void} onTooLong @returns {(text: string) => void} called with pieces */
 function splitLines(onLine, onTooLong) {
   /** @type {string[]} */
   let rest = [];
@@ -32,7 +32,7 @@ function splitLines(onLine, onTooLong) {
 export function runFeatureHost(features) {
   let ending = false;
 
-  /** For the log, which the gateway host writes. @param {string} text */
+  /** Writes to the log, through the gateway host. @param {string} text */
   const writeLog = (text) => void process.stderr.write(`${text}\n`);
   const messages = new GatewayMessages(features, writeLog);
 
@@ -45,10 +45,10 @@ export function runFeatureHost(features) {
     process.exit(code);
   }
 
-  process.on("SIGHUP", () => {}); // a closed terminal does not concern it
+  process.on("SIGHUP", () => {}); // a closed terminal must not end it
   process.on("SIGTERM", () => void end("the gateway ends", 0));
   process.on("SIGINT", () => void end("the gateway ends", 0));
-  // Such as of a timer of a feature: that one says so, and the others go on.
+  // Such as an exception in a timer of a feature: its report has it, and the other features continue.
   process.on("unhandledRejection", (error) => {
     if (!messages.handleUncaught(error)) writeLog(`unhandled: ${errorMessage(error)}`);
   });

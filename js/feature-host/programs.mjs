@@ -1,11 +1,11 @@
-// Programs that features start: each in a process group of its own, with a clean environment, and ended with its
-// feature, its caller or this process, however that ends (js/process/reaper.mjs).
+// Programs of features: each in its own process group, with a clean environment. They end with their
+// feature, their caller or this process, in any case (js/process/reaper.mjs).
 
 import path from "node:path";
 import { runProgram } from "../process/run.mjs";
 
 const MAX_OUTPUT_BYTES = 1024 * 1024;
-/** What a program gets of this process's environment. */
+/** The variables that a program inherits from this process. */
 const INHERITED = /^(PATH|HOME|USERPROFILE|SystemRoot|LANG|TMPDIR|TEMP|TMP)$/i;
 const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 
@@ -14,7 +14,7 @@ const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
  * @property {string} command
  * @property {string[]} [args]
  * @property {string} cwd absolute
- * @property {Record<string, string>} [env] besides PATH and the like
+ * @property {Record<string, string>} [env] in addition to PATH and the like
  * @property {string} [traceparent] of the call for which it runs
  * @property {AbortSignal} [signal] ends it
  *
@@ -22,7 +22,7 @@ const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
  */
 
 /**
- * What a program sees: PATH and the like, and what it is given.
+ * The environment of a program: PATH and the like, and its own variables.
  * @param {{env?: Record<string, string>, path?: string, traceparent?: string}} program
  * @param {NodeJS.ProcessEnv} around of this process
  * @returns {Record<string, string | undefined>}
@@ -46,7 +46,7 @@ export class Programs {
     this.#env = env;
   }
 
-  /** @param {Program} program @returns {Promise<ProgramResult>} rejected where it cannot be started */
+  /** @param {Program} program @returns {Promise<ProgramResult>} rejects if it cannot be started */
   async run(program) {
     const { command, args = [], cwd, signal } = program;
     if (this.#closing.signal.aborted) throw new Error("the feature has ended");
@@ -68,7 +68,7 @@ export class Programs {
     return ended;
   }
 
-  /** @returns {Promise<number>} how many had to be ended, once nothing of them is left */
+  /** @returns {Promise<number>} number of programs that had to be ended, after their end */
   async endAll() {
     const { size } = this.#running;
     this.#closing.abort();

@@ -1,5 +1,5 @@
-// Tools of providers, for features: which there are in a session, and calls of them. Each call has a link of its own,
-// whose end cancels it. tap's own tools are not among them.
+// Tools of providers, for features: the tools of a session, and calls of them. Each call has a separate link,
+// whose end cancels it. tap's own tools are left out.
 
 import { Control } from "../link/control.mjs";
 
@@ -7,7 +7,7 @@ import { Control } from "../link/control.mjs";
 /** @typedef {{name: string, provider: string, description: string, parameters: object}} ProviderTool */
 /**
  * @typedef {object} ToolCall
- * @property {string} session its id; "": the one last in use that has the tool
+ * @property {string} session its id; "": the session with the tool that was last in use
  * @property {string} tool @property {object} args
  * @property {AbortSignal} signal cancels it
  *
@@ -16,7 +16,7 @@ import { Control } from "../link/control.mjs";
 
 const NO_PARAMETERS = { type: "object", properties: {} };
 
-/** @param {Inspection} seen @param {string} session "": any @returns {ProviderTool[]} one for each name */
+/** @param {Inspection} seen @param {string} session "": any @returns {ProviderTool[]} a single tool for each name */
 export function listTools({ providers }, session) {
   /** @type {Map<string, ProviderTool>} */
   const found = new Map();
@@ -45,7 +45,7 @@ function toToolOutcome(outcome) {
 /**
  * @param {{link: string, token: string}} where the gateway's link, and the token of its features
  * @param {ToolCall} call
- * @returns {Promise<ToolOutcome>} rejected where the gateway cannot be asked
+ * @returns {Promise<ToolOutcome>} rejects if the gateway does not answer
  */
 export async function callTool({ link, token }, { session, tool, args, signal }) {
   signal.throwIfAborted();

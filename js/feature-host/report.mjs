@@ -1,22 +1,22 @@
-// A feature's install report: what it may do, what of it is there, what is not and why. It is bounded and has
-// no secret, whoever reads it.
+// A feature's install report: its grants, its installed parts, and its missing parts with the reasons. It is bounded
+// and has no secrets.
 
 import { redact } from "../lib/redact.mjs";
 import { shortenText, visible } from "../lib/visible.mjs";
 
-// The last texts that something has said of its own troubles: bounded, and without secrets.
+// The last diagnostics of a feature: bounded, and without secrets.
 
 /** The latest are kept. */
 export const MAX_DIAGNOSTICS = 20;
-/** Of one text. */
+/** Per text. */
 export const MAX_DIAGNOSTIC_TEXT = 300;
 
 /** @typedef {{at: string, text: string}} Diagnostic `at`: ISO 8601 */
 
-/** A text for a report: one line, bounded, without secrets. @param {unknown} text */
+/** A text for a report: a single line, bounded, without secrets. @param {unknown} text */
 export const reportText = (text) => visible(shortenText(redact(String(text)), MAX_DIAGNOSTIC_TEXT));
 
-/** The last texts of a feature; the same text again only counts once in a row. */
+/** The last texts of a feature. Repeated texts are stored once. */
 export class Diagnostics {
   /** @type {Diagnostic[]} */
   #latest = [];
@@ -31,15 +31,15 @@ export class Diagnostics {
 
   /** @param {unknown} text */
   add(text) {
-    const said = reportText(text);
-    if (this.#latest.at(-1)?.text === said) return;
-    this.#latest = [...this.#latest, { at: this.#now().toISOString(), text: said }].slice(
+    const reported = reportText(text);
+    if (this.#latest.at(-1)?.text === reported) return;
+    this.#latest = [...this.#latest, { at: this.#now().toISOString(), text: reported }].slice(
       -MAX_DIAGNOSTICS,
     );
-    this.#onAdded(said);
+    this.#onAdded(reported);
   }
 
-  /** Those of a former installation come first. @param {Diagnostic[]} [former] */
+  /** Prepends those of a former installation. @param {Diagnostic[]} [former] */
   prepend(former = []) {
     this.#latest = [...former, ...this.#latest].slice(-MAX_DIAGNOSTICS);
   }
@@ -56,28 +56,26 @@ export class Diagnostics {
  * @property {string} runtime
  * @property {string[]} granted
  * @property {{capability: string, reason: string}[]} denied
- * @property {string[]} tools that are there
+ * @property {string[]} tools that are installed
  * @property {string[]} hooks
  * @property {string[]} commands
  * @property {string[]} channels
  * @property {string[]} tasks
  * @property {{what: string, reason: string}[]} skipped
  * @property {Diagnostic[]} diagnostics the latest, the oldest first
- * @property {"on" | "off"} [sandbox] of a program whose entry has one; "off": this machine has none
+ * @property {"on" | "off"} [sandbox] of a program whose entry has a sandbox; "off": this machine has no sandbox
  */
 
 const MAX_ITEMS = 100;
 const MAX_NAME = 128;
-/** Of one feature's report as JSON. */
+/** For a single feature's report as JSON. */
 export const MAX_REPORT_BYTES = 64 * 1024;
-/** Of each list of a report that would be larger. */
+/** Items of each list in a report that would be larger. */
 const REDUCED_ITEMS = 20;
 
-/** They may come from several sessions. @param {Diagnostic[]} all @returns {Diagnostic[]} the oldest first */
+/** The latest of possibly several sessions. @param {Diagnostic[]} all @returns {Diagnostic[]} the oldest first */
 const selectLatest = (all) =>
-  all
-    .toSorted((one, other) => (one.at < other.at ? -1 : Number(one.at > other.at)))
-    .slice(-MAX_DIAGNOSTICS);
+  all.toSorted((a, b) => (a.at < b.at ? -1 : Number(a.at > b.at))).slice(-MAX_DIAGNOSTICS);
 
 /** @param {unknown} name */
 const formatName = (name) => visible(shortenText(String(name), MAX_NAME));
@@ -104,8 +102,8 @@ export function createReport(parts) {
     commands: formatNames(parts.commands ?? []),
     channels: formatNames(parts.channels ?? []),
     tasks: formatNames(parts.tasks ?? []),
-    skipped: (parts.skipped ?? []).slice(0, MAX_ITEMS).map(({ what, reason }) => ({
-      what: formatName(what),
+    skipped: (parts.skipped ?? []).slice(0, MAX_ITEMS).map(({ what: part, reason }) => ({
+      what: formatName(part),
       reason: reportText(reason),
     })),
     diagnostics: selectLatest(parts.diagnostics ?? []).map(({ at, text }) => ({
@@ -122,12 +120,12 @@ export function createReport(parts) {
   return Object.fromEntries(shorter);
 }
 
-/** A report from another process, read as if anybody had written it. @param {any} value @returns {Report | undefined} */
+/** Validates a report from a different process. @param {any} value @returns {Report | undefined} */
 export function readReport(value) {
   if (typeof value !== "object" || value === null || typeof value.id !== "string") return undefined;
-  const list = (/** @type {unknown} */ one) => (Array.isArray(one) ? one : []);
-  const pairs = (/** @type {unknown} */ one) =>
-    list(one).filter((item) => typeof item === "object" && item !== null);
+  const list = (/** @type {unknown} */ items) => (Array.isArray(items) ? items : []);
+  const pairs = (/** @type {unknown} */ items) =>
+    list(items).filter((item) => typeof item === "object" && item !== null);
   return createReport({
     ...value,
     enabled: value.enabled === true,
@@ -141,17 +139,17 @@ export function readReport(value) {
     denied: pairs(value.denied),
     skipped: pairs(value.skipped),
     diagnostics: pairs(value.diagnostics),
-    sandbox: undefined, // features of a feature host have none
+    sandbox: undefined, // features of a feature host have no sandbox
   });
 }
 
-/** One line: for tap_status and the doctor. @param {Report} report */
+/** A single line, for tap_status and the doctor. @param {Report} report */
 export function formatReportLine({ id, enabled, tools, denied, skipped, diagnostics, sandbox }) {
   if (!enabled) return `${id}: disabled`;
   const parts = [
     tools.length > 0 ? `tools ${tools.join(", ")}` : "no tools",
     ...denied.map(({ capability }) => `not granted ${capability}`),
-    ...skipped.map(({ what, reason }) => `${what} skipped (${reason})`),
+    ...skipped.map(({ what: part, reason }) => `${part} skipped (${reason})`),
     ...(sandbox === undefined ? [] : [sandbox === "on" ? "sandboxed" : "not sandboxed"]),
     ...diagnostics.slice(-1).map(({ text }) => text),
   ];
@@ -159,7 +157,7 @@ export function formatReportLine({ id, enabled, tools, denied, skipped, diagnost
 }
 
 /**
- * What a descriptor promises, for a feature that has not reported yet.
+ * The expected report of a feature that has not reported yet, from its descriptor.
  * @param {import("./descriptor.mjs").Descriptor} descriptor
  * @param {{enabled: boolean, skipped: import("./preflight.mjs").PreflightResult["skipped"], trouble: string}} now
  */

@@ -1,4 +1,4 @@
-// The result of a feature's tool: bounded and without secrets. JSON is never cut in the middle.
+// The result of a feature's tool: bounded and without secrets. JSON is never cut.
 
 import { ToolError } from "../../sdk/node/errors.mjs";
 import { redact } from "../lib/redact.mjs";
@@ -9,9 +9,9 @@ import { ServiceError } from "./service-access.mjs";
 export const MAX_RESULT_BYTES = 32 * 1024;
 const NOTE_ROOM = 1024;
 
-/** @typedef {(text: string, about: {session: string, tool: string}) => Promise<string>} Overflow keeps a text; gives its path */
+/** @typedef {(text: string, about: {session: string, tool: string}) => Promise<string>} Overflow stores a text, and returns its path */
 
-/** @param {string} text @param {number} most bytes, without half of a character at its end */
+/** @param {string} text @param {number} most bytes, without half a character at its end */
 const truncateBytes = (text, most) => {
   const bytes = Buffer.from(text.slice(0, most));
   let end = Math.min(most, bytes.length);
@@ -31,7 +31,7 @@ function isJson(text) {
 /**
  * @param {unknown} result @param {{session: string, tool: string}} about @param {Overflow} [overflow]
  * @returns {Promise<unknown>}
- * @throws where it is JSON and too long
+ * @throws if it is JSON and too long
  */
 export async function boundResult(result, about, overflow) {
   if (result === undefined || result === null) return result;
@@ -41,23 +41,23 @@ export async function boundResult(result, about, overflow) {
   if (length <= MAX_RESULT_BYTES) return clean;
   if (text !== clean || isJson(text)) {
     throw new Error(
-      `the result has ${length} bytes, and may have ${MAX_RESULT_BYTES}: ask for less`,
+      `the result has ${length} bytes, the limit is ${MAX_RESULT_BYTES}: request fewer items`,
     );
   }
   const head = truncateBytes(text, MAX_RESULT_BYTES - NOTE_ROOM);
   const left = text.length - head.length;
   const where = await (overflow?.(text, about) ?? Promise.reject(new Error("no folder for it")))
     .then((path) => `the whole text is in ${path}`)
-    .catch((error) => `the whole text could not be kept: ${errorMessage(error)}`);
+    .catch((error) => `the whole text could not be stored: ${errorMessage(error)}`);
   return `${head}\n… (${left} more characters; ${where})`;
 }
 
-// What a call of a feature's tool fails with where the gateway's host could not be asked.
+// The failure of a feature's tool if the gateway's host did not answer.
 
-/** Of GatewayRequests: they say nothing about the feature. */
+/** Codes of GatewayRequests that are not the feature's fault. */
 const TRANSIENT_CODES = ["DISCONNECTED", "TIMEOUT"];
 
-/** @param {unknown} thrown by a tool @returns {unknown} what the call fails with */
+/** @param {unknown} thrown by a tool @returns {unknown} the failure of the call */
 export function toCallError(thrown) {
   if (!(thrown instanceof ServiceError)) return thrown;
   const { code } = /** @type {{code?: string}} */ (thrown.cause ?? {});

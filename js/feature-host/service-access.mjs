@@ -1,5 +1,5 @@
-// What a feature may reach beyond its contributions: each method of a service needs a capability. A method that
-// was not granted says so with the capability's name; one that cannot work says why.
+// The services of a feature beyond its contributions: each method needs a capability. A method that
+// was not granted fails with the capability's name; a method that cannot work fails with the reason.
 
 import { errorMessage } from "../lib/values.mjs";
 
@@ -71,7 +71,7 @@ export const SERVICES = /** @type {const} */ ({
 /** @typedef {Record<string, Record<string, (...args: any[]) => unknown>>} Implementations by service and method */
 /** @typedef {Record<string, Record<string, (...args: any[]) => Promise<any>>>} Services */
 
-/** Why a service does not do what it was asked to. */
+/** The failure of a service. */
 export class ServiceError extends Error {
   /** @param {"denied" | "unavailable"} code @param {string} message @param {string} [capability] @param {unknown} [cause] */
   constructor(code, message, capability, cause = undefined) {
@@ -85,7 +85,7 @@ export class ServiceError extends Error {
 export const deniedError = (capability) =>
   new ServiceError("denied", `denied: ${capability} was not granted`, capability);
 
-/** Errors about the arguments, and refusals, are the feature's business; the others are the service's. @param {unknown} error */
+/** Errors about the arguments, and refusals, concern the feature; others concern the service. @param {unknown} error */
 function toServiceError(error) {
   if (error instanceof ServiceError || error instanceof TypeError || error instanceof RangeError) {
     return error;
@@ -97,7 +97,7 @@ function toServiceError(error) {
  * @param {object} options
  * @param {readonly string[]} options.granted
  * @param {Implementations} options.implementations
- * @param {() => string} options.closed why the feature may not use it any more; "": it may
+ * @param {() => string} options.closed why the feature may no longer use it; "" if it may
  * @param {(capability: string) => void} options.onDenied
  * @returns {Services} frozen
  */

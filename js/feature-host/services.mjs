@@ -1,5 +1,5 @@
-// The services of features in this process: their own folder, programs and the network here, all else by a request to
-// the gateway host.
+// The services of features in this process: their own folder, programs and the network are served here, all others by
+// requests to the gateway host.
 
 import fs from "node:fs";
 import { setImmediate as nextTurn } from "node:timers/promises";
@@ -11,13 +11,13 @@ import { Programs } from "./programs.mjs";
 /** @typedef {import("./gateway-requests.mjs").GatewayRequests} GatewayRequests */
 /** @typedef {import("./service-access.mjs").Implementations} Implementations */
 
-/** Longer than the gateway host gives a session. */
+/** Longer than the gateway host's limit for a session. */
 const SESSION_MS = 105_000;
 
 /** @param {GatewayRequests} requests */
 const listSessions = async (requests) => (await requests.request("gateway.inspect")).sessions;
 
-/** A request to the process of a session, which may wait for its user. @param {GatewayRequests} requests @param {string} source */
+/** Sends a request to the process of a session, which may wait for its user. @param {GatewayRequests} requests @param {string} source */
 const createSessionRequest =
   (requests, source) =>
   (/** @type {string} */ request) =>
@@ -27,7 +27,7 @@ const createSessionRequest =
   };
 
 /**
- * Those that the gateway host carries out.
+ * The services of the gateway host.
  * @param {string} id of the feature @param {GatewayRequests} requests
  * @returns {Implementations}
  */
@@ -36,14 +36,14 @@ function createRemoteServices(id, requests) {
     (/** @type {string} */ method) =>
     (params = {}) =>
       requests.request(method, params);
-  /** A refusal is about the arguments. */
+  /** Reports a refusal as an error about the arguments. */
   const forwardChecked =
     (/** @type {string} */ method) =>
     (params = {}) =>
       requests.request(method, params).catch((error) => {
         throw error.code === "INVALID" ? new RangeError(error.message) : error;
       });
-  /** A record says which feature has written it. */
+  /** Adds the feature's id to a record. */
   const write =
     (/** @type {string} */ method) =>
     (record = {}) =>
@@ -100,7 +100,7 @@ async function loadGit(home, env) {
   const owner = plansFilePath(home);
   return {
     ...git,
-    /** path: where its git finds filters and hooks. */
+    /** path: the PATH on which its git searches filters and hooks. */
     openRepository: (/** @type {string} */ folder, /** @type {{path?: string}} */ { path } = {}) =>
       git.openRepository(folder, { owner, env: { ...env, ...(path && { PATH: path }) } }),
     findReservedPlaces: (
@@ -110,7 +110,7 @@ async function loadGit(home, env) {
   };
 }
 
-/** Of logs. @param {() => Promise<import("./plan-services.mjs").PlanServices>} plans */
+/** Services for logs. @param {() => Promise<import("./plan-services.mjs").PlanServices>} plans */
 const createLogServices = (plans) => ({
   /** @type {import("./plan-services.mjs").PlanServices["readLog"]} */
   readLog: async (asked) => (await plans()).readLog(asked),
@@ -121,7 +121,7 @@ const createLogServices = (plans) => ({
   removeLogs: async (/** @type {string} */ plan) => (await plans()).removeLogs(plan),
 });
 
-/** What rules and gates say. @param {GatewayRequests} requests @returns {Implementations["permissions"]} */
+/** Checks rules and gates. @param {GatewayRequests} requests @returns {Implementations["permissions"]} */
 const createPermissionServices = (requests) => ({
   check: (use) => requests.check(use),
   guards: async (of) =>
@@ -130,7 +130,7 @@ const createPermissionServices = (requests) => ({
     (await import("./guards.mjs")).findGuards(await requests.request("gateway.inspect"), use),
 });
 
-/** The folder of a session. @param {GatewayRequests} requests */
+/** Finds the folder of a session. @param {GatewayRequests} requests */
 const createFolderFinder = (requests) => async (/** @type {string} */ session) => {
   const all = await listSessions(requests);
   const found = all.find((/** @type {{id: string}} */ { id }) => id === session);
@@ -142,10 +142,10 @@ const loadWorkspace = () => import("./workspace.mjs");
 
 /**
  * @param {string} id of the feature
- * @param {Pick<import("./feature-host.mjs").StartMessage, "home" | "telemetry"> & {env: NodeJS.ProcessEnv}} where `env`: of
- *   this process
+ * @param {Pick<import("./feature-host.mjs").StartMessage, "home" | "telemetry"> & {env: NodeJS.ProcessEnv}} where
+ *   `env`: of this process
  * @param {GatewayRequests} requests
- * @param {<T>(work: () => T) => T} leave runs what no feature answers for
+ * @param {<T>(work: () => T) => T} leave runs the host's own code
  */
 export function createImplementations(id, { home, telemetry, env }, requests, leave) {
   const files = openFeatureFolder(home, id);
@@ -169,7 +169,7 @@ export function createImplementations(id, { home, telemetry, env }, requests, le
       lines: (options) => streams.open(options),
     },
     permissions: createPermissionServices(requests),
-    // fetch is loaded with its first use, and has timers of its own: not the feature's.
+    // fetch is loaded at its first use, and has its own timers, which are not the feature's.
     network: {
       post: (given) => leave(() => nextTurn().then(() => post(given))),
       get: (given) => leave(() => nextTurn().then(() => get(given))),

@@ -1,5 +1,5 @@
-// The ways by which a feature says something: `events` to the user, `notify` to the model, `prompts` to the model as
-// work to do, `diagnostics` to its report. Each is bounded in size and in rate; what is left out is counted and said.
+// The outputs of a feature: `events` for the user, `notify` for the model, `prompts` as tasks for the model,
+// `diagnostics` for its report. Each is bounded in size and rate; omissions are counted and reported.
 
 import { redact } from "../lib/redact.mjs";
 import { shortenText } from "../lib/visible.mjs";
@@ -7,16 +7,19 @@ import { deniedError, ServiceError } from "./service-access.mjs";
 
 /** @typedef {import("./report.mjs").Diagnostics} Diagnostics */
 /**
- * @typedef {object} Port where the sinks lead
- * @property {(channel: string, event: {level: string, summary: string, detail?: string}, session?: string) => Promise<unknown>} emit to the user
- * @property {(text: string, options: {level: string, session?: string, traceparent?: string}) => Promise<unknown>} model a push of the
- *   level `inject`; settles when it is sent, or rejects
- * @property {(text: string, session: string, traceparent?: string) => Promise<unknown>} [prompt] starts a turn, or rejects; absent
- *   where features may not
+ * @typedef {object} Port the targets of the sinks
+ * @property {(channel: string, event: {level: string, summary: string, detail?: string}, session?: string) =>
+ *   Promise<unknown>} emit to the user
+ * @property {(text: string, options: {level: string, session?: string, traceparent?: string}) => Promise<unknown>}
+ *   model a push of the level `inject`; settles when it is sent, or rejects
+ * @property {(text: string, session: string, traceparent?: string) => Promise<unknown>} [prompt] starts a turn, or
+ *   rejects; absent if features must not start turns
  *
  * @typedef {object} Sinks
- * @property {{emit: (channel: string, event: {level?: string, summary: string, detail?: string, session?: string}) => Promise<void>}} events
- * @property {{model: (text: string, options?: {level?: string, session?: string, traceparent?: string}) => Promise<unknown>}} notify
+ * @property {{emit: (channel: string, event: {level?: string, summary: string, detail?: string, session?: string}) =>
+ *   Promise<void>}} events
+ * @property {{model: (text: string, options?: {level?: string, session?: string, traceparent?: string}) =>
+ *   Promise<unknown>}} notify
  * @property {{start: (text: string, options: {session: string, traceparent?: string}) => Promise<unknown>}} prompts
  * @property {{add: (text: string) => void}} diagnostics
  */
@@ -24,15 +27,15 @@ import { deniedError, ServiceError } from "./service-access.mjs";
 const LEVELS = ["info", "warning", "error"];
 const MAX_SUMMARY = 300;
 const MAX_DETAIL = 4000;
-/** Of a text for the model. */
+/** For a text for the model. */
 export const MAX_NOTIFY = 3000;
-/** Of a prompt. A longer one is refused: half a task is another one. */
+/** For a prompt. A longer prompt is refused, since a cut prompt would be a different task. */
 export const MAX_PROMPT = 8500;
-/** At once, and again after each second. */
+/** The number of events at once, refilled each second. */
 const BURST = 20;
 const PER_SECOND = 5;
 
-/** How many may pass. */
+/** Limits the rate. */
 class Budget {
   #tokens = BURST;
   #at;
@@ -61,16 +64,16 @@ class Budget {
 /** @param {unknown} level */
 function checkLevel(level = "info") {
   if (LEVELS.includes(/** @type {string} */ (level))) return /** @type {string} */ (level);
-  throw new RangeError(`level: expected one of ${LEVELS.join(", ")}`);
+  throw new RangeError(`level: expected ${LEVELS.join(" or ")}`);
 }
 
-/** @param {unknown} text @param {string} what */
-function redactText(text, what) {
+/** @param {unknown} text @param {string} label */
+function redactText(text, label) {
   if (typeof text === "string" && text !== "") return redact(text);
-  throw new TypeError(`${what}: expected a text that is not empty`);
+  throw new TypeError(`${label}: expected a text that is not empty`);
 }
 
-/** What of it is given. @param {{session?: string, traceparent?: string}} where */
+/** The given fields of the target. @param {{session?: string, traceparent?: string}} where */
 const pickTarget = ({ session, traceparent }) => ({
   ...(session !== undefined && { session }),
   ...(traceparent !== undefined && { traceparent }),
@@ -79,12 +82,12 @@ const pickTarget = ({ session, traceparent }) => ({
 /** @param {Port} port @param {() => void} admit @returns {Sinks["prompts"]} */
 const createPrompts = (port, admit) => ({
   async start(text, { session, traceparent }) {
-    const said = redactText(text, "text");
-    if (said.length > MAX_PROMPT) {
+    const prompt = redactText(text, "text");
+    if (prompt.length > MAX_PROMPT) {
       throw new RangeError(`text: expected at most ${MAX_PROMPT} characters`);
     }
     admit();
-    if (port.prompt) return port.prompt(said, session, traceparent);
+    if (port.prompt) return port.prompt(prompt, session, traceparent);
     throw new ServiceError("unavailable", "unavailable: prompts start in the feature host only");
   },
 });
@@ -93,7 +96,7 @@ const createPrompts = (port, admit) => ({
  * @param {object} options
  * @param {readonly string[]} options.granted @param {readonly string[]} options.channels that the descriptor names
  * @param {Port} options.port @param {Diagnostics} options.diagnostics
- * @param {() => string} options.closed why the feature may not say anything any more
+ * @param {() => string} options.closed why the feature has stopped
  * @param {(capability: string) => void} options.onDenied
  * @param {() => number} [options.clock] ms
  * @returns {Sinks} frozen
@@ -118,7 +121,7 @@ export function createSinks({ granted, channels, port, diagnostics, closed, onDe
     }
     const budget = budgets[sink];
     if (budget.tryAcquire()) return;
-    diagnostics.add(`${sink}: more than ${PER_SECOND} a second; the others are left out`);
+    diagnostics.add(`${sink}: more than ${PER_SECOND} a second; the others are dropped`);
     throw new ServiceError("unavailable", `unavailable: ${budget.leftOut} left out, too many`);
   };
   const events = {
@@ -132,7 +135,7 @@ export function createSinks({ granted, channels, port, diagnostics, closed, onDe
         }),
       };
       if (!channels.includes(channel)) {
-        throw new RangeError(`channel: the descriptor has none of this name: ${channel}`);
+        throw new RangeError(`channel: the descriptor has no such channel: ${channel}`);
       }
       admit("events", "event");
       await port.emit(channel, event, session);
@@ -141,10 +144,10 @@ export function createSinks({ granted, channels, port, diagnostics, closed, onDe
   const notify = {
     /** @type {Sinks["notify"]["model"]} */
     async model(text, { level, ...where } = {}) {
-      const said = shortenText(redactText(text, "text"), MAX_NOTIFY);
+      const bounded = shortenText(redactText(text, "text"), MAX_NOTIFY);
       const how = { level: checkLevel(level), ...pickTarget(where) };
       admit("notify", "notify");
-      return port.model(said, how);
+      return port.model(bounded, how);
     },
   };
   const own = {

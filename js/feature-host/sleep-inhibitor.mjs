@@ -1,18 +1,18 @@
-// Keeps the machine from going to sleep while something of a plan runs: one program of the system for all of them,
-// which ends with the last one, or with this process.
+// Keeps the machine awake while phases of plans run: a single program of the system for all of them,
+// which ends with the last phase, or with this process.
 
 import { spawn } from "node:child_process";
 import { endGroup, guard, ownGroup } from "../process/group.mjs";
 
 /** @typedef {import("node:child_process").ChildProcess} ChildProcess */
 
-/** Between two phases nothing runs for a moment. */
+/** Bridges the moment between two phases. */
 const LINGER_MS = 2000;
 const MAX_STDERR = 200;
 
 const WHO = "--who=copilot-tap";
-const WHAT = ["--what=sleep:idle", "--mode=block", WHO, "--why=a plan of agents runs"];
-/** ES_CONTINUOUS and ES_SYSTEM_REQUIRED, for as long as the thread lives. */
+const INHIBIT = ["--what=sleep:idle", "--mode=block", WHO, "--why=a plan of agents runs"];
+/** Sets ES_CONTINUOUS and ES_SYSTEM_REQUIRED, while the thread lives. */
 const WINDOWS = [
   "$d = '[DllImport(\"kernel32.dll\")] public static extern uint SetThreadExecutionState(uint f);';",
   "$t = Add-Type -MemberDefinition $d -Name Sleep -Namespace Tap -PassThru;",
@@ -22,7 +22,7 @@ const WINDOWS = [
 
 /** By platform: the program, which runs until its stdin ends. @type {Record<string, [string, string[]]>} */
 const PROGRAMS = {
-  linux: ["systemd-inhibit", [...WHAT, "cat"]],
+  linux: ["systemd-inhibit", [...INHIBIT, "cat"]],
   darwin: ["caffeinate", ["-i", "cat"]],
   win32: ["powershell", ["-NoProfile", "-NonInteractive", "-Command", WINDOWS]],
 };
@@ -31,7 +31,7 @@ export class SleepInhibitor {
   #note;
   #env;
   #platform;
-  /** What runs. @type {Set<string>} */
+  /** The running phases. @type {Set<string>} */
   #holders = new Set();
   /** @type {ChildProcess | undefined} */
   #child;
@@ -40,7 +40,7 @@ export class SleepInhibitor {
   #failed = false;
 
   /**
-   * @param {(text: string) => void} note once, where the machine cannot be kept awake
+   * @param {(text: string) => void} note called once if the machine cannot be kept awake
    * @param {NodeJS.ProcessEnv} env of this process @param {string} [platform]
    */
   constructor(note, env, platform = process.platform) {
@@ -76,24 +76,24 @@ export class SleepInhibitor {
       windowsHide: true,
     });
     this.#child = child;
-    let said = "";
+    let output = "";
     child.stderr
       ?.setEncoding("utf8")
-      .on("data", (text) => (said = (said + text).slice(-MAX_STDERR)));
+      .on("data", (text) => (output = (output + text).slice(-MAX_STDERR)));
     child.stdin?.on("error", () => {}); // it has ended
     child.on("error", (/** @type {NodeJS.ErrnoException} */ error) => {
       this.#handleEnd(child, error.code === "ENOENT" ? `there is no ${command}` : error.message);
     });
     child.on("close", (code, signal) => {
       const how = signal ? `was ended by ${signal}` : `ended with ${code}`;
-      this.#handleEnd(child, `${command} ${how}${said.trim() && `: ${said.trim()}`}`);
+      this.#handleEnd(child, `${command} ${how}${output.trim() && `: ${output.trim()}`}`);
     });
     if (child.pid !== undefined) guard(child.pid);
   }
 
   /** @param {ChildProcess} child @param {string} why */
   #handleEnd(child, why) {
-    if (this.#child !== child) return; // it was to end
+    if (this.#child !== child) return; // it had to end
     this.#child = undefined;
     this.#fail(why);
   }
@@ -104,7 +104,7 @@ export class SleepInhibitor {
     this.#note(why);
   }
 
-  /** @returns {Promise<void>} once it has ended */
+  /** @returns {Promise<void>} when it has ended */
   async end() {
     clearTimeout(this.#timer);
     const child = this.#child;

@@ -1,16 +1,16 @@
-// Background work of a feature: started and ended by the host. A task has a signal and the sinks. Its exception is a
-// diagnostic of its feature.
+// Background work of a feature: started and ended by the host. A task gets a signal and the sinks. Its exception
+// becomes a diagnostic of its feature.
 
 import { errorMessage } from "../lib/values.mjs";
 
-/** From the signal until what is left of a task is given up. */
+/** From the signal until the host stops waiting for a task. */
 export const TASK_END_MS = 5000;
 const UNITS = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const MAX_INTERVAL_MS = 2 ** 31 - 1;
 
 /** @typedef {(context: {signal: AbortSignal} & import("./sinks.mjs").Sinks) => unknown} Task */
 
-/** `30s`, `5m`, `2h`, `1d`. @param {string} schedule @returns {number | undefined} ms */
+/** Parses `30s`, `5m`, `2h`, `1d`. @param {string} schedule @returns {number | undefined} ms */
 export function parseInterval(schedule) {
   const [, count, unit] = /^(\d{1,6})([smhd])$/.exec(schedule) ?? [];
   const ms = Number(count) * (UNITS[/** @type {keyof typeof UNITS} */ (unit)] ?? NaN);
@@ -22,7 +22,7 @@ export class Tasks {
   #enter;
   #add;
   #controller = new AbortController();
-  /** Runs in progress, by task. @type {Map<string, Promise<void>>} */
+  /** Present runs, by task. @type {Map<string, Promise<void>>} */
   #running = new Map();
   /** @type {NodeJS.Timeout[]} */
   #timers = [];
@@ -31,7 +31,7 @@ export class Tasks {
 
   /**
    * @param {import("./sinks.mjs").Sinks} sinks @param {<T>(work: () => T) => T} enter
-   * @param {(text: string) => void} add a diagnostic
+   * @param {(text: string) => void} add adds a diagnostic
    */
   constructor(sinks, enter, add) {
     this.#sinks = sinks;
@@ -43,7 +43,7 @@ export class Tasks {
     return [...this.#names];
   }
 
-  /** @param {string} name @param {Task} task @param {string} [schedule] else it runs once, now */
+  /** @param {string} name @param {Task} task @param {string} [schedule] absent: it runs once, now */
   start(name, task, schedule) {
     this.#names.add(name);
     const every = schedule === undefined ? undefined : parseInterval(schedule);
@@ -69,7 +69,7 @@ export class Tasks {
     this.#running.set(name, run);
   }
 
-  /** @param {string} reason @param {number} [mostMs] @returns {Promise<void>} once they have ended, or the time is up */
+  /** @param {string} reason @param {number} [mostMs] @returns {Promise<void>} when they have ended, or after mostMs */
   async stop(reason, mostMs = TASK_END_MS) {
     for (const timer of this.#timers) clearInterval(timer);
     this.#controller.abort(new Error(reason));

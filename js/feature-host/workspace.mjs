@@ -1,5 +1,5 @@
-// Files of a session's workspace, looked at for features: whether a file is there, its digest, and whether a pattern
-// matches it. A feature gets these answers and never the content. Links are resolved first, and a file outside of the
+// Inspects files of a session's workspace for features: whether a file exists, its digest, and whether a pattern
+// matches. A feature gets these answers, never the content. Links are resolved first, and a file outside of the
 // workspace is not opened.
 
 import { createHash } from "node:crypto";
@@ -10,33 +10,33 @@ import { isInside } from "../lib/paths.mjs";
 import { errorMessage } from "../lib/values.mjs";
 import { matchAll, MAX_SUBJECT, patternProblem } from "../lib/timed-patterns.mjs";
 
-/** In one request. */
+/** Per request. */
 export const MAX_FILES = 20;
 /** A larger file is not read. */
 export const MAX_FILE_BYTES = 64 * 1024 * 1024;
 const CHUNK_BYTES = 256 * 1024;
 const MAX_PATH = 1024;
-/** For all that git is asked of one tree. */
+/** For all git commands of a request. */
 const TREE_MS = 5000;
 
 /**
- * @typedef {{file: string, match?: string}} FileRequest `file`: from the workspace's folder
+ * @typedef {{file: string, match?: string}} FileRequest `file`: relative to the workspace's folder
  *
  * @typedef {object} FileStatus
  * @property {boolean} exists
  * @property {number} [bytes]
  * @property {string} [sha256]
- * @property {"yes" | "no" | "late"} [matched] where a pattern was given
- * @property {boolean} [cut] the pattern has seen only the beginning
- * @property {string} [problem] why the file was not looked at, or not all of it
+ * @property {"yes" | "no" | "late"} [matched] if a pattern was given
+ * @property {boolean} [cut] the pattern was matched only with the start
+ * @property {string} [problem] why the file was not read, or not completely
  *
  * @typedef {FileStatus & {text?: string}} FileContent
  *
- * @typedef {object} Tree what is checked out in a folder
- * @property {string} [head] the commit; "" where there is none yet
- * @property {boolean} [clean] nothing differs from it
- * @property {string} [changes] a digest of what differs: names, sizes and times
- * @property {string} [code] why it is not known, such as NOT_A_REPOSITORY or TIMEOUT
+ * @typedef {object} Tree the checkout of a folder
+ * @property {string} [head] the commit; "" without a commit
+ * @property {boolean} [clean] no file differs from it
+ * @property {string} [changes] a digest of the changed files: names, sizes and times
+ * @property {string} [code] why it is unknown, such as NOT_A_REPOSITORY or TIMEOUT
  */
 
 /** @param {fs.FileHandle} handle @param {boolean} wantsText @returns {Promise<{sha256: string, text: string, bytes: number}>} */
@@ -58,7 +58,7 @@ async function hashFile(handle, wantsText) {
 }
 
 /**
- * The folders on the way may have been exchanged since the path was resolved.
+ * Whether the path still leads to the opened file: its folders may have been replaced.
  * @param {string} real @param {import("node:fs").Stats} opened
  */
 async function isUnchanged(real, opened) {
@@ -110,7 +110,7 @@ function checkRequest(wanted) {
 }
 
 /**
- * @param {(session: string) => Promise<string>} findFolder where a session works; rejected where there is no such session
+ * @param {(session: string) => Promise<string>} findFolder the folder of a session; rejects if there is no such session
  * @param {{session: string, files: FileRequest[]}} asked
  * @returns {Promise<FileStatus[]>} in the order of the files
  */
@@ -122,7 +122,7 @@ export async function inspectFiles(findFolder, { session, files }) {
   const root = await fs.realpath(await findFolder(session));
   /** @type {FileStatus[]} */
   const looks = [];
-  // In turn: one text at a time is in memory.
+  // In sequence, to have a single text in memory.
   for (const { file, match } of wanted) {
     const { text, ...look } = await readWorkspaceFile(root, { file, match }).catch(toFailedStatus);
     const [matched] =
@@ -179,8 +179,8 @@ export async function inspectTree(findFolder, { session }, env, timeoutMs = TREE
 /**
  * The scripts of the package.json of a folder in a workspace.
  * @param {{folder: string, cwd?: string}} asked `folder`: the workspace, absolute
- * @returns {Promise<{folder: string, scripts: Record<string, string>}>} `folder`: the place of `cwd`; no scripts where
- *   the file is missing, or is not one
+ * @returns {Promise<{folder: string, scripts: Record<string, string>}>} `folder`: the place of `cwd`; no scripts if
+ *   the file is missing or invalid
  */
 export async function readScripts({ folder, cwd = "." }) {
   const place = path.resolve(folder, cwd);

@@ -335,9 +335,9 @@ test("a result is bounded: text goes on in a file, JSON is never cut", async (t)
   assert.ok(text.length <= 32 * 1024 && text.endsWith("the whole text is in /folder/text.txt)"));
   assert.equal(kept[0].length, 100_000);
   const json = await session.call("json").catch((error) => error);
-  assert.match(json.text ?? json.message, /may have 32768: ask for less/);
+  assert.match(json.text ?? json.message, /the limit is 32768/);
   const string = await session.call("string").catch((error) => error);
-  assert.match(string.text ?? string.message, /may have 32768: ask for less/);
+  assert.match(string.text ?? string.message, /the limit is 32768/);
   const typed = { args: "", session: { id: "s", cwd: "/" } };
   const said = await installation.command("long")?.(typed);
   assert.ok(said?.endsWith("the whole text is in /folder/text.txt)"));
