@@ -1,4 +1,4 @@
-// The features that configs name: programs, and rules that are installed in each session.
+// The features in configs: programs, and rules that are installed in each session.
 
 import { errorMessage } from "../lib/values.mjs";
 import { createReport } from "../feature-host/report.mjs";
@@ -9,17 +9,17 @@ import { createReport } from "../feature-host/report.mjs";
 
 const LISTS = /** @type {const} */ (["tools", "hooks", "skipped", "diagnostics"]);
 
-/** Sessions of several folders may name the same. @param {Report} one @param {Report} other @returns {Report} */
-function mergeReports(one, other) {
+/** Merges reports of the same id from several sessions. @param {Report} report @param {Report} other @returns {Report} */
+function mergeReports(report, other) {
   const lists = LISTS.map((list) => {
-    const items = [...one[list], ...other[list]].map((item) => JSON.stringify(item));
+    const items = [...report[list], ...other[list]].map((item) => JSON.stringify(item));
     return [list, [...new Set(items)].map((item) => JSON.parse(item))];
   });
-  const enabled = one.enabled || other.enabled;
-  return createReport({ ...one, ...Object.fromEntries(lists), enabled });
+  const enabled = report.enabled || other.enabled;
+  return createReport({ ...report, ...Object.fromEntries(lists), enabled });
 }
 
-/** What a program has in its session. @param {any[]} bindings as inspect() has them @returns {Partial<Report>} */
+/** The contributions of a program in its session. @param {any[]} bindings as in inspect() @returns {Partial<Report>} */
 const toReportFields = (bindings) => ({
   tools: bindings.flatMap(({ tools }) => tools.map((/** @type {any} */ { name }) => name)),
   hooks: bindings.flatMap(({ rules, context, startupContext, sections }) => [
@@ -32,24 +32,24 @@ const toReportFields = (bindings) => ({
 
 export class ConfigFeatures {
   #options;
-  /** Rules that are installed, for each session. @type {Set<{id: string, session: string, rules: ReturnType<InstallRules>}>} */
+  /** Installed rules, by session. @type {Set<{id: string, session: string, rules: ReturnType<InstallRules>}>} */
   #rules = new Set();
 
   /**
    * @param {object} options
    * @param {import("../lib/addon.js").Gateway} options.gateway @param {import("../lib/log.mjs").Log} options.log
-   * @param {() => EntryState[]} options.entries what configs name
+   * @param {() => EntryState[]} options.entries entries of configs
    */
   constructor(options) {
     this.#options = options;
   }
 
-  /** @returns {Report[]} one for each name, of all sessions */
+  /** @returns {Report[]} a report for each name, of all sessions */
   reports() {
     const { providers } = JSON.parse(this.#options.gateway.inspect());
     const reports = new Map();
     for (const entry of this.#options.entries()) {
-      if (entry.runtime === "emitter") continue; // emitters have a list of their own
+      if (entry.runtime === "emitter") continue; // emitters have a separate list
       const report = this.#createReport(entry, providers);
       const former = reports.get(entry.id);
       reports.set(entry.id, former ? mergeReports(former, report) : report);
@@ -58,16 +58,19 @@ export class ConfigFeatures {
   }
 
   /** @param {EntryState} entry @param {any[]} providers */
-  #createReport({ id, runtime, session, name, state, said, sandbox }, providers) {
+  #createReport({ id, runtime, session, name, state, said: diagnostics, sandbox }, providers) {
     if (state === "disabled") return createReport({ id, enabled: false, runtime });
-    const isOwn = (/** @type {any} */ one) => one.name === name && one.onlySession === session;
+    const isOwn = (/** @type {any} */ provider) =>
+      provider.name === name && provider.onlySession === session;
     const found =
       runtime === "external-process"
         ? toReportFields(providers.filter(isOwn).flatMap(({ bindings }) => bindings))
-        : [...this.#rules].find((one) => one.id === id && one.session === session)?.rules.report();
+        : [...this.#rules]
+            .find((rule) => rule.id === id && rule.session === session)
+            ?.rules.report();
     const waiting = [{ what: "the entry", reason: "you have not allowed it: copilot-tap allow" }];
     return createReport({
-      ...{ diagnostics: said(), sandbox: sandbox(), ...found, id, enabled: true, runtime },
+      ...{ diagnostics: diagnostics(), sandbox: sandbox(), ...found, id, enabled: true, runtime },
       skipped: [...(found?.skipped ?? []), ...(state === "waiting" ? waiting : [])],
     });
   }

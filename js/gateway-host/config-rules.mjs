@@ -1,5 +1,5 @@
-// Features that are configuration only: the rules and the context of a config's entry, installed for one session
-// through the same registrars as those of every feature.
+// Features that are configuration only: the rules and the context of a config's entry, installed for a single session
+// through the same registrars as those of other features.
 
 import { provider } from "../../sdk/node/provider.mjs";
 import { Installation } from "../feature-host/installation.mjs";
@@ -23,7 +23,7 @@ const createDescriptor = (id, { name, deny, context }) => ({
 
 /**
  * @param {Pick<import("../lib/addon.js").Gateway, "openProvider" | "sendProvider">} gateway
- * @param {string} sessionId @param {string} id of the feature @param {DeclarativeConfig} config that the user allows
+ * @param {string} sessionId @param {string} id of the feature @param {DeclarativeConfig} config allowed by the user
  * @param {(text: string) => void} onDiagnostic
  * @returns {{report: () => import("../feature-host/report.mjs").Report | undefined, stop: () => Promise<void>}}
  */
@@ -54,7 +54,7 @@ export function installRules(gateway, sessionId, id, config, onDiagnostic) {
   return {
     report: () => installation?.report(),
     async stop() {
-      await installation?.stop("its config is not in force any more");
+      await installation?.stop("its config is no longer in force");
       await own.close();
     },
   };

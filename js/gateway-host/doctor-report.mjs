@@ -1,5 +1,5 @@
-// `copilot-tap doctor` for a session's timeline. It runs in a process of its own: it looks at much, and the host
-// has calls to pass on.
+// `copilot-tap doctor` for a session's timeline. It runs in a separate process, since it reads a lot, and the host
+// has to forward calls.
 
 import path from "node:path";
 import { findNode } from "../lib/node.mjs";
@@ -7,13 +7,13 @@ import { programFolder } from "../lib/paths.mjs";
 import { runProgram } from "../process/run.mjs";
 import { TIMELINE_COLUMNS } from "../views/output.mjs";
 
-/** The doctor bounds what it waits for itself. */
+/** A limit above the doctor's own. */
 const DOCTOR_MS = 20_000;
 const MAX_REPORT_BYTES = 1024 * 1024;
 
 /**
- * @param {{id: string, cwd: string}} session the doctor learns of it by the variable that commands of the agent have
- * @param {string} [tool] that is missing
+ * @param {{id: string, cwd: string}} session passed to the doctor by the variable of the agent's commands
+ * @param {string} [tool] the missing tool
  * @param {NodeJS.ProcessEnv} [env]
  * @returns {Promise<string>}
  */
@@ -26,6 +26,6 @@ export async function readDoctorReport({ id, cwd }, tool, env = process.env) {
   const { stdout, stderr, error, why } = await runProgram(node, args, {
     ...{ cwd, env: own, ms: DOCTOR_MS, maxBytes: MAX_REPORT_BYTES },
   });
-  const trouble = error?.message ?? (why === "late" ? "it does not end" : "it says nothing");
+  const trouble = error?.message ?? (why === "late" ? "it does not end" : "it has no output");
   return stdout.trim() || stderr.trim() || `tap: cannot run copilot-tap doctor: ${trouble}`;
 }

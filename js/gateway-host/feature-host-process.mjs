@@ -1,4 +1,4 @@
-// The feature host as a child process: started with the first need, kept running, and told of changes by lines on its
+// The feature host as a child process: started at the first need, kept running, and notified of changes by lines on its
 // stdin. Its stdin ends with this process, which ends the feature host.
 
 import path from "node:path";
@@ -13,25 +13,25 @@ const MAX_RESTARTS = 10;
 
 /**
  * @typedef {object} FeatureHostState
- * @property {string} state `idle`: nothing has needed it
+ * @property {string} state `idle`: not needed yet
  * @property {number} [pid]
  * @property {number} [restarts]
  * @property {number} [startedAt] Unix ms
  * @property {number} [rss] bytes, when it last reported
- * @property {string} [trouble] the last thing that went wrong
+ * @property {string} [trouble] the last problem
  */
 
 /**
  * @typedef {object} FeatureHostOptions
  * @property {import("../lib/paths.mjs").GatewayFiles} files
  * @property {() => string} issueToken @property {(token: string) => void} revokeToken
- * @property {(token: string) => object} greeting the first line that it reads
+ * @property {(token: string) => object} greeting the first line of its stdin
  * @property {(level: import("../lib/log.mjs").Level, text: string) => void} onMessage
  * @property {NodeJS.ProcessEnv} [env] of the gateway host
  * @property {string} [main] replaced in tests
  * @property {number} [maxRestarts] in a row, replaced in tests
  *
- * What a gateway host uses of it.
+ * The part that a gateway host uses.
  * @typedef {Pick<FeatureHostProcess, "start" | "send" | "status" | "stop">} FeatureHostRun
  * @typedef {() => Promise<{FeatureHostProcess: new (options: FeatureHostOptions) => FeatureHostRun}>} ImportFeatureHost
  */
@@ -76,7 +76,7 @@ export class FeatureHostProcess {
     this.#supervisor.start();
   }
 
-  /** @param {object} message dropped while it does not run: it is in the greeting of the next one */
+  /** @param {object} message dropped while it does not run: the greeting of the next process includes it */
   send(message) {
     this.#supervisor.writeLine(JSON.stringify(message));
   }
@@ -87,7 +87,7 @@ export class FeatureHostProcess {
     return { state, ...(pid !== undefined && { pid }), restarts, startedAt: this.#startedAt };
   }
 
-  /** @returns {Promise<void>} once nothing of it is left */
+  /** @returns {Promise<void>} when its processes have ended */
   stop() {
     return this.#supervisor.stop();
   }

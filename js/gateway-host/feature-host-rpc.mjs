@@ -1,17 +1,17 @@
-// Requests to the feature host, with their answers, and who waits for its first report.
+// Requests to the feature host with their answers, and the waits for its first report.
 
-/** It has not reported in time; it may still. */
+/** It has not reported in time, but may report later. */
 export class FeatureHostNotReady extends Error {}
 
-/** It has given up: nothing starts it again. */
+/** It has given up and is not restarted. */
 export class FeatureHostFailed extends Error {
   final = true;
 
   /** @param {string} why */
   constructor(why) {
     super(
-      `${why}. To start it again, end all sessions, run copilot-tap stop, and begin a session; ` +
-        "copilot-tap doctor shows what is wrong",
+      `${why}. To start it again, end all sessions, run copilot-tap stop, and start a session; ` +
+        "copilot-tap doctor shows the problem",
     );
   }
 }
@@ -37,18 +37,18 @@ export class Readiness {
     });
   }
 
-  /** @param {Error} [error] there will be no report */
+  /** @param {Error} [error] if there will be no report */
   settle(error) {
     for (const done of [...this.#waiting]) done(error);
   }
 }
 
-// Questions to the feature host: each has a number, and one answer or none in time.
+// Questions to the feature host: each has a number, and a single answer or a timeout.
 
 export class FeatureHostRpc {
   #send;
   #count = 0;
-  /** Those without an answer yet. @type {Map<number, (text: string) => void>} */
+  /** Questions without an answer. @type {Map<number, (text: string) => void>} */
   #open = new Map();
 
   /** @param {(message: object) => void} send */
@@ -58,8 +58,8 @@ export class FeatureHostRpc {
 
   /**
    * @param {object} message @param {number} mostMs
-   * @param {AbortSignal} [left] aborted when the asker has gone: the feature host is told, and still answers
-   * @returns {Promise<string>} rejected where nothing answers in time
+   * @param {AbortSignal} [left] aborted when the client has left: the feature host is notified, and still answers
+   * @returns {Promise<string>} rejects without an answer in time
    */
   request(message, mostMs, left) {
     return new Promise((resolve, reject) => {
@@ -68,7 +68,7 @@ export class FeatureHostRpc {
       const timer = setTimeout(() => {
         this.#open.delete(number);
         left?.removeEventListener("abort", onLeft);
-        const why = `the feature host has not answered within ${mostMs / 1000} s; what was asked may go on`;
+        const why = `the feature host has not answered within ${mostMs / 1000} s; the request may still be running`;
         reject(new Error(why));
       }, mostMs);
       timer.unref();
@@ -84,7 +84,7 @@ export class FeatureHostRpc {
     });
   }
 
-  /** @param {{number: number, text: string}} answer as anybody may have written it */
+  /** @param {{number: number, text: string}} answer unvalidated */
   settle({ number, text }) {
     this.#open.get(number)?.(String(text));
   }

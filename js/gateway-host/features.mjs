@@ -1,4 +1,4 @@
-// The features that run for this gateway: which are on, by config and by the user, and what they report.
+// The features of this gateway: their switches in the config and by the user, and their reports.
 
 import { evaluateConditions } from "../feature-host/capability-grants.mjs";
 import { createPendingReport, readReport } from "../feature-host/report.mjs";
@@ -29,30 +29,31 @@ const listIds = (features) => features.map(({ descriptor }) => descriptor.id);
 
 /**
  * @param {unknown} id @param {readonly Feature[]} features @param {readonly string[]} others ids that configs name
- * @param {string} [advice] where there is no such feature
- * @throws RangeError where there is no such feature, or it cannot be disabled
+ * @param {string} [advice] added if there is no such feature
+ * @throws RangeError if there is no such feature, or it cannot be disabled
  */
 export function requireSwitchable(id, features, others, advice = "") {
   const feature = features.find(({ descriptor }) => descriptor.id === id);
   if (feature?.fixed !== undefined) throw new RangeError(`${id} is always on: ${feature.fixed}`);
   if (feature || others.includes(String(id))) return;
   const known = [...new Set([...listIds(features), ...others])]
-    .map((one) => visible(one))
+    .map((name) => visible(name))
     .join(", ");
-  const what = `there is no feature "${visible(String(id))}"; there are: ${known}`;
-  throw new RangeError(advice ? `${what}\n${advice}` : what);
+  const problem = `there is no feature "${visible(String(id))}"; there are: ${known}`;
+  throw new RangeError(advice ? `${problem}\n${advice}` : problem);
 }
 
-/** Without those that cannot be disabled. @param {Record<string, boolean>} enabled by id @param {readonly Feature[]} features */
+/** Removes features that cannot be disabled. @param {Record<string, boolean>} enabled by id @param {readonly Feature[]} features */
 export function filterSwitchable(enabled, features) {
   const fixed = listIds(features.filter((feature) => feature.fixed !== undefined));
   return Object.fromEntries(Object.entries(enabled).filter(([id]) => !fixed.includes(id)));
 }
 
 /**
- * What the user's config switches though it is not there. Whether a project has an entry shows in its session.
- * @param {Pick<UserConfig, "features" | "providers" | "declarative" | "emitters">} config @param {readonly Feature[]} features
- * @returns {string[]} in words
+ * Unknown features in the user's config. For entries of projects the project's session reports them.
+ * @param {Pick<UserConfig, "features" | "providers" | "declarative" | "emitters">} config @param {readonly Feature[]}
+ *   features
+ * @returns {string[]} texts for people
  */
 export function findUnknownSwitches({ features: enabled, ...config }, features) {
   const own = [...config.providers, ...config.declarative, ...config.emitters];
@@ -62,37 +63,37 @@ export function findUnknownSwitches({ features: enabled, ...config }, features) 
     .filter(isUnknown)
     .map(
       (id) =>
-        `features: there is no feature ${visible(id)}; there are ${known.map((one) => visible(one)).join(", ")}`,
+        `features: there is no feature ${visible(id)}; there are ${known.map((name) => visible(name)).join(", ")}`,
     );
 }
 
-// The features of this gateway: those that are resident, and those of the feature host, which is started with the first
-// need. Which features there are is the list's business.
+// The features of this gateway: resident features, and features of the feature host, which is started at the first
+// need. The list defines the features.
 
 /** @typedef {{name: string, description: string, tools: string[]}} ToolGroup */
 /** @typedef {(groups: ToolGroup[]) => void} GroupsListener */
 
-/** How long a need waits for the feature host: the limit of a restart, and room for a busy machine. */
+/** How long a need waits for the feature host: the limit of a restart, and a margin for a busy machine. */
 const READY_MS = 5000;
-/** The same for the model: its next step, in which it would call tap_tools again, takes longer and costs something. */
+/** The same for the model: repeating its call of tap_tools would take longer, and cost tokens. */
 const OPEN_MS = 10_000;
 const PING_MS = 15_000;
-/** Pings before its first report, after which a feature host that starts counts as one that hangs. */
+/** After this many pings without a first report, a starting feature host counts as hanging. */
 const MAX_SILENT_PINGS = 3;
-/** Answers in a row after which what it has taken up harms nothing. */
+/** After this many answers in a row, its earlier hangs are ignored. */
 const MIN_ANSWERED_PINGS = 4;
 const COMMAND_MS = 25_000;
 
-/** @param {Descriptor} descriptor whether it works without being asked */
+/** @param {Descriptor} descriptor whether it works without a request */
 const isEager = ({ tasks = [], hooks = [] }) => tasks.length + hooks.length > 0;
 
 export class HostFeatures {
-  /** Those of configs. */
+  /** The features of configs. */
   configFeatures;
   #options;
   #features;
   #resident;
-  /** By id; one that is not there is on. @type {Record<string, boolean>} */
+  /** By id; a missing id is enabled. @type {Record<string, boolean>} */
   #enabled;
   /** @type {FeatureHostRun | undefined} */
   #host;
@@ -104,7 +105,7 @@ export class HostFeatures {
   #telemetry = { variables: {}, recorded: true };
   /** @type {readonly string[]} */
   #goalGates = [];
-  /** When the feature host was needed, or the last one ended: Unix ms. */
+  /** When the feature host was needed, or the last feature host ended: Unix ms. */
   #since = 0;
   #rss = 0;
   #trouble = "";
@@ -113,9 +114,9 @@ export class HostFeatures {
   #rpc = new FeatureHostRpc((message) => this.#host?.send(message));
   /** @type {NodeJS.Timeout | undefined} */
   #pings;
-  /** Of the one with this pid: pings without a report, and answers in a row. */
+  /** For the present pid: pings without a report, and answers in a row. */
   #watched = { pid: 0, silent: 0, answered: 0 };
-  /** Feature hosts in a row that were ended because they did not answer. */
+  /** Number of feature hosts in a row that were ended because they did not answer. */
   #hangs = 0;
   #closed = false;
   /** @type {GroupsListener} */
@@ -129,10 +130,10 @@ export class HostFeatures {
    * @param {import("../feature-host/service-access.mjs").Implementations} options.services of resident features
    * @param {UserConfig} options.config the user's
    * @param {NodeJS.ProcessEnv} options.env of this process
-   * @param {() => import("./project-providers.mjs").EntryState[]} options.entries what configs name
-   * @param {() => void} [options.onApplied] other features work than before: as the user's config says, or none any more
-   * @param {readonly Feature[]} [options.features] in tests
-   * @param {number} [options.pingMs] in tests
+   * @param {() => import("./project-providers.mjs").EntryState[]} options.entries entries of configs
+   * @param {() => void} [options.onApplied] the set of working features has changed
+   * @param {readonly Feature[]} [options.features] replaced in tests
+   * @param {number} [options.pingMs] replaced in tests
    * @param {import("./feature-host-process.mjs").ImportFeatureHost} options.importFeatureHost
    */
   constructor(options) {
@@ -164,14 +165,14 @@ export class HostFeatures {
     return this.#options.pingMs ?? PING_MS;
   }
 
-  /** The features that the feature host runs. */
+  /** The features of the feature host. */
   get #hostedFeatures() {
     return this.#features.filter((feature) => !isResident(feature));
   }
 
-  // ---- what there is -------------------------------------------------------------------------------
+  // ---- reports -------------------------------------------------------------------------------------
 
-  /** @returns {Report[]} the built-in ones in the list's order, then those of configs */
+  /** @returns {Report[]} built-in features in the list's order, then those of configs */
   reports() {
     return [...this.#listBuiltinReports(), ...this.configFeatures.reports()];
   }
@@ -190,11 +191,11 @@ export class HostFeatures {
     return checkBuiltins(this.#features, this.#enabled, conditions);
   }
 
-  /** What its descriptor promises, until the feature host says more. @param {Checked} checked */
+  /** The expected report from its descriptor, until the feature host reports. @param {Checked} checked */
   #getHostedReport({ descriptor, skipped }) {
     const enabled = this.#enabled[descriptor.id] !== false;
-    const told = this.#reports.get(descriptor.id);
-    if (this.#ready && told?.enabled === enabled) return told;
+    const reported = this.#reports.get(descriptor.id);
+    if (this.#ready && reported?.enabled === enabled) return reported;
     return createPendingReport(descriptor, { enabled, skipped, trouble: this.#trouble });
   }
 
@@ -205,7 +206,7 @@ export class HostFeatures {
     return { ...this.#host.status(), ...(this.#rss > 0 && { rss: this.#rss }), ...trouble };
   }
 
-  /** The tool groups of the features that are on, each described by its first tool. @returns {ToolGroup[]} */
+  /** The tool groups of enabled features, each with the description of its first tool. @returns {ToolGroup[]} */
   groups() {
     const all = this.#checkFeatures().filter(
       ({ decision }) => decision.enabled && !decision.obstacle,
@@ -221,7 +222,7 @@ export class HostFeatures {
   }
 
   /**
-   * The groups that a config has from the start. A session has room for a few: names of no feature take none of it.
+   * Opens the groups of a config. A session can have only a few, so unknown names are not stored.
    * @param {string} session @param {readonly string[]} wanted
    */
   setGroups(session, wanted) {
@@ -239,7 +240,7 @@ export class HostFeatures {
     this.sessionOpened(this.#listOpenGroups(session));
   }
 
-  /** Those of its config, and those that it brings along from a gateway before this one. @param {string} session */
+  /** The groups of its config, and groups that it has from an earlier gateway. @param {string} session */
   #listOpenGroups(session) {
     const { sessions } = JSON.parse(this.#options.gateway.inspect());
     const found = sessions.find((/** @type {{id: string}} */ { id }) => id === session);
@@ -253,7 +254,7 @@ export class HostFeatures {
       descriptor.tools?.some(({ group }) => group !== undefined && names.includes(group)),
     );
     if (hosted) {
-      // The group stays on. Its tools come when the feature host is ready.
+      // The group stays open. Its tools are added when the feature host is ready.
       await this.ensureHostReady(OPEN_MS).catch((error) => {
         if (!(error instanceof FeatureHostNotReady)) throw error;
       });
@@ -264,8 +265,9 @@ export class HostFeatures {
   // ---- changes -------------------------------------------------------------------------------------
 
   /**
-   * @param {unknown} id @param {readonly string[]} named by configs @param {string} [advice] where there is no such feature
-   * @throws RangeError where there is no such feature, or it cannot be disabled
+   * @param {unknown} id @param {readonly string[]} named by configs @param {string} [advice] added if there is no such
+   *   feature
+   * @throws RangeError if there is no such feature, or it cannot be disabled
    */
   requireSwitchable(id, named, advice) {
     const seen = this.#options.entries().map((entry) => entry.id);
@@ -275,14 +277,14 @@ export class HostFeatures {
 
   isOn = (/** @type {string} */ id) => this.#enabled[id] !== false;
 
-  /** @param {UserConfig} config the user's, as it is now */
+  /** @param {UserConfig} config the user's present config */
   applyConfig(config) {
     this.#reportUnknownSwitches(config);
     this.#readConditions(config);
     this.apply(config.features);
   }
 
-  /** What tasks and hooks of features depend on. @param {UserConfig} config */
+  /** Reads the conditions of tasks and hooks. @param {UserConfig} config */
   #readConditions({ records = true, spans = true, goals }) {
     this.#goalGates = goals?.gate ?? [];
     const variables = telemetryVariables(this.#options.env);
@@ -301,7 +303,7 @@ export class HostFeatures {
     return this.#hostedFeatures.map(({ descriptor }) => descriptor.id);
   }
 
-  /** @param {Record<string, boolean>} enabled by id: as the user's config says now */
+  /** @param {Record<string, boolean>} enabled by id: from the user's present config */
   apply(enabled) {
     this.#enabled = filterSwitchable(enabled, this.#features);
     this.#disableTools();
@@ -313,13 +315,13 @@ export class HostFeatures {
     this.#options.onApplied?.();
   }
 
-  /** What is on now may work without being asked, or have a group that is open. */
+  /** Newly enabled features may work without a request, or have an open group. */
   #ensureHostForSessions() {
     const { sessions } = JSON.parse(this.#options.gateway.inspect());
     for (const { id } of sessions) this.sessionOpened(this.#listOpenGroups(id));
   }
 
-  /** Calls of what is disabled are told so. */
+  /** Calls of disabled tools get an error with the reason. */
   #disableTools() {
     for (const { id, tools = [] } of this.#features.map(({ descriptor }) => descriptor)) {
       const names = this.#enabled[id] === false ? tools.map(({ name }) => name) : [];
@@ -329,7 +331,7 @@ export class HostFeatures {
 
   // ---- the feature host ----------------------------------------------------------------------------
 
-  /** A session has begun: features that work without being asked are needed now. @param {readonly string[]} [groups] that it has */
+  /** A session has started: features that work without a request are needed. @param {readonly string[]} [groups] its open groups */
   sessionOpened(groups = []) {
     const on = this.#checkFeatures().filter(
       ({ descriptor, decision }) => descriptor.host !== "gateway" && decision.enabled,
@@ -343,9 +345,9 @@ export class HostFeatures {
   }
 
   /**
-   * Starts the feature host where it does not run.
+   * Starts the feature host if it does not run.
    * @param {number} [mostMs]
-   * @returns {Promise<void>} once its features are installed; rejected with FeatureHostNotReady where they are not in time
+   * @returns {Promise<void>} when its features are installed; rejects with FeatureHostNotReady after a timeout
    */
   async ensureHostReady(mostMs = READY_MS) {
     if (this.#closed) throw new Error("the gateway ends");
@@ -383,7 +385,7 @@ export class HostFeatures {
           hangs: this.#hangs,
         }),
         onMessage: (level, text) => {
-          // Whether and when it runs again is in its state.
+          // Its state has the time of the restart.
           this.#trouble = text.replace(/^tap: /, "").replace(/; it is restarted in [\d.]+ s$/, "");
           log(level, text);
           if (level !== "error") return;
@@ -403,9 +405,11 @@ export class HostFeatures {
     }
   }
 
-  /** The feature host's own report. @param {any} message as anybody may have written it */
+  /** The feature host's own report. @param {any} message unvalidated */
   receiveReports({ reports, rss }) {
-    const read = (Array.isArray(reports) ? reports : []).flatMap((one) => readReport(one) ?? []);
+    const read = (Array.isArray(reports) ? reports : []).flatMap(
+      (report) => readReport(report) ?? [],
+    );
     const known = read.filter(({ id }) => this.hostedIds.includes(id));
     this.#reports = new Map(known.map((report) => [report.id, report]));
     this.#rss = Number.isSafeInteger(rss) ? rss : 0;
@@ -413,7 +417,7 @@ export class HostFeatures {
     this.#readiness.settle();
   }
 
-  /** One that hangs, or does not become ready, is ended; its supervisor starts the next one. */
+  /** Ends a feature host that hangs, or does not become ready; its supervisor restarts it. */
   async #ping() {
     const { pid } = this.#host?.status() ?? {};
     if (pid === undefined) return;
@@ -432,14 +436,14 @@ export class HostFeatures {
       if (answered || this.#host?.status().pid !== pid || !this.#ready) return;
     }
     const seconds = (this.#pingMs * (this.#ready ? 1 : MAX_SILENT_PINGS)) / 1000;
-    const what = this.#ready ? "answer" : "become ready";
-    this.#trouble = `the feature host did not ${what} for ${seconds} s and was ended`;
+    const action = this.#ready ? "answer" : "become ready";
+    this.#trouble = `the feature host did not ${action} for ${seconds} s and was ended`;
     this.#options.log("error", this.#trouble);
     this.#hangs += 1;
     process.kill(pid, "SIGKILL");
   }
 
-  /** The answer of the feature host to a question. @param {{number: number, text: string}} answer */
+  /** Handles an answer of the feature host. @param {{number: number, text: string}} answer */
   receiveAnswer(answer) {
     this.#rpc.settle(answer);
   }
@@ -447,7 +451,7 @@ export class HostFeatures {
   // ---- slash commands ------------------------------------------------------------------------------
 
   /**
-   * @param {string} name @param {number} [mostMs] that its answer may take
+   * @param {string} name @param {number} [mostMs] the limit for its answer
    * @returns {import("../feature-host/installation.mjs").RunCommand | undefined} undefined: no feature has it
    */
   command(name, mostMs = COMMAND_MS) {
@@ -466,7 +470,7 @@ export class HostFeatures {
     };
   }
 
-  /** @returns {Promise<void>} once nothing of them is left */
+  /** @returns {Promise<void>} when all have ended */
   async stop() {
     this.#closed = true;
     clearInterval(this.#pings);

@@ -1,6 +1,5 @@
-// One gateway with everything that makes it findable: the port, the link for sessions, the
-// descriptor and the token file. main.mjs runs it in a process of its own. Bytes of the protocol are the
-// addon's business.
+// A gateway with its port, the link for sessions, the descriptor and the token file. main.mjs runs it in a separate
+// process. The addon handles the bytes of the protocol.
 
 import { randomBytes } from "node:crypto";
 import fs from "node:fs";
@@ -36,11 +35,11 @@ import { Holds, Shutdown } from "./shutdown.mjs";
 import { HostRecords } from "./records.mjs";
 
 const FILES_CHECK_MS = 2000;
-/** In bytes: "/link" follows, and a zero. */
+/** In bytes: "/link" and a NUL follow. */
 const MAX_LINK_FOLDER_BYTES = MAX_SOCKET_PATH - "/link".length - 1;
 
 /**
- * What tests replace. `env`: of this process, but for the limits that the addon reads itself.
+ * Parts that tests replace. `env`: of this process, except for the limits, which the addon reads itself.
  * @typedef {{env: NodeJS.ProcessEnv, importFeatureHost: import("./feature-host-process.mjs").ImportFeatureHost,
  *   features?: readonly import("../features/list.mjs").Feature[], pingMs?: number}} Parts
  */
@@ -61,20 +60,20 @@ export class GatewayHost {
   #secret = randomBytes(32).toString("hex");
   #descriptor = "";
   #link;
-  /** A folder of the link's own, where the usual one cannot be used. @type {string | undefined} */
+  /** A separate folder for the link, if the usual folder is unusable. @type {string | undefined} */
   #linkFolder;
-  /** While the feature that wants them is on. @type {ProjectSessions | undefined} */
+  /** While its feature is enabled. @type {ProjectSessions | undefined} */
   #projects;
   #features;
   #holds;
   #shutdown;
-  /** Requests without an answer yet: their clients may leave. @type {Map<number, AbortController>} */
+  /** Requests without an answer, whose clients may leave. @type {Map<number, AbortController>} */
   #pending = new Map();
   #records;
   #config;
   #parts;
   #configStamps;
-  /** The sessions that there are, for a feature that comes later: id → folder. @type {Map<string, string>} */
+  /** The sessions, for features that are enabled later: id → folder. @type {Map<string, string>} */
   #sessions = new Map();
   #tokenPublished = false;
   /** @type {NodeJS.Timeout | undefined} */
@@ -85,7 +84,7 @@ export class GatewayHost {
   /**
    * @param {import("../lib/paths.mjs").GatewayFiles} files
    * @param {import("../lib/log.mjs").Log} log
-   * @param {(reason: string) => void} onExit nobody needs this gateway any more
+   * @param {(reason: string) => void} onExit called when this gateway is no longer needed
    * @param {import("../config/user-config.mjs").UserConfig} [config] the user's
    * @param {Partial<Parts>} [parts]
    */
@@ -174,8 +173,8 @@ export class GatewayHost {
   /** @param {Holds} holds */
   #createShutdown(holds) {
     return new Shutdown({
-      // What is disabled does not work, and goes on once it is enabled; where the feature host is not started again,
-      // with the next gateway.
+      // The work of disabled features continues when they are enabled; if the feature host is not restarted, with the
+      // next gateway.
       holds: () => {
         const { state, trouble } = this.#features.hostState();
         if (state === "failed" || (state === "idle" && trouble)) return [];
@@ -187,7 +186,7 @@ export class GatewayHost {
     });
   }
 
-  /** @returns {() => Promise<void>} ends what it has started */
+  /** @returns {() => Promise<void>} stops it */
   #serveProjects() {
     const projects = new ProjectSessions(this.gateway, this.#files, this.#log, {
       needHosted: () => void this.#features.ensureHostReady().catch(() => {}),
@@ -205,9 +204,9 @@ export class GatewayHost {
   }
 
   /**
-   * With the user's config.
+   * Creates it with the user's config.
    * @param {import("../lib/paths.mjs").GatewayFiles} files @param {import("../lib/log.mjs").Log} log
-   * @param {(reason: string) => void} onExit nobody needs this gateway any more
+   * @param {(reason: string) => void} onExit called when this gateway is no longer needed
    */
   static async create(files, log, onExit) {
     return new GatewayHost(files, log, onExit, await readUserConfig(files));
@@ -215,7 +214,7 @@ export class GatewayHost {
 
   /**
    * The election: the process that binds the port is the gateway.
-   * @throws with code EADDRINUSE if it is not this one
+   * @throws with code EADDRINUSE if a different process is the gateway
    */
   start() {
     const { port, homeHash } = this.#files;
@@ -235,9 +234,9 @@ export class GatewayHost {
   }
 
   /**
-   * @param {boolean} restarting another gateway follows
-   * @returns {Promise<void>} once no provider that it has started is left; everything else is done at once, or once the
-   *   last spans are posted where they are
+   * @param {boolean} restarting a new gateway follows
+   * @returns {Promise<void>} when all providers that it started have ended; all other parts close at once, or when the
+   *   last spans are posted
    */
   close(restarting) {
     this.#closed ??= this.#close(restarting);
@@ -252,7 +251,7 @@ export class GatewayHost {
     return ended.then(() => this.#closeGateway(restarting, ended));
   }
 
-  /** Whether the feature host does: at its end it asks the gateway for the last ones. */
+  /** Whether the feature host exports spans: at its end it requests the last spans from the gateway. */
   #isExportingSpans() {
     const { records = true, spans = true } = this.#config;
     const variables = telemetryVariables(this.#parts.env);
@@ -261,7 +260,7 @@ export class GatewayHost {
     return asked && this.#features.hostState().state !== "idle";
   }
 
-  /** @param {boolean} restarting @param {Promise<void>} [ended] the features, where they have ended already */
+  /** @param {boolean} restarting @param {Promise<void>} [ended] the end of the features, if they have already ended */
   #closeGateway(restarting, ended) {
     this.#holds.close();
     this.gateway.close(restarting);
@@ -294,26 +293,26 @@ export class GatewayHost {
     const holds = this.#holds.list();
     const parts = { features: this.#features, holds, records: this.#records.state() };
     const context = { gateway, files: this.#files, session, env: this.#parts.env, ...parts };
-    // An update may have replaced the files that are loaded only now.
+    // Loaded on demand: an update may have replaced the files.
     const text = await import("./slash-commands.mjs")
       .then(({ runCommand, HOST_COMMANDS }) => runCommand(HOST_COMMANDS, context, typed))
       .catch((error) => `tap: /${typed.name} cannot be run: ${errorMessage(error)}`);
     gateway.commandFinished(number, text);
   }
 
-  /** A full disk or a read-only home costs a file, not the gateway. @param {string} what @param {() => void} action */
-  #attempt(what, action) {
+  /** A full disk or a read-only home costs a file, not the gateway. @param {string} problem @param {() => void} action */
+  #attempt(problem, action) {
     try {
       action();
     } catch (error) {
-      this.#log("error", `${what}: ${errorMessage(error)}`);
+      this.#log("error", `${problem}: ${errorMessage(error)}`);
     }
   }
 
   #listenLink() {
     const { link, linkFolder, descriptor } = this.#files;
     if (!linkFolder) return this.gateway.listenLink(link);
-    // The port is ours, so the process that left these files is gone.
+    // This process has the port, so the process that left these files has ended.
     const former = readDescriptor(descriptor);
     if (former) removeTempFolder(path.dirname(former.link));
     try {
@@ -336,7 +335,7 @@ export class GatewayHost {
     writePrivate(descriptor, this.#descriptor);
   }
 
-  /** From the first session on. */
+  /** Called for the first session. */
   #publishToken() {
     if (this.#tokenPublished) return;
     this.#tokenPublished = true;
@@ -349,19 +348,19 @@ export class GatewayHost {
     );
   }
 
-  /** A token that goes missing is written again; the descriptor, as long as we have the port, is ours. */
+  /** Rewrites a missing token, and the descriptor while this process has the port. */
   #checkFiles() {
     if (this.#tokenPublished && readIfThere(this.#files.token) === undefined) this.#writeToken();
     if (readIfThere(this.#files.descriptor) === this.#descriptor) return;
     this.#attempt("the descriptor cannot be written", () => this.#writeDescriptor());
   }
 
-  /** All of the user's config is applied at once, though a group that a session has stays there. */
+  /** Applies the whole config of the user at once. Groups that a session has stay. */
   async #checkConfig() {
     if (!this.#configStamps.update(readStamp(userConfigFile(this.#files)))) return;
     const config = await readUserConfig(this.#files);
     for (const problem of config.problems) this.#log("warning", problem);
-    if (config.problems.length > 0 || this.#closed) return; // as it last was
+    if (config.problems.length > 0 || this.#closed) return; // keep the last valid config
     const { toolGroups } = config;
     const hasMore = toolGroups.some((group) => !this.#config.toolGroups.includes(group));
     this.#config = config;

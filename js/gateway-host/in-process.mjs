@@ -1,6 +1,6 @@
-// A transport of sdk/node's Provider to a gateway in the same process: the messages of docs/protocol.md,
-// handed over without a connection. The gateway trusts such a provider with everything. It asks for no
-// `auth`, and binds one that is bound to "all" to each new session before that session's first tools.
+// A transport of sdk/node's Provider to a gateway in the same process: the messages of docs/protocol.md
+// without a connection. The gateway fully trusts such a provider. It requires no
+// `auth`, and binds a provider that is bound to "all" to each new session before that session's first tools.
 
 /**
  * The carrier of the messages: the addon's Gateway, or an EmbeddedGateway.
@@ -11,8 +11,8 @@ const GOODBYE = JSON.stringify({ type: "goodbye" });
 
 /**
  * @param {ProviderGateway} gateway
- * @param {{feature?: boolean}} [options] `feature`: what it puts before the model is recorded first, or left out
- * @returns {import("../../sdk/node/types.js").Transport} whose open() throws where the gateway is closed
+ * @param {{feature?: boolean}} [options] `feature`: its texts for the model are recorded first, or dropped
+ * @returns {import("../../sdk/node/types.js").Transport} its open() throws if the gateway is closed
  */
 export function inProcess(gateway, { feature = false } = {}) {
   return {

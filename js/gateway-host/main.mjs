@@ -1,5 +1,5 @@
-// The detached gateway host: one process per port and user, started by the first extension process
-// that finds none, alive until the last session has been gone for the grace time.
+// The detached gateway host: a process per port and user, started by the first extension process without a gateway.
+// It ends when there was no session for the grace time.
 
 import { GatewayHost } from "./gateway-host.mjs";
 import { openLog } from "../lib/log.mjs";
@@ -8,7 +8,7 @@ import { useRelease } from "../lib/release-use.mjs";
 
 /** Time to send close frames and the last messages. */
 const FAREWELL_MS = 1500;
-/** A provider is killed after 3 s, and waited for no longer than this in all. */
+/** A provider is killed after 3 s. The total wait is limited to this. */
 const MAX_EXIT_MS = 6000;
 
 const files = gatewayFiles();
@@ -38,7 +38,7 @@ process.on("uncaughtException", (error) => {
   log("error", `uncaught: ${error.stack ?? error.message}`);
   leave(false, 1);
 });
-process.on("SIGHUP", () => {}); // a closed terminal does not concern the gateway
+process.on("SIGHUP", () => {}); // a closed terminal must not end the gateway
 process.on("SIGTERM", () => leave(false, 0));
 process.on("SIGINT", () => leave(false, 0));
 
@@ -46,11 +46,11 @@ try {
   host.start();
 } catch (error) {
   const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
-  // Another gateway was elected; the process that started this one will find it.
+  // A different gateway was elected; the process that started this host will find it.
   if (code === "EADDRINUSE") log("info", `not elected: ${message}`);
   else {
     log("error", `cannot start: ${message}`);
-    // The process that started this one reads it there (host-process.mjs).
+    // The process that started this host reads it there (host-process.mjs).
     process.stderr.write(`tap: ${message}\n`);
   }
   void host.close(false);

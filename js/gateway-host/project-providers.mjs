@@ -1,9 +1,9 @@
-// What sessions want from configs: the programs and the rules that a tap.config.json names are there as long as its
-// session is and the user's consent to each entry holds; those of the user's own config need none. The files are read
-// when the session starts, and again with each change of them or of consent: what the user's config does not name any
-// more, or what the user disables, ends. An entry of a project that has changed goes on as it was until the user allows
-// the new one, and one that has left until the session ends.
-// sessions.mjs knows when to look.
+// Runs the entries of configs for sessions: the programs and the rules of a tap.config.json exist as long as the
+// session and the user's consent to each entry; entries of the user's own config need no consent. The files are read
+// at the start of a session, and again at each change of them or of consent. Entries that are removed from the user's
+// config, or disabled by the user, end. A changed entry of a project keeps its former version until the user allows
+// the new version, and a removed entry of a project continues until the session ends.
+// project-sessions.mjs starts the scans.
 
 import { wrapInQuotes, visible } from "../lib/visible.mjs";
 import { Diagnostics } from "../feature-host/report.mjs";
@@ -20,7 +20,7 @@ import { isOn } from "../config/user-config.mjs";
 /** @typedef {import("../process/supervisor.mjs").SandboxUse} SandboxUse */
 /** @typedef {import("./project-sessions.mjs").SessionGateway} Tokens */
 /**
- * An entry that runs.
+ * A running entry.
  * @typedef {{owner: Owner, file: string, entry: Entry, said?: Diagnostics, sandbox?: () => SandboxUse,
  *   stop: (how?: {revoked?: boolean}) => Promise<void>}} RunningEntry
  *
@@ -28,15 +28,16 @@ import { isOn } from "../config/user-config.mjs";
  * @property {string} id
  * @property {string} cwd
  * @property {string} [stamp] of its config's files
- * @property {boolean} [quiet] this look is without notices
- * @property {Set<string>} [told] what the timeline has said
- * @property {boolean} [failed] the timeline has said that this module cannot be loaded
+ * @property {boolean} [quiet] the present scan shows no notices
+ * @property {Set<string>} [told] notices that were shown
+ * @property {boolean} [failed] the notice that this module cannot be loaded was shown
  * @property {Map<string, RunningEntry>} [running]
  *
  * Installs rules and context for a session.
- * @typedef {(session: {id: string}, owner: Owner, entry: Extract<Entry, {kind: "declarative"}>) => () => Promise<void>} Declare
+ * @typedef {(session: {id: string}, owner: Owner, entry: Extract<Entry, {kind: "declarative"}>) => () => Promise<void>}
+ *   Declare
  *
- * What configs want of this process, besides programs. `setGroups`: tool groups that a session has, too. `env`: of
+ * The other effects of configs on this process. `setGroups`: opens tool groups of a session. `env`: of
  * this process.
  * @typedef {{declare: Declare, needHosted: () => void, setGroups: (session: {id: string}, names: string[]) => void,
  *   env?: NodeJS.ProcessEnv}} ConfigHost
@@ -54,13 +55,13 @@ export class ProjectProviders {
   #files;
   #store;
   #host;
-  /** By entry: two runs of the same provider might be after the same thing. @type {Map<string, Promise<void>>} */
+  /** By entry: two runs of the same provider could conflict. @type {Map<string, Promise<void>>} */
   #stopping = new Map();
-  /** What the last look has found. @type {Map<string, EntryState[]>} */
+  /** The results of the last scan. @type {Map<string, EntryState[]>} */
   #states = new Map();
-  /** The `features` of the user's config, as it last was without mistakes. @type {Record<string, boolean>} */
+  /** The `features` of the user's last valid config. @type {Record<string, boolean>} */
   #switches = {};
-  /** Likewise what happens where there is no sandbox. @type {import("../process/entry-sandbox.mjs").Fallback | undefined} */
+  /** The fallback of the user's last valid config, for machines without a sandbox. @type {import("../process/entry-sandbox.mjs").Fallback | undefined} */
   #fallback;
 
   /**
@@ -75,8 +76,9 @@ export class ProjectProviders {
   }
 
   /**
-   * The session has begun, or a config or the user's consent has changed.
-   * @param {ProjectSession} session @param {{quiet?: boolean}} [how] `quiet`: without notices of what could be started
+   * Called when the session has started, or a config or the user's consent has changed.
+   * @param {ProjectSession} session @param {{quiet?: boolean}} [how] `quiet`: without notices about entries that wait
+   *   for consent
    */
   scan(session, { quiet = false } = {}) {
     session.running ??= new Map();
@@ -98,7 +100,7 @@ export class ProjectProviders {
     for (const key of [...(session.running?.keys() ?? [])]) void this.#stop(session, key);
   }
 
-  /** @returns {Promise<void>} once nothing is left of what has ended */
+  /** @returns {Promise<void>} when all stopped entries have ended */
   async waitForStops() {
     await Promise.all(this.#stopping.values());
   }
@@ -166,7 +168,7 @@ export class ProjectProviders {
     return isOn(`${owner}:${name}`, features, this.#switches);
   }
 
-  /** A group that is open stays so. @param {ProjectSession} session @param {string[]} groups */
+  /** Open groups stay open. @param {ProjectSession} session @param {string[]} groups */
   #openGroups(session, groups) {
     const key = `groups ${groups.join()}`;
     if (groups.length === 0 || this.#getNotified(session).has(key)) return;
@@ -179,7 +181,7 @@ export class ProjectProviders {
     const known = listEntries(result).map(({ name }) => `project:${name}`);
     const unknown = Object.keys(result.features).filter((id) => !known.includes(id));
     if (unknown.length === 0) return;
-    const text = `tap: "features" of ${visible(file)} names what is not there: ${visible(unknown.join(", "))}`;
+    const text = `tap: "features" of ${visible(file)} names unknown features: ${visible(unknown.join(", "))}`;
     this.#notifyOnce(session, text, "warning", text);
   }
 
@@ -189,8 +191,8 @@ export class ProjectProviders {
   }
 
   /**
-   * What its config does not name any more, or has in another form that the user allows, and what is disabled. Where
-   * the config has mistakes nobody knows: everything goes on.
+   * Stops entries that are no longer in their config, that have an allowed new version, or that are disabled. While
+   * the config has mistakes, all entries continue.
    * @param {ProjectSession} session @param {Map<string, RunningEntry>} running
    * @param {Record<Owner, LoadedConfig | undefined>} configs
    */
@@ -199,18 +201,19 @@ export class ProjectProviders {
       const config = configs[owner];
       if (config?.result.ok === false) continue;
       const result = config?.file === file && config.result.ok ? config.result : undefined;
-      const now = result && listEntries(result).find((one) => entryKey(file, one) === key);
+      const now =
+        result && listEntries(result).find((candidate) => entryKey(file, candidate) === key);
       if (!now || !result || !this.#isOn(owner, result, now.name)) {
         this.#stopUnwanted(session, key, { owner, file, entry, isNamed: now !== undefined });
       } else if (now.digest !== entry.digest && this.#isAllowed(owner, config, now)) {
-        void this.#stop(session, key); // its rules hold until the next one is there
+        void this.#stop(session, key); // its rules hold until its successor has started
       }
     }
   }
 
   /**
-   * The agent can write a project's file, and ends no guard with that: its entry goes on until the session ends, or the
-   * user disables it.
+   * The agent can write a project's file, and must not remove a guard with that: its entry continues until the session
+   * ends, or the user disables it.
    * @param {ProjectSession} session @param {string} key
    * @param {{owner: Owner, file: string, entry: Entry, isNamed: boolean}} of
    */
@@ -225,11 +228,11 @@ export class ProjectProviders {
     const about = `unwanted ${key} ${digest}`;
     if ((ends && isNamed) || this.#getNotified(session).has(about)) return;
     this.#getNotified(session).add(about);
-    const what = isNamed ? "disables" : "does not name";
+    const change = isNamed ? "disables" : "does not name";
     const then = ends
       ? "it is stopped"
-      : `it goes on until the session ends; copilot-tap features disable ${visible(id)} stops it`;
-    const text = `tap: ${visible(file)} ${what} ${wrapInQuotes(visible(name))}${isNamed ? "" : " any more"}: ${then}`;
+      : `it continues until the session ends; copilot-tap features disable ${visible(id)} stops it`;
+    const text = `tap: ${visible(file)} ${change} ${wrapInQuotes(visible(name))}${isNamed ? "" : " any more"}: ${then}`;
     this.#gateway.tellTimeline(session.id, "info", text);
   }
 
@@ -245,15 +248,15 @@ export class ProjectProviders {
     const revoked = [...running].filter(
       ([, { owner, file, entry }]) => owner === "project" && !isAllowed(this.#store, file, entry),
     );
-    for (const file of new Set(revoked.map(([, one]) => one.file))) {
-      const text = `tap: ${visible(file)} is not allowed any more: what it names is stopped`;
+    for (const file of new Set(revoked.map(([, entry]) => entry.file))) {
+      const text = `tap: ${visible(file)} is no longer allowed: its entries are stopped`;
       this.#gateway.tellTimeline(session.id, "warning", text);
       this.#getNotified(session).add(`${file} ${this.#waitingNames(file, config)}`);
     }
     for (const [key] of revoked) void this.#stop(session, key, { revoked: true });
   }
 
-  /** Of the notice that a revoked config would get next. @param {string} file @param {LoadedConfig} [config] */
+  /** For the next notice about a revoked config. @param {string} file @param {LoadedConfig} [config] */
   #waitingNames(file, config) {
     if (config?.file !== file || !config.result.ok) return "";
     return listEntries(config.result)
@@ -272,7 +275,7 @@ export class ProjectProviders {
       session.running?.set(key, { owner, file, entry, stop });
       return;
     }
-    // The feature host runs emitters, and asks what is allowed (js/gateway-host/requests.mjs).
+    // The feature host runs emitters, and checks consent by requests (js/gateway-host/requests.mjs).
     if (entry.kind === "emitter") {
       this.#host.needHosted();
       session.running?.set(key, { owner, file, entry, stop: async () => {} });
@@ -285,13 +288,13 @@ export class ProjectProviders {
     const sandbox = () => supervisor.status()[0].sandbox;
     session.running?.set(key, { owner, file, entry, said, sandbox, stop });
     await this.#stopping.get(key);
-    supervisor.start(); // nothing, if it has been stopped meanwhile
+    supervisor.start(); // has no effect if it was stopped meanwhile
   }
 
   /**
-   * Two of the same name would be in each other's way.
+   * Waits for the former rules to end, since two with the same name would conflict.
    * @param {ProjectSession} session @param {Owner} owner @param {Extract<Entry, {kind: "declarative"}>} entry
-   * @param {Promise<void>} [former] the end of the one before
+   * @param {Promise<void>} [former] the end of the former rules
    * @returns {() => Promise<void>} removes it
    */
   #installRules(session, owner, entry, former) {
@@ -310,10 +313,11 @@ export class ProjectProviders {
 
   /**
    * @param {ProjectSession} session
-   * @param {string} workspace the folder of the config that the user allowed: a link to it may lead elsewhere by now
-   * @param {ProviderConfig[]} providers @param {Diagnostics} said
+   * @param {string} workspace the folder of the config that the user allowed: a link to it may have a different target
+   *   by now
+   * @param {ProviderConfig[]} providers @param {Diagnostics} diagnostics
    */
-  #createSupervisor({ id }, workspace, providers, said) {
+  #createSupervisor({ id }, workspace, providers, diagnostics) {
     const { port, logs } = this.#files;
     return new Supervisor({
       sessionId: id,
@@ -326,7 +330,7 @@ export class ProjectProviders {
       onToken: () => this.#issueToken(id),
       onEnded: (_name, token, revoked) => this.#gateway.forgetSpawnToken(token, revoked),
       onMessage: (level, text) => {
-        if (level !== "info") said.add(text.replace(/^tap: /, ""));
+        if (level !== "info") diagnostics.add(text.replace(/^tap: /, ""));
         this.#gateway.tellTimeline(id, level, text);
       },
     });
@@ -357,24 +361,24 @@ export class ProjectProviders {
   }
 
   /**
-   * Also in a quiet look: nothing else would say why nothing starts. Of a file that keeps changing the first ones.
+   * Shown even in a quiet scan, to explain why entries do not start. For a file that keeps changing, only the first.
    * @param {ProjectSession} session @param {{file: string, digest: string}} of @param {{text: string}[]} problems
    */
   #reportMistakes(session, { file, digest }, problems) {
-    const told = this.#getNotified(session);
+    const shown = this.#getNotified(session);
     const about = `${file} ${digest}`;
-    if (told.has(about) || (session.quiet && told.has(`mistakes ${file}`))) return;
-    told.add(about).add(`mistakes ${file}`);
+    if (shown.has(about) || (session.quiet && shown.has(`mistakes ${file}`))) return;
+    shown.add(about).add(`mistakes ${file}`);
     const lines = problems.map(({ text }) => `  ${text}`);
-    const text = ["tap: nothing of the config is started, since it has mistakes:", ...lines];
+    const text = ["tap: the config has mistakes, so no entry of it is started:", ...lines];
     this.#gateway.tellTimeline(session.id, "error", text.join("\n"));
   }
 
   /** @param {ProjectSession} session @param {string} about @param {import("../lib/log.mjs").Level} level @param {string} text */
   #notifyOnce(session, about, level, text) {
-    const told = this.#getNotified(session);
-    if (session.quiet || told.has(about)) return;
-    told.add(about);
+    const shown = this.#getNotified(session);
+    if (session.quiet || shown.has(about)) return;
+    shown.add(about);
     this.#gateway.tellTimeline(session.id, level, text);
   }
 }

@@ -1,6 +1,6 @@
-// The sessions of a gateway, as far as their projects matter: when each is to be looked at. What
-// reads a tap.config.json and runs what it names (project-providers.mjs) is imported with the first
-// folder that has one: a host without any does not need its memory.
+// The sessions of a gateway, and when to scan their projects. The module that reads a tap.config.json and runs its
+// entries (project-providers.mjs) is imported with the first folder that has such a file, to save memory on hosts
+// without any.
 
 import fs from "node:fs";
 import path from "node:path";
@@ -18,18 +18,19 @@ import {
 /** @typedef {import("./project-providers.mjs").ProjectProviders} ProjectProviders */
 /** @typedef {import("./project-providers.mjs").ProjectSession} ProjectSession */
 /**
- * What is used of the addon's Gateway.
- * @typedef {Pick<import("../lib/addon.js").Gateway, "issueSpawnToken" | "forgetSpawnToken" | "tellTimeline">} SessionGateway
+ * The used part of the addon's Gateway.
+ * @typedef {Pick<import("../lib/addon.js").Gateway, "issueSpawnToken" | "forgetSpawnToken" | "tellTimeline">}
+ *   SessionGateway
  */
 
-/** How often the user's consent and the configs are looked at. */
+/** The interval for checks of the user's consent and the configs. */
 const POLL_MS = 1000;
 
-/** @param {string} cwd what changes with each change of its config */
+/** @param {string} cwd a stamp that changes with the folder's config */
 const readFolderStamp = (cwd) =>
   CONFIG_NAMES.map((name) => readStamp(configFile(cwd, name))).join("|");
 
-/** A link to it may lead elsewhere later. @param {string} cwd */
+/** Resolves links now, since their targets may change. @param {string} cwd */
 function realFolder(cwd) {
   try {
     return fs.realpathSync(cwd);
@@ -55,9 +56,9 @@ export class ProjectSessions {
   #providers;
   /** @type {NodeJS.Timeout | undefined} */
   #poll;
-  /** Of the user's consent. */
+  /** Stamp of the user's consent. */
   #stamp = "";
-  /** Of the user's config. */
+  /** Stamps of the user's config. */
   #stamps = new StampTracker("");
   #stopped = false;
 
@@ -75,7 +76,7 @@ export class ProjectSessions {
     this.#store = consentFile(files);
   }
 
-  /** A session has begun; it is dealt with when its welcome is on its way. @param {string} id @param {string} cwd */
+  /** Adds a session; its scan starts after its welcome was sent. @param {string} id @param {string} cwd */
   openSession(id, cwd) {
     // A relative cwd would resolve against this process's own folder.
     if (this.#stopped || !path.isAbsolute(cwd)) return;
@@ -94,14 +95,14 @@ export class ProjectSessions {
     if (this.#sessions.size === 0) this.#unwatch();
   }
 
-  /** @returns {Promise<void>} once nothing that was started is left */
+  /** @returns {Promise<void>} when all started processes have ended */
   async stop() {
     this.#stopped = true;
     for (const id of [...this.#sessions.keys()]) this.endSession(id);
     await this.#providers?.waitForStops();
   }
 
-  /** What configs name, and whether it runs. @returns {import("./project-providers.mjs").EntryState[]} */
+  /** The entries of configs, and whether they run. @returns {import("./project-providers.mjs").EntryState[]} */
   states() {
     return this.#providers?.states() ?? [];
   }
@@ -127,13 +128,13 @@ export class ProjectSessions {
     for (const session of this.#sessions.values()) {
       const former = session.stamp;
       session.stamp = readFolderStamp(session.cwd);
-      // A file that keeps changing says nothing new in the timeline.
+      // A file that keeps changing gets no new lines in the timeline.
       if (isNew) void this.#scan(session);
       else if (session.stamp !== former) void this.#scan(session, { quiet: true });
     }
   }
 
-  /** The user has switched a feature. */
+  /** Called when the user has switched a feature. */
   rescan() {
     for (const session of this.#sessions.values()) void this.#scan(session);
   }
@@ -157,7 +158,7 @@ export class ProjectSessions {
     return this.#sessions.get(session.id) === session;
   }
 
-  /** Loads once for all sessions that wait for it; after a failure, loads again. */
+  /** Loads once for all waiting sessions; after a failure, loads again. */
   #load() {
     this.#loading ??= this.#import().then(
       ({ ProjectProviders }) =>

@@ -1,4 +1,4 @@
-// The record store of this host: its file, what the gateway writes into it, and the requests about it.
+// The record store of this host: its file, the gateway's records, and the requests about it.
 
 import path from "node:path";
 import { addon } from "../lib/addon.mjs";
@@ -13,49 +13,49 @@ import { JsonText, RequestError } from "./requests.mjs";
 /** @typedef {{collection: string, body: object, session?: string, source?: string, trace?: string}} RecordInput */
 
 /**
- * The store as people and the doctor see it.
+ * The state of the store for people and the doctor.
  * @typedef {object} RecordsState
  * @property {string} file
- * @property {"all" | "notify" | "off"} recording `off`: the file cannot be used; `trouble` says why, also of a disk with
- *   room for `notify` alone
+ * @property {"all" | "notify" | "off"} recording `off`: the file cannot be used; `trouble` says why, also of a disk
+ *   with room only for `notify`
  * @property {boolean} spans whether traces are recorded
  * @property {boolean} open
  * @property {number} bytes on the disk
  * @property {number} rows
  * @property {number} written since the gateway host started
- * @property {Record<string, number>} dropped by collection; without those that dropped none
+ * @property {Record<string, number>} dropped by collection, only numbers above 0
  * @property {"wal" | "rollback"} [journal] of an open file
  * @property {"" | "sqlite" | "file-system" | "refused"} [rollbackReason]
  * @property {string} [sqlite] its version
- * @property {RecordsTrouble} [trouble] that lasts
- * @property {RecordsTrouble[]} diagnostics the last ones, oldest first
+ * @property {RecordsTrouble} [trouble] the present trouble
+ * @property {RecordsTrouble[]} diagnostics the last diagnostics, oldest first
  *
  * @typedef {{at: number, code: string, text: string}} RecordsTrouble
  */
 
-/** What is not on the disk by then is lost at an exit. */
+/** Records that are not on the disk by then are lost at an exit. */
 const FLUSH_MS = 500;
-/** Diagnostics of an event; the others last until one says `recovered`. */
+/** Diagnostics of events; others last until `recovered`. */
 const EVENTS = ["clock", "replaced", "corrupt", "recovered"];
 
-/** The trouble with which what features put before the model is recorded all the same. */
+/** With this trouble, texts of features for the model are still recorded. */
 const NEARLY_FULL = "nearly-full";
 
-/** What the gateway alone records: it is evidence of what has happened. */
+/** Collections that only the gateway writes, since they are evidence. */
 const GATEWAY_COLLECTIONS = ["session", "provider", "tool_call", "gate", "push", "sync", "notify"];
 
-/** What copilot-tap records: what came of evals. */
+/** The records of copilot-tap itself: results of evals. */
 const USER_RECORD = { collection: "eval", source: "copilot-tap" };
 const USER_RECORD_FIELDS = ["collection", "body", "source"];
 
-/** The user's record, with nothing that the store knows better. @param {RecordInput} record @returns {RecordInput} */
+/** The user's record, without fields that the store sets itself. @param {RecordInput} record @returns {RecordInput} */
 function parseUserRecord(record) {
   const other = Object.keys(record).find((field) => !USER_RECORD_FIELDS.includes(field));
   if (other !== undefined) {
     const wanted = USER_RECORD_FIELDS.join(", ");
     throw new RequestError(
       "INVALID",
-      `${reportText(other)}: a record of yours has ${wanted} alone`,
+      `${reportText(other)}: a record of yours may only have ${wanted}`,
     );
   }
   const { source, body } = record;
@@ -78,7 +78,7 @@ const NOT_OPEN = {
   ...{ journal: "rollback", rollbackReason: "", sqlite: "" },
 };
 
-/** What went wrong and has not passed. @param {RecordsTrouble[]} diagnostics @returns {RecordsTrouble | undefined} */
+/** The last problem that has not passed. @param {RecordsTrouble[]} diagnostics @returns {RecordsTrouble | undefined} */
 function findLastingTrouble(diagnostics) {
   const last = diagnostics.findLast(({ code }) => code === "recovered" || !EVENTS.includes(code));
   return last?.code === "recovered" ? undefined : last;
@@ -113,7 +113,7 @@ export class HostRecords {
     this.#log = log;
     requests.register("records.query", (query) => this.#query("query", JSON.stringify(query)));
     requests.register("records.sql", ({ sql }, from) => {
-      if (from !== "control") throw new RequestError("DENIED", "only the user may ask in SQL");
+      if (from !== "control") throw new RequestError("DENIED", "only the user may query in SQL");
       if (typeof sql !== "string") throw new RequestError("INVALID", "sql: expected a text");
       return this.#query("sql", sql);
     });
@@ -125,7 +125,7 @@ export class HostRecords {
   }
 
   /**
-   * Opens the file; from now on the gateway records. A file that cannot be used costs the records and nothing else.
+   * Opens the file and starts recording. If the file is unusable, only records are lost.
    * @param {{records?: boolean, spans?: boolean}} config the user's
    */
   open(config) {
@@ -138,7 +138,7 @@ export class HostRecords {
       });
       this.#apply(this.#records);
     } catch (error) {
-      const text = `nothing is recorded: ${errorMessage(error)}`;
+      const text = `recording is off: ${errorMessage(error)}`;
       this.#failure = { at: Date.now(), code: "failed", text };
       this.#log("warning", text);
     }
@@ -150,7 +150,7 @@ export class HostRecords {
     this.#spans = records && spans;
   }
 
-  /** What is recorded from now on. @param {{records?: boolean, spans?: boolean}} config the user's, as it is now */
+  /** Changes the recording. @param {{records?: boolean, spans?: boolean}} config the user's present config */
   configure(config) {
     const former = [this.#mode, this.#spans].join();
     this.#read(config);
@@ -158,7 +158,7 @@ export class HostRecords {
     this.#apply(this.#records);
   }
 
-  /** Also features write only what the mode keeps. @param {import("../lib/addon.js").Records} records */
+  /** Features also write only records of the mode. @param {import("../lib/addon.js").Records} records */
   #apply(records) {
     records.keepOnlyNotify(this.#mode === "notify");
     this.#gateway.setRecords(records, this.#mode, this.#spans);
@@ -180,7 +180,7 @@ export class HostRecords {
     };
   }
 
-  /** @returns {Promise<void>} once what was recorded is written */
+  /** @returns {Promise<void>} when all records are written */
   async close() {
     const records = this.#records;
     this.#records = undefined;
@@ -191,7 +191,10 @@ export class HostRecords {
 
   #requireOpen() {
     if (this.#records) return this.#records;
-    throw new RequestError("UNAVAILABLE", `${this.#file} is not open; the gateway's log says why`);
+    throw new RequestError(
+      "UNAVAILABLE",
+      `${this.#file} is not open; the gateway's log has the reason`,
+    );
   }
 
   /** @param {"query" | "sql"} method @param {string} text */
@@ -211,14 +214,17 @@ export class HostRecords {
     const ofUser = from === "control" && record?.collection === USER_RECORD.collection;
     if (from !== "feature" && !ofUser) {
       const own = USER_RECORD.collection;
-      throw new RequestError("DENIED", `only features write records; the user those of ${own}`);
+      throw new RequestError(
+        "DENIED",
+        `only features write records; the user may write those of ${own}`,
+      );
     }
     const records = this.#requireOpen();
     const { collection, body, ...rest } = ofUser ? parseUserRecord(record) : record;
     checkTrace(rest.trace);
     if (collection === "span" && !this.#spans) return undefined;
     if (GATEWAY_COLLECTIONS.includes(collection)) {
-      throw new RequestError("DENIED", `records of ${collection} are written by the gateway alone`);
+      throw new RequestError("DENIED", `records of ${collection} are only written by the gateway`);
     }
     try {
       return await records[method](collection, { ...rest, body: JSON.stringify(body) });
@@ -228,7 +234,7 @@ export class HostRecords {
   }
 
   /**
-   * Lines of a stream, as native/lines gives them.
+   * Writes lines of a stream, in the format of native/lines.
    * @param {{stream: string, lines: string, session?: string, source?: string, trace?: string,
    *   traces?: Record<string, string>, more?: object}} rows `lines`: an array as JSON text; `traces`: of the runs that
    *   lines name; `more`: fields of each body
@@ -251,7 +257,7 @@ export class HostRecords {
   }
 
   /**
-   * What the gateway host itself records. Nothing, where nothing is recorded.
+   * Writes a record of the gateway host itself, unless recording is off.
    * @param {string} collection @param {{session: string, source: string, body: object}} record
    */
   note(collection, { body, ...rest }) {
@@ -276,7 +282,7 @@ export class HostRecords {
       dropped: dropped[name] ?? 0,
     }));
     const others = Object.entries(dropped)
-      .filter(([name]) => !written.some((one) => one.name === name))
+      .filter(([name]) => !written.some((row) => row.name === name))
       .map(([name, count]) => ({ name, rows: 0, oldest: 0, newest: 0, dropped: count }));
     return { ...stats, file: this.#file, collections: [...written, ...others] };
   }

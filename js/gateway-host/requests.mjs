@@ -1,5 +1,5 @@
-// The table of host.request (docs/session-link.md): each method is registered by the part that owns it. The
-// gateway has checked and numbered the requests; their answers go back to it as JSON text.
+// The table of host.request (docs/session-link.md): each method is registered by its owner. The
+// gateway has checked and numbered the requests; the answers are sent back as JSON text.
 
 import path from "node:path";
 import { readUserConfig } from "../config/user-config.mjs";
@@ -13,21 +13,21 @@ import { shortenText } from "../lib/visible.mjs";
 /** @typedef {import("./shutdown.mjs").Holds} Holds */
 /** @typedef {import("../config/edit.mjs").ConfigLocation} Where */
 
-/** A request that takes longer has failed for its client. */
+/** A request that takes longer fails for its client. */
 const DEFAULT_REQUEST_MS = 30_000;
 
 /**
- * `from`: whose link it was: of the copilot-tap command, or of tap's own features.
+ * `from`: the client: the copilot-tap command, or tap's own features.
  * @typedef {"control" | "feature"} RequestOrigin
  * @typedef {(params: any, from: RequestOrigin, left: AbortSignal) => unknown} RequestHandler its promise, or its return
- *   value, is the result: anything that JSON can say. `left`: the client is gone, and what only it has a use for may
- *   end. What changes something goes on to its end
+ *   value, is the result: any JSON value. `left`: the client has left, so work that only it needs may be
+ *   cancelled. Changes are completed
  */
 
 /** For a client that cannot leave. */
 const NEVER_ABORTED = new AbortController().signal;
 
-/** Thrown by a handler: the client gets the code, and reads the message. */
+/** Thrown by a handler: the client gets the code and the message. */
 export class RequestError extends Error {
   /** @param {string} code @param {string} message */
   constructor(code, message) {
@@ -36,14 +36,14 @@ export class RequestError extends Error {
   }
 }
 
-/** A method that is not for everybody. @param {RequestOrigin} from @param {RequestOrigin} wanted */
+/** Restricts a method to a client. @param {RequestOrigin} from @param {RequestOrigin} wanted */
 export function requireOrigin(from, wanted) {
   if (from === wanted) return;
   const who = wanted === "control" ? "the user" : "the feature host";
-  throw new RequestError("DENIED", `only ${who} may ask for this`);
+  throw new RequestError("DENIED", `only ${who} may send this request`);
 }
 
-/** A result that is JSON already. A large one is not read and written again on this loop. */
+/** A result that is already JSON text. A large text is not parsed and serialized again on this loop. */
 export class JsonText {
   /** @param {string} text */
   constructor(text) {
@@ -64,7 +64,7 @@ export class HostRequests {
   /**
    * @param {string} method of a-z, 0-9, "." and "-" @param {RequestHandler} handler
    * @param {{mostMs?: number}} [options] `mostMs`: its own limit
-   * @returns {() => void} takes the method out again
+   * @returns {() => void} removes the method
    */
   register(method, handler, { mostMs = this.#mostMs } = {}) {
     if (!/^[a-z0-9.-]{1,64}$/.test(method))
@@ -95,7 +95,7 @@ export class HostRequests {
   async #run(method, params, from, left) {
     const found = this.#methods.get(method);
     if (!found) {
-      const known = [...this.#methods.keys()].sort().join(", ") || "none";
+      const known = [...this.#methods.keys()].sort().join(", ") || "(empty)";
       throw new RequestError(
         "UNKNOWN_METHOD",
         `there is no method "${method}"; there are: ${known}`,
@@ -117,23 +117,23 @@ export class HostRequests {
   }
 }
 
-// The requests of the link about features, holds and the end of this gateway. What the copilot-tap command may ask and
-// what a feature may ask are kept apart: a feature cannot switch features, nor end the gateway.
+// The requests of the link about features, holds and the end of this gateway. Requests of the copilot-tap command and
+// of features are separate: a feature cannot switch features, nor end the gateway.
 
-/** For the answer to reach the one who has asked for the end. */
+/** Time for the answer to reach the client that requested the end. */
 const ANSWER_MS = 50;
-/** For the answer to a command; one that hangs is found by other means. */
+/** The limit for the answer to a command. Hangs are detected by other means. */
 const MAX_PATIENCE_MS = 3_600_000;
 const SPARE_MS = 5000;
-/** Commands that are about no session in particular. @type {string[]} */
+/** Commands without a session. @type {string[]} */
 const WITHOUT_SESSION = [SLASH.plan.name];
 
 /**
  * Writes the user's config and applies it to running sessions.
  * @param {Pick<HostFeatures, "requireSwitchable" | "apply">} features @param {{home: string}} files
- * @param {{id: unknown, cwd?: unknown}} what `id` of a feature; `cwd`: where the user is @param {boolean} on
+ * @param {{id: unknown, cwd?: unknown}} request `id` of a feature; `cwd`: the user's folder @param {boolean} on
  * @returns {Promise<string>} the file
- * @throws where there is no such feature, it is always on, or the config cannot be written
+ * @throws if there is no such feature, it is always on, or the config cannot be written
  */
 export async function switchFeature(features, files, { id, cwd }, on) {
   const { setFeature } = await import("../config/edit.mjs");
@@ -146,7 +146,7 @@ export async function switchFeature(features, files, { id, cwd }, on) {
   return written.file;
 }
 
-/** The caller's mistake is not a failure of the host. @template T @param {() => T | Promise<T>} work @returns {Promise<T>} */
+/** Reports a mistake of the caller as INVALID. @template T @param {() => T | Promise<T>} work @returns {Promise<T>} */
 async function rethrowAsInvalid(work) {
   try {
     return await work();
@@ -157,16 +157,13 @@ async function rethrowAsInvalid(work) {
 }
 
 /**
- * Whose command it is: a session that is there; or that of a person in a folder, without an id.
+ * The session of a command: an existing session, or a person in a folder, without an id.
  * @param {import("../lib/addon.js").Gateway} gateway @param {{name?: unknown, session?: unknown, cwd?: unknown}} asked
  */
 function resolveCommandSession(gateway, { name, session, cwd }) {
   if (session === undefined && WITHOUT_SESSION.includes(String(name))) {
     if (typeof cwd !== "string" || !path.isAbsolute(cwd)) {
-      throw new RequestError(
-        "INVALID",
-        "cwd: expected an absolute path, where there is no session",
-      );
+      throw new RequestError("INVALID", "cwd: without a session, expected an absolute path");
     }
     return { id: "", cwd };
   }
@@ -177,7 +174,7 @@ function resolveCommandSession(gateway, { name, session, cwd }) {
 }
 
 /**
- * A slash command of a feature, from a terminal.
+ * Runs slash commands of features for a terminal.
  * @param {HostRequests} requests
  * @param {{features: HostFeatures, gateway: import("../lib/addon.js").Gateway}} parts
  */
@@ -263,8 +260,8 @@ export function serveFeatureRequests(requests, { features, holds, files, gateway
   });
 }
 
-// The requests of the link about emitters of configs: the feature that runs them asks what configs name and what the
-// user allows, and saves one for the model. Nothing here gives consent.
+// The requests of the link about emitters of configs: their feature reads the entries of configs and the user's
+// consent, and saves an emitter for the model. No request here gives consent.
 
 const MAX_EMITTER_LENGTH = 64 * 1024;
 
@@ -277,7 +274,7 @@ function parseEmitterName(name) {
 /** @param {unknown} entry */
 function parseEmitterEntry(entry) {
   if (typeof entry !== "object" || entry === null || Array.isArray(entry)) {
-    throw new RangeError('expected an emitter as "entry", as a config has it');
+    throw new RangeError('expected an emitter as "entry", as in a config');
   }
   if (JSON.stringify(entry).length > MAX_EMITTER_LENGTH) {
     throw new RangeError(`expected an emitter of at most ${MAX_EMITTER_LENGTH / 1024} KB`);
@@ -295,7 +292,7 @@ const isFolderPath = (folder) =>
  * @param {HostRequests} requests
  * @param {object} parts
  * @param {import("../lib/paths.mjs").GatewayFiles} parts.files
- * @param {(session: unknown) => string | undefined} parts.findFolder where a session began
+ * @param {(session: unknown) => string | undefined} parts.findFolder the folder of a session
  * @param {NodeJS.ProcessEnv} parts.env of this process
  */
 export function serveEmitterRequests(requests, { files, findFolder, env }) {
@@ -303,7 +300,7 @@ export function serveEmitterRequests(requests, { files, findFolder, env }) {
   const serve = (method, work) =>
     requests.register(method, async (params, /** @type {RequestOrigin} */ from) => {
       requireOrigin(from, "feature");
-      // What runs without a session has a folder alone. Reading its config changes nothing.
+      // Programs without a session have only a folder. Reading its config changes no state.
       const isRead = method === "emitters.configured" && params.session === undefined;
       const folder =
         isRead && isFolderPath(params.folder) ? params.folder : findFolder(params.session);
@@ -340,12 +337,13 @@ export function serveEmitterRequests(requests, { files, findFolder, env }) {
   });
 }
 
-// What plans ask of configs, on its way through the gateway host.
+// The requests of plans about configs, through the gateway host.
 
 /**
- * As the files are now. A project's config needs no consent here: it only forbids.
+ * Reads the present files. A project's config needs no consent here, since it can only forbid.
  * @param {{home: string}} files of gatewayFiles() @param {string} folder of a repository
- * @returns {Promise<{patterns: string[], trouble: string}>} trouble: a config has a mistake, so it is not known
+ * @returns {Promise<{patterns: string[], trouble: string}>} trouble: a config has a mistake, so the patterns are
+ *   unknown
  */
 async function readProtectedBranches(files, folder) {
   const { loadProjectConfig } = await import("../config/load.mjs");
@@ -354,7 +352,7 @@ async function readProtectedBranches(files, folder) {
   const problems = project?.ok === false ? project.problems.map(({ text }) => text) : [];
   const [trouble = ""] = [...user.problems, ...problems];
   if (user.isUnread || (project?.ok === false && project.isUnread)) {
-    throw new RequestError("UNAVAILABLE", `a config cannot be read now: ${trouble}`);
+    throw new RequestError("UNAVAILABLE", `a config cannot be read: ${trouble}`);
   }
   const own = project?.ok ? (project.protectedBranches ?? []) : [];
   return { patterns: [...(user.protectedBranches ?? []), ...own], trouble };
@@ -376,13 +374,13 @@ export function servePlanRequests(requests, files) {
   });
 }
 
-// What tap's features may ask of sessions, on its way through the gateway host: only features ask, only for what is in
-// this table, and what the user's config denies is not passed on. Each question and each change leaves a record.
+// The requests of tap's features to sessions, through the gateway host. Only features may send them, only those in
+// this table, and the user's config can deny them. Each question and each change leaves a record.
 
 /** @typedef {{session: string, request: string, params?: Record<string, any>, source?: string}} SessionRequest */
 
 const READ_REQUESTS = ["state.read", "models.list"];
-/** A session that has not said such things by then does not know the request: it is older than this gateway. */
+/** A session without an answer by then does not know the request: it is older than this gateway. */
 const READ_MS = 15_000;
 /** Longer than `session-request-ms`. */
 const MAX_SESSION_REQUEST_MS = 100_000;
@@ -399,7 +397,7 @@ const toQuestionRecord = ({ text }, { answer, reason }) => ({
   reason: formatReason(reason ? `${text} (${reason})` : text),
 });
 
-/** What the record of a request says; undefined: it changes nothing. @type {Record<string, (params: any, result: any) => object | undefined>} */
+/** The record of a request; undefined: it changes no state. @type {Record<string, (params: any, result: any) => object | undefined>} */
 const RECORD_FORMATTERS = {
   "state.read": () => undefined,
   "models.list": () => undefined,
@@ -451,7 +449,7 @@ function parseSessionRequest({ session, request, params = {}, source = "" }) {
  * @param {object} parts
  * @param {Pick<import("../lib/addon.js").Gateway, "askSession" | "environmentOf">} parts.gateway
  * @param {() => Pick<import("../config/user-config.mjs").UserConfig, "session" | "workers">} parts.config the user's,
- *   as it is now
+ *   present config
  * @param {Pick<import("./records.mjs").HostRecords, "note">} parts.records
  */
 export function serveSessionRequests(requests, { gateway, config, records }) {
@@ -476,7 +474,8 @@ export function serveSessionRequests(requests, { gateway, config, records }) {
   requests.register(
     "sessions.request",
     async (given, from) => {
-      if (from !== "feature") throw new RequestError("DENIED", "only features may ask for this");
+      if (from !== "feature")
+        throw new RequestError("DENIED", "only features may send this request");
       const asked = parseSessionRequest(given);
       const { session, request, params } = asked;
       try {

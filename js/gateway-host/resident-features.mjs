@@ -1,5 +1,5 @@
-// The features that run in the gateway's own process, through one provider over `inProcess`. Which ones these are is
-// the list's business.
+// The features in the gateway's own process, through a single provider over `inProcess`. The list defines these
+// features.
 
 import { provider } from "../../sdk/node/provider.mjs";
 import { openFeatureFolder } from "../feature-host/feature-folder.mjs";
@@ -22,7 +22,8 @@ export const isResident = ({ descriptor }) => descriptor.host === "gateway";
 
 /**
  * @param {readonly Feature[]} features @param {Record<string, boolean>} enabled
- * @param {import("../feature-host/capability-grants.mjs").Policy["conditions"]} [conditions] for tasks and hooks of the feature host
+ * @param {import("../feature-host/capability-grants.mjs").Policy["conditions"]} [conditions] for tasks and hooks of the
+ *   feature host
  * @returns {Checked[]}
  */
 export const checkBuiltins = (features, enabled, conditions) =>
@@ -57,7 +58,7 @@ export class ResidentFeatures {
     this.#tap.on("error", ({ message }) => log("error", `tap: ${message}`));
   }
 
-  /** All that the features register at once is in the first session's first tools. @param {Record<string, boolean>} [enabled] */
+  /** Tools that features register synchronously are in the first session's first list. @param {Record<string, boolean>} [enabled] */
   start(enabled = {}) {
     this.apply(enabled);
     this.#tap
@@ -65,7 +66,7 @@ export class ResidentFeatures {
       .catch((/** @type {Error} */ { message }) => this.#log("error", `tap: ${message}`));
   }
 
-  /** Installs what is enabled and not there, removes what is there and not enabled. @param {Record<string, boolean>} enabled */
+  /** Installs enabled features that are missing, and removes disabled features. @param {Record<string, boolean>} enabled */
   apply(enabled) {
     for (const checked of checkBuiltins(this.#features, enabled)) {
       const { descriptor, decision } = checked;
@@ -112,12 +113,14 @@ export class ResidentFeatures {
 
   /** @returns {Report[]} */
   reports() {
-    return [...this.#installed.values()].map((one) => one.report());
+    return [...this.#installed.values()].map((installation) => installation.report());
   }
 
-  /** @returns {Promise<void>} once nothing of them runs */
+  /** @returns {Promise<void>} when all have ended */
   async stop() {
-    const stopped = [...this.#installed.values()].map((one) => one.stop("the gateway ends"));
+    const stopped = [...this.#installed.values()].map((installation) =>
+      installation.stop("the gateway ends"),
+    );
     await Promise.all(stopped);
   }
 }

@@ -1,5 +1,5 @@
-// When the gateway host ends. Holds keep it alive: work of features that goes on without a session, such as a
-// running plan. Their file is read as if anybody had written it.
+// Decides when the gateway host ends. Holds keep it alive: work of features that continues without a session, such as a
+// running plan. Their file is validated as untrusted.
 
 import fs from "node:fs";
 import path from "node:path";
@@ -10,32 +10,32 @@ import { errorMessage } from "../lib/values.mjs";
 /** @typedef {{id: string, feature: string, what: string, at: string}} Hold `what`: for people; `at`: ISO 8601 */
 
 /**
- * What the file says that keeps nothing alive: `problem`, why it could not be read; `features`, those that are not
- * there or may not hold, and that it names. `unwritten`: why it names work that has ended.
+ * The parts of the file that hold nothing: `problem`, why it could not be read; `features`, unknown features, and
+ * features that must not hold. `unwritten`: why the file still names work that has ended.
  * @typedef {{problem?: string, features?: string[], unwritten?: string}} IgnoredHolds
  */
 
-/** Until a file that could not be written is written again: the next host reads it. */
+/** Retry interval for a file that could not be written, since the next host reads it. */
 const RETRY_MS = 1000;
 const MAX_HOLDS = 100;
-/** Of as many holds, each with a text of the longest characters. */
+/** For the maximum number of holds with the longest texts. */
 const MAX_HOLDS_BYTES = 256 * 1024;
 const ID = /^[\w.:-]{1,128}$/;
 
 /** @param {{home: string}} files of gatewayFiles() */
 export const holdsFile = ({ home }) => path.join(home, "tap", "holds.json");
 
-/** @param {any} value @param {readonly string[]} features @returns {Hold[]} one, or none where it is not one */
+/** @param {any} value @param {readonly string[]} features @returns {Hold[]} a single hold; empty if it is invalid */
 function parseHold(value, features) {
-  const { id, feature, what, at } = value ?? {};
+  const { id, feature, what: label, at } = value ?? {};
   const good =
     typeof id === "string" &&
     ID.test(id) &&
     features.includes(feature) &&
-    typeof what === "string" &&
+    typeof label === "string" &&
     typeof at === "string" &&
     !Number.isNaN(Date.parse(at));
-  return good ? [{ id, feature, what: reportText(what), at: new Date(at).toISOString() }] : [];
+  return good ? [{ id, feature, what: reportText(label), at: new Date(at).toISOString() }] : [];
 }
 
 export class Holds {
@@ -50,7 +50,7 @@ export class Holds {
   #retryTimer;
 
   /**
-   * @param {{home: string}} files of gatewayFiles() @param {readonly string[]} features ids of those that may hold
+   * @param {{home: string}} files of gatewayFiles() @param {readonly string[]} features ids of features that may hold
    * @param {() => void} [onChange]
    */
   constructor(files, features, onChange = () => {}) {
@@ -68,7 +68,7 @@ export class Holds {
       if (!isOurFile(file)) return this.#ignore("it is not a file that only you can write");
       if (fs.statSync(file).size > MAX_HOLDS_BYTES) return this.#ignore("it is too large");
       const { version, holds } = JSON.parse(fs.readFileSync(file, "utf8"));
-      if (version !== 1 || !Array.isArray(holds)) return this.#ignore("it has another form");
+      if (version !== 1 || !Array.isArray(holds)) return this.#ignore("it has an unexpected form");
       const read = holds.slice(0, MAX_HOLDS).flatMap((hold) => parseHold(hold, this.#features));
       if (read.length < holds.length) this.ignored = { features: this.#listUnknownFeatures(holds) };
       return read;
@@ -93,19 +93,19 @@ export class Holds {
     return [...this.#holds];
   }
 
-  /** For the log: what of the file holds nothing; "": all of it is good. */
+  /** The ignored parts of the file, for the log; "" if there are no such parts. */
   get trouble() {
     if (!this.ignored) return "";
     const { problem, unwritten, features = [] } = this.ignored;
     if (unwritten !== undefined) return `${this.#file} names work that has ended: ${unwritten}`;
-    if (problem !== undefined) return `${this.#file} is ignored, so nothing goes on: ${problem}`;
-    const whose = features.length > 0 ? `of ${features.join(", ")}` : "that are not whole";
+    if (problem !== undefined) return `${this.#file} is ignored, so no work continues: ${problem}`;
+    const whose = features.length > 0 ? `of ${features.join(", ")}` : "that are incomplete";
     return `holds ${whose} in ${this.#file} are ignored`;
   }
 
   /**
-   * @param {{id: string, feature: string, what: string}} hold one with the same id is replaced
-   * @throws where it is not one, there are too many, or the file cannot be written
+   * @param {{id: string, feature: string, what: string}} hold replaces a hold with the same id
+   * @throws if it is invalid, there are too many, or the file cannot be written
    */
   set(hold) {
     const [read] = parseHold({ ...hold, at: new Date().toISOString() }, this.#features);
@@ -122,21 +122,21 @@ export class Holds {
     if (left.length < this.#holds.length) this.#replaceHolds(left);
   }
 
-  /** @returns {Hold[]} those that were there */
+  /** @returns {Hold[]} the released holds */
   releaseAll() {
     const former = this.#holds;
     if (former.length > 0) this.#replaceHolds([]);
     return former;
   }
 
-  /** The file is that of the next host. */
+  /** From now on the file belongs to the next host. */
   close() {
     clearTimeout(this.#retryTimer);
   }
 
   /**
-   * Nothing is kept alive by a file that cannot be written.
-   * @param {Hold[]} left @param {string} [former] what was wrong a moment ago: it is said once
+   * A file that cannot be written does not keep the gateway alive.
+   * @param {Hold[]} left @param {string} [former] the last problem, which is reported once
    */
   #replaceHolds(left, former = "") {
     let problem = "";
@@ -151,7 +151,7 @@ export class Holds {
     this.#retryTimer = setTimeout(again, RETRY_MS).unref();
   }
 
-  /** @param {Hold[]} holds @param {string} [problem] of the file, which says something else */
+  /** @param {Hold[]} holds @param {string} [problem] of the file, which differs */
   #setHolds(holds, problem = "") {
     this.#holds = holds;
     this.ignored = problem === "" ? undefined : { unwritten: reportText(problem) };
@@ -166,28 +166,28 @@ export class Holds {
   }
 }
 
-// When a gateway without sessions leaves: not while work of features holds it, nor while a command waits for what it
-// has asked for. What the feature host does for a command, such as a merge, would be cut off in its middle.
+// Decides when a gateway without sessions ends: not while work of features holds it, nor while a command waits for its
+// answer, since work of the feature host for a command, such as a merge, must not be interrupted.
 
 export class Shutdown {
   #options;
-  /** Why nobody needs this gateway, but for what keeps it. */
+  /** Why the gateway is no longer needed, except for holds and requests. */
   #reason = "";
-  /** Requests of commands that have no answer yet. */
+  /** Number of pending requests of commands. */
   #requests = 0;
-  /** For the next request of the same command. @type {NodeJS.Timeout | undefined} */
+  /** Time for the next request of the same command. @type {NodeJS.Timeout | undefined} */
   #grace;
 
   /**
    * @param {object} options
-   * @param {() => Hold[]} options.holds @param {number} options.graceMs how long it waits after an answer
+   * @param {() => Hold[]} options.holds @param {number} options.graceMs the wait after an answer
    * @param {import("../lib/log.mjs").Log} options.log @param {(reason: string) => void} options.leave
    */
   constructor(options) {
     this.#options = options;
   }
 
-  /** The gateway has had no session for the grace time, or another follows it. @param {string} reason */
+  /** Called when there was no session for the grace time, or a new gateway follows. @param {string} reason */
   request(reason) {
     const { log, leave } = this.#options;
     const kept = this.#formatBlockers();
@@ -197,7 +197,7 @@ export class Shutdown {
   }
 
   #formatBlockers() {
-    const holds = this.#options.holds().map(({ what, feature }) => `${what} (${feature})`);
+    const holds = this.#options.holds().map(({ what: label, feature }) => `${label} (${feature})`);
     const requests = this.#requests > 0 ? ["a command that waits for its answer"] : [];
     return [...holds, ...requests].join(", ");
   }
@@ -208,13 +208,13 @@ export class Shutdown {
     this.#grace = undefined;
   }
 
-  /** A hold was set or released, or the last request was answered a while ago. */
+  /** Called when a hold was set or released, or some time after the last answer. */
   recheck() {
     if (this.#reason === "" || this.#grace || this.#formatBlockers() !== "") return;
     this.#options.leave(this.#reason);
   }
 
-  /** A command waits for this. @template T @param {Promise<T>} answer @returns {Promise<T>} */
+  /** Keeps the gateway until a command has its answer. @template T @param {Promise<T>} answer @returns {Promise<T>} */
   async deferUntil(answer) {
     this.#requests += 1;
     try {

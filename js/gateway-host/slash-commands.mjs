@@ -1,4 +1,4 @@
-// The slash commands that the host runs. Their code is loaded with the first command that is typed.
+// The slash commands of the host. Their code is loaded with the first command.
 
 import { visible } from "../lib/visible.mjs";
 import { SLASH } from "../lib/slash-commands.mjs";
@@ -7,7 +7,7 @@ import { SLASH } from "../lib/slash-commands.mjs";
  * @typedef {object} CommandContext
  * @property {import("../lib/addon.js").Gateway} gateway
  * @property {import("../lib/paths.mjs").GatewayFiles} files
- * @property {{id: string, cwd: string}} session in which the command was typed
+ * @property {{id: string, cwd: string}} session the session of the command
  * @property {NodeJS.ProcessEnv} env of this process
  * @property {Pick<import("./features.mjs").HostFeatures, "command" | "reports" | "hostState"
  *   | "requireSwitchable" | "apply">} features
@@ -42,14 +42,14 @@ async function doctor({ session, env }, args) {
 
 const FEATURES_USAGE = "/tap-features, or /tap-features enable <id>, or /tap-features disable <id>";
 
-/** The user's own hand, as `copilot-tap features` is. @param {CommandContext} context @param {string[]} words */
+/** With the user's authority, as `copilot-tap features`. @param {CommandContext} context @param {string[]} words */
 async function runFeatureSwitch({ features: all, files, session }, [action, id, ...rest]) {
   if (!["enable", "disable"].includes(action) || id === undefined || rest.length > 0) {
     return `tap: expected ${FEATURES_USAGE}`;
   }
   const { switchFeature } = await import("./requests.mjs");
-  const what = { id, cwd: session.cwd };
-  const file = await switchFeature(all, files, what, action === "enable");
+  const request = { id, cwd: session.cwd };
+  const file = await switchFeature(all, files, request, action === "enable");
   return `tap: ${visible(id)} is ${action === "enable" ? "on" : "disabled"}, as ${file} says`;
 }
 
@@ -70,13 +70,13 @@ export const HOST_COMMANDS = [
 ];
 
 /**
- * Never rejects: the user reads why the command failed.
+ * Never rejects: the text has the reason of a failure.
  * @param {HostCommand[]} commands @param {CommandContext} context
  * @param {{name: string, arguments: string}} typed
  * @returns {Promise<string>}
  */
 export async function runCommand(commands, context, { name, arguments: args }) {
-  const command = commands.find((one) => one.name === name);
+  const command = commands.find((candidate) => candidate.name === name);
   const ofFeature = command ? undefined : context.features.command(name);
   try {
     if (ofFeature) return await ofFeature({ args, session: context.session });

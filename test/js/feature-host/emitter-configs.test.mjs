@@ -124,7 +124,7 @@ test("the session's timeline asks for consent, and tells of its end", async (t) 
   // The host has looked at the third session when it answers a later request.
   assert.equal((await ask("configured")).emitters[0].allowed, true);
   revoke(consentFile(host.files), loaded.file);
-  await told(third, /is not allowed any more: what it names is stopped/);
+  await told(third, /is no longer allowed: its entries are stopped/);
 });
 
 test("only the feature host may ask", async (t) => {

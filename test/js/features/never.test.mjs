@@ -316,8 +316,8 @@ describe("a feature never", () => {
     const { append, commit, query } = implementations.records;
     const body = { tool: "build", outcome: "ok" };
     for (const collection of ["tool_call", "gate", "notify", "push"]) {
-      await assert.rejects(async () => append({ collection, body }), /the gateway alone/);
-      await assert.rejects(async () => commit({ collection, body }), /the gateway alone/);
+      await assert.rejects(async () => append({ collection, body }), /only written by the gateway/);
+      await assert.rejects(async () => commit({ collection, body }), /only written by the gateway/);
     }
     await commit({ collection: "goal", body, source: "weather" });
     const { records: found } = await query({});

@@ -133,9 +133,9 @@ test("what leaves or is disabled in a project's file goes on until the user disa
   const ci = await pid("ci");
   await waitFor(async () => /no bash here/.test(await denied()), { what: "the rules" });
   write(file, { providers: [entry("ci")], features: { "project:ci": false } });
-  await waitFor(() => lines().some((text) => /disables "ci": it goes on until/.test(text)));
+  await waitFor(() => lines().some((text) => /disables "ci": it continues until/.test(text)));
   const left =
-    /does not name "rules" any more: it goes on until .* features disable project:rules /;
+    /does not name "rules" any more: it continues until .* features disable project:rules /;
   await waitFor(() => lines().some((text) => left.test(text)));
   assert.equal(await pid("ci"), ci);
   assert.ok(await denied());

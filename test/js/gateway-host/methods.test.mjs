@@ -92,5 +92,5 @@ test("plans are a person's in a folder where no session is named; other commands
   const late = { ...asked, cwd: host.files.home, patienceMs: 50 };
   const { message } = await control.request("features.command", late).catch((error) => error);
   process.kill(pid, "SIGCONT");
-  assert.match(message, /has not answered within 0\.05 s; what was asked may go on/);
+  assert.match(message, /has not answered within 0\.05 s; the request may still be running/);
 });

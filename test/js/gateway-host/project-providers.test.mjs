@@ -243,7 +243,7 @@ test("consent that is taken back stops the providers, and given again starts the
   const workspace = new Workspace(t, host);
   const { session, pid } = await running(t, host, workspace);
   workspace.revoke();
-  await line(session, /not allowed any more/);
+  await line(session, /no longer allowed/);
   await gone(pid);
   await waitFor(() => toolsIn(session, "ci")?.drop.includes("ci"), { what: "ci's tools gone" });
   workspace.allow();
@@ -277,7 +277,7 @@ test("the rules of one that is killed hold until it runs again, and end when it 
   });
   assert.match(await denied(), /no bash/);
   workspace.revoke();
-  await line(session, /not allowed any more/);
+  await line(session, /no longer allowed/);
   await waitFor(async () => (await denied()) === undefined, { what: "the end of its rules" });
   assert.equal(linesOf(session).filter((text) => /stay in force/.test(text)).length, 1);
 });
