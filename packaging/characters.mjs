@@ -1,5 +1,5 @@
-// Writes the table of characters of C++: which of them are not seen as they are, and which a name may not have. What
-// they are says js/lib/visible.mjs, with the Unicode data in Node.js. What is written is checked in:
+// Writes the C++ table of characters that are hidden, or not allowed in names. js/lib/visible.mjs defines the
+// classes, with the Unicode data in Node.js. The table is checked in:
 //
 //   node packaging/characters.mjs
 
@@ -27,7 +27,7 @@ function computeClass(point) {
   );
 }
 
-/** Where the class changes, and to what. @returns {[number, number][]} */
+/** The points where the class changes, with the new class. @returns {[number, number][]} */
 function classes() {
   /** @type {[number, number][]} */
   const changes = [];
@@ -40,7 +40,7 @@ function classes() {
 
 export const FILE = "native/base/character_classes.h";
 
-/** What the file should have. */
+/** The content of the file. */
 export function formatTable() {
   const rows = [""];
   for (const [point, bits] of classes()) {

@@ -1,21 +1,21 @@
-// What a package has to keep to before it is made into a tarball. docs/installing.md and docs/releasing.md promise it.
+// The checks of a package before it is made into a tarball, as promised in docs/installing.md and docs/releasing.md.
 
 import fs from "node:fs";
 import path from "node:path";
 import { execute } from "./stage.mjs";
 
-/** Of the package with one platform's addon, its run-time packages included. */
+/** For the package with a single platform's addon and its run-time packages. */
 export const MOST_BYTES = 5.25 * 1024 * 1024;
-/** Newer symbols would shut out systems that docs/installing.md names. */
+/** Newer symbols would exclude systems that docs/installing.md names. */
 const NEWEST = { GLIBC: "2.34", GLIBCXX: "3.4.29", CXXABI: "1.3.13" };
-/** What every Linux system has, libstdc++ and libgcc included where Node.js runs. */
+/** Libraries of every Linux system, including libstdc++ and libgcc where Node.js runs. */
 const SYSTEM_LIBRARIES =
   /^(linux-vdso|ld-linux[\w-]*|libc|libm|libdl|libpthread|librt|libstdc\+\+|libgcc_s)\.so/;
 
 /** @param {string} a @param {string} b */
 const compareVersions = (a, b) => a.localeCompare(b, "en", { numeric: true });
 
-/** @param {string} file @returns {Record<string, string>} the newest version that it needs of each library's symbols */
+/** @param {string} file @returns {Record<string, string>} the newest needed version of each library's symbols */
 export function symbolVersions(file) {
   const table = execute("objdump", ["-T", file], ".");
   /** @type {Record<string, string>} */
@@ -38,7 +38,7 @@ function macLibraries(file) {
 }
 
 /**
- * What is wrong with this platform's addon: it is to need nothing that a system may lack.
+ * Problems of this platform's addon: it must not need libraries that a system may lack.
  * @param {string} file @param {{local: boolean}} options `local`: it was compiled for this machine, with its SQLite
  * @returns {string[]}
  */
@@ -51,7 +51,7 @@ export function addonProblems(file, { local }) {
     for (const [library, version] of Object.entries(symbolVersions(file))) {
       const most = NEWEST[/** @type {keyof typeof NEWEST} */ (library)];
       if (compareVersions(version, most) > 0)
-        problems.push(`the addon needs ${library}_${version}; ${most} is promised`);
+        problems.push(`the addon needs ${library}_${version}; at most ${most} is promised`);
     }
     return problems;
   }
@@ -59,7 +59,7 @@ export function addonProblems(file, { local }) {
     const strange = macLibraries(file).filter((name) => /pcre2|sqlite/.test(name));
     return strange.map((name) => `the addon needs ${name} at run time`);
   }
-  return []; // Windows: js/install/libraries.mjs takes the static library first, and DLLs would not be found
+  return []; // Windows: js/install/libraries.mjs prefers the static library, and DLLs would not be found
 }
 
 /** @param {string} folder @returns {{to: string, size: number}[]} */
@@ -71,7 +71,7 @@ export function filesIn(folder) {
     .map(({ to, stat }) => ({ to: to.replaceAll("\\", "/"), size: stat.size }));
 }
 
-/** By part, largest first. @param {string} folder @returns {[part: string, bytes: number][]} */
+/** Sizes by part, largest first. @param {string} folder @returns {[part: string, bytes: number][]} */
 export function sizes(folder) {
   /** @type {Map<string, number>} */
   const parts = new Map();
@@ -84,7 +84,7 @@ export function sizes(folder) {
   return [...parts].sort(([, a], [, b]) => b - a);
 }
 
-/** The package as one platform has it: of the prebuilt addons the largest. @param {string} folder @returns {number} */
+/** The size of the package on a single platform, with the largest prebuilt addon. @param {string} folder @returns {number} */
 export function bytesOnOnePlatform(folder) {
   const all = sizes(folder);
   const prebuilt = all.filter(([part]) => part.startsWith("prebuilds/")).map(([, size]) => size);

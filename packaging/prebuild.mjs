@@ -1,5 +1,5 @@
-// The addon for the platform that this runs on, compiled by prebuildify from the sources that the
-// package carries, in a folder with nothing of an earlier build in it.
+// Compiles the addon for this platform with prebuildify from the sources of the package, in a folder without parts
+// of earlier builds.
 
 import fs from "node:fs";
 import os from "node:os";
@@ -10,13 +10,13 @@ import { headerFolder, nodeGyp } from "../js/install/node-gyp.mjs";
 import { copyAmalgamation } from "./sqlite.mjs";
 import { copySources, execute } from "./stage.mjs";
 
-/** As prebuildify strips. @param {string} file */
+/** Strips symbols as prebuildify does. @param {string} file */
 export function stripAddon(file) {
   if (process.platform === "linux") execute("strip", ["--strip-all", file], ".");
   if (process.platform === "darwin") execute("strip", ["-Sx", file], ".");
 }
 
-/** @param {string} root @param {string} file where it is to be */
+/** @param {string} root @param {string} file the result */
 export async function compileAddon(root, file) {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "tap-prebuild-"));
   try {
@@ -29,7 +29,7 @@ export async function compileAddon(root, file) {
     process.env.TAP_SQLITE_SOURCE = "sqlite";
     process.env.TAP_ADDON_LTO = "1";
     const headers = headerFolder();
-    if (headers) process.env.npm_config_nodedir = headers; // else node-gyp fetches them
+    if (headers) process.env.npm_config_nodedir = headers; // otherwise node-gyp downloads them
     await promisify(prebuildify)({
       cwd: folder,
       targets: [`node@${process.version}`],

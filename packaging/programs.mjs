@@ -1,5 +1,5 @@
-// Programs as a package has them: without comments, indentation and blanks between words and signs. These are for
-// people who change them, and take two fifths of the room.
+// Programs in a package: without comments, indentation and blanks between tokens. These are only for
+// people who change the programs, and take two fifths of the size.
 
 import ts from "typescript";
 
@@ -7,14 +7,14 @@ const { ESNext } = ts.ScriptTarget;
 const PRINTER = { target: ESNext, module: ts.ModuleKind.ESNext, removeComments: true };
 const INDENTATION = /^ +/;
 
-/** Their text may go over lines, and is the program's own. @param {ts.Node} node */
+/** Whether its text may span lines, and must not be changed. @param {ts.Node} node */
 const isText = (node) =>
   ts.isStringLiteral(node) ||
   ts.isNoSubstitutionTemplateLiteral(node) ||
   ts.isTemplateHead(node) ||
   ts.isTemplateMiddleOrTemplateTail(node);
 
-/** @param {ts.SourceFile} file @returns {Set<number>} the lines that begin within a text */
+/** @param {ts.SourceFile} file @returns {Set<number>} the lines that start within a text */
 function linesOfTexts(file) {
   /** @type {Set<number>} */
   const lines = new Set();
@@ -46,11 +46,11 @@ function withoutIndentation(text) {
 const WORD = /[\w$#\\\u0080-\uffff]/;
 const BRACKET = /[()[\]{};,"'`]/;
 
-/** Whether two tokens stay two without a blank between them. @param {string} before its last character @param {string} after its first one */
+/** Whether two tokens stay separate without a blank between them. @param {string} before its last character @param {string} after its first character */
 function mayTouch(before, after) {
   if (BRACKET.test(before) || BRACKET.test(after)) return true;
   if (before === "." || after === ".") return false; // 1 .toString()
-  return WORD.test(before) !== WORD.test(after); // else: in of, + +
+  return WORD.test(before) !== WORD.test(after); // otherwise: in of, + +
 }
 
 /** Lines stay lines, since statements end with them. @param {string} text @returns {string} */
@@ -72,20 +72,20 @@ function withoutBlanks(text) {
   return slim + text.slice(at);
 }
 
-/** @param {string} text of a module or script @returns {string} one that does the same, and is no longer */
+/** @param {string} text of a module or script @returns {string} an equivalent program that is not longer */
 export function slimProgram(text) {
   const options = { compilerOptions: PRINTER, fileName: "program.js" }; // TypeScript would read a<b>(c) as a call
   const printed = ts.transpileModule(text, options).outputText;
   const slim = withoutBlanks(withoutIndentation(printed));
-  return slim.length < text.length ? slim : text; // what was minified would be longer
+  return slim.length < text.length ? slim : text; // a minified program would get longer
 }
 
-/** A text or a number, which stay as they are, or a comment. */
+/** A text or a number, which stay unchanged, or a comment. */
 const CXX_PART =
   /(R"(\w*)\([^]*?\)\2"|"(?:[^"\\\n]|\\[^])*"|\b\d(?:'?[\w.])*|'(?:[^'\\\n]|\\.)*')|[ \t]*(?:\/\/[^\n]*|\/\*[^]*?\*\/)/g;
 
 /**
- * Its lines keep their numbers, which a compiler names.
+ * The lines keep their numbers for messages of the compiler.
  * @param {string} text of C or C++ @returns {string} the same without comments
  */
 export const withoutComments = (text) =>

@@ -1,10 +1,10 @@
-// npm run release: makes the tarball dist/copilot-tap-<version>.tgz, with the addon compiled afresh for
-// the platform that this runs on. It publishes nothing.
+// npm run release: makes the tarball dist/copilot-tap-<version>.tgz, with the addon compiled for
+// this platform. It does not publish.
 //
 //   --prebuild            only the addon: dist/prebuilds/<platform>-<arch>/copilot-tap.node
-//   --prebuilds <folder>  a tarball of addons that other machines have made, and no compiling
-//   --addon <file>        of this addon, and no compiling: how the tests make theirs
-//   --out <folder>        in place of dist
+//   --prebuilds <folder>  a tarball with prebuilt addons of other machines, without compiling
+//   --addon <file>        with this addon, without compiling: for tests
+//   --out <folder>        instead of dist
 
 import fs from "node:fs";
 import path from "node:path";
@@ -57,11 +57,11 @@ function pack(folder, out) {
     execute(npm, [...args, ...options], folder),
   );
   for (const [part, bytes] of sizes(folder)) say(`${kilobytes(bytes)}  ${part}`);
-  const one = bytesOnOnePlatform(folder);
+  const bytes = bytesOnOnePlatform(folder);
   say(
-    `${kilobytes(one)}  with the addon of one platform, of at most ${kilobytes(MOST_BYTES).trim()}`,
+    `${kilobytes(bytes)}  with the addon of a single platform, of at most ${kilobytes(MOST_BYTES).trim()}`,
   );
-  if (one > MOST_BYTES) refuse([`${one} bytes are more than ${MOST_BYTES}`]);
+  if (bytes > MOST_BYTES) refuse([`${bytes} bytes are more than ${MOST_BYTES}`]);
   say(
     `${entryCount} files, ${kilobytes(unpackedSize).trim()} unpacked, ${kilobytes(size).trim()} packed`,
   );

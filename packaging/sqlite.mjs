@@ -1,5 +1,5 @@
-// SQLite's amalgamation, which a release has compiled in. The npm package better-sqlite3 carries it; it
-// is fetched by npm, checked, and kept in .cache.
+// SQLite's amalgamation, which is compiled into a release. It comes from the npm package better-sqlite3, is
+// checked, and cached in .cache.
 
 import { createHash } from "node:crypto";
 import fs from "node:fs";
@@ -15,7 +15,7 @@ const FILES = {
   "sqlite3.h": "d6c84557261893439b341d2e6c35187ae3ea24fbfd843ad94616f72d89242b8c",
 };
 
-/** @param {string} folder @returns {string[]} the files that are missing or not those that they should be */
+/** @param {string} folder @returns {string[]} missing files, and files with a wrong hash */
 const wrongFiles = (folder) =>
   Object.entries(FILES)
     .filter(([name, digest]) => {
@@ -51,6 +51,6 @@ export function copyAmalgamation(root, folder) {
   const kept = path.join(root, ".cache", `sqlite-${VERSION}`);
   if (wrongFiles(kept).length > 0) fetchInto(kept);
   const wrong = wrongFiles(kept);
-  if (wrong.length > 0) throw new Error(`${PACKAGE} has another ${wrong.join(", ")} than expected`);
+  if (wrong.length > 0) throw new Error(`${PACKAGE} has an unexpected ${wrong.join(", ")}`);
   fs.cpSync(kept, folder, { recursive: true });
 }

@@ -1,5 +1,5 @@
-// The tarball's content as a folder: what users run, the packages that it needs, and the sources of the
-// addon in an archive, for systems on which the prebuilt one does not load.
+// The tarball's content as a folder: the files for users, the needed packages, and the sources of the
+// addon in an archive, for systems on which the prebuilt addon does not load.
 
 import { spawnSync } from "node:child_process";
 import fs from "node:fs";
@@ -13,12 +13,12 @@ import {
 } from "../js/install/package-files.mjs";
 import { slimProgram, withoutComments } from "./programs.mjs";
 
-/** What compiling reads, besides js/install. */
+/** Inputs of the compiler, in addition to js/install. */
 const SOURCES = ["native", "binding.gyp"];
 /** Brotli takes a fifth less than gzip, and Node.js can read it. */
 const ARCHIVE = "native-source.tar.br";
 
-/** @param {string} command @param {string[]} args @param {string} cwd @returns {string} what it printed */
+/** @param {string} command @param {string[]} args @param {string} cwd @returns {string} its output */
 export function execute(command, args, cwd) {
   const options = { cwd, encoding: /** @type {const} */ ("utf8"), maxBuffer: 1 << 26 };
   const run = spawnSync(command, args, { ...options, shell: /\.cmd$/.test(command) });
@@ -26,7 +26,7 @@ export function execute(command, args, cwd) {
   throw new Error(`${command} ${args.join(" ")}: ${run.error?.message ?? run.stderr.trim()}`);
 }
 
-/** What git knows: nothing that merely lies about gets into a package. @param {string} root @returns {Set<string>} */
+/** The files that git tracks; other files must not get into a package. @param {string} root @returns {Set<string>} */
 const trackedFiles = (root) =>
   new Set(
     execute("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], root).split(
@@ -71,23 +71,23 @@ export function copySources(root, folder) {
   for (const source of sources) rewrite(path.join(folder, source), withoutComments);
 }
 
-/** Code, which stays as it is, or a link. */
+/** Code, which stays unchanged, or a link. */
 const CODE_OR_LINK = /^(`{3,})[^]*?^\1|`[^`\n]*`|(?<!!)\[([^\]]*)\]\(([^)#\s]+)(?:#[^)\s]*)?\)/gm;
 
 /**
- * A page links to what the package does not have: its words stay, the link goes.
- * @param {string} text in Markdown @param {(target: string) => boolean} isThere target: from the page
+ * Removes links to files that are not in the package; their words stay.
+ * @param {string} text in Markdown @param {(target: string) => boolean} isThere target: relative to the page
  */
 export const withoutDeadLinks = (text, isThere) =>
   text.replace(CODE_OR_LINK, (whole, _fence, words, target) =>
     target === undefined || /^[a-z]+:/.test(target) || isThere(target) ? whole : words,
   );
 
-/** Code, which stays as it is, or a row of a table. */
+/** Code, which stays unchanged, or a row of a table. */
 const CODE_OR_ROW = /^(`{3,})[^]*?^\1|^\|.*\|$/gm;
 
 /**
- * Tables whose columns are aligned are half blanks: in a package they are not.
+ * Removes the padding of tables, which takes half of their size.
  * @param {string} text in Markdown
  */
 export const withoutPadding = (text) =>
@@ -110,14 +110,14 @@ function mendPages(folder) {
   }
 }
 
-/** @param {string} file that is replaced as of the same time @param {(text: string) => string} change */
+/** @param {string} file keeps its time @param {(text: string) => string} change */
 function rewrite(file, change) {
   const { atime, mtime } = fs.statSync(file);
   fs.writeFileSync(file, change(fs.readFileSync(file, "utf8")));
   fs.utimesSync(file, atime, mtime);
 }
 
-/** What editors show of the SDK for Node.js is in its types.d.ts. The other SDKs stay as they are. @param {string} folder */
+/** Slims programs. Editors read the types.d.ts of the SDK for Node.js; the other SDKs stay unchanged. @param {string} folder */
 function slimPrograms(folder) {
   for (const part of ["js", "node_modules", path.join("sdk", "node")]) {
     const programs = fs
@@ -127,13 +127,13 @@ function slimPrograms(folder) {
   }
 }
 
-/** What Node.js and npm read of an installed package's manifest; the licence is a file, too. */
+/** The fields of an installed package's manifest that Node.js and npm read. */
 const READ_FIELDS = [
   ...["name", "version", "license", "type", "main", "module", "exports", "imports", "bin"],
   ...["engines", "dependencies", "optionalDependencies", "peerDependencies"],
 ];
 
-/** The manifests of bundled packages, without what their authors develop with. @param {string} folder */
+/** Trims the manifests of bundled packages, which have fields for development. @param {string} folder */
 function trimManifests(folder) {
   const below = path.join(folder, "node_modules");
   const manifests = fs
@@ -148,7 +148,7 @@ function trimManifests(folder) {
   }
 }
 
-/** @param {string} root @param {string} folder empty; all but prebuilds/ is in it afterwards */
+/** @param {string} root @param {string} folder an empty folder; gets all but prebuilds/ */
 export function stage(root, folder) {
   const tracked = trackedFiles(root);
   const own = ownFiles(root).filter(({ to }) => tracked.has(to));
