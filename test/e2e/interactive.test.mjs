@@ -26,7 +26,6 @@ async function promptUntilPong(rig, terminal, session) {
 }
 
 describe("in the terminal", { concurrency: 1 }, () => {
-  // shows: P-EXAMPLE-1
   test("/clear: a provider that leaves at shutdown.pending and reconnects serves the new session", async (t) => {
     const rig = await startTap(t, pingEachPrompt);
     const terminal = await rig.interactive();

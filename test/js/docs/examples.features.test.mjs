@@ -10,7 +10,6 @@ import { Gateway, Session } from "../../support/gateway-host.mjs";
 import { waitFor } from "../../support/wait.mjs";
 import { begin, example, EXAMPLES, languages } from "./examples-rig.mjs";
 
-// shows: P-EXAMPLE-2
 example("streams", "its filter drops, shows and injects lines of the log", async (place) => {
   const { session } = await begin(place, { LOG_EVERY_MS: "5" });
   await session.shows("tap: shop/log: WARN the disk is 91 % full");
@@ -24,7 +23,6 @@ example("streams", "its filter drops, shows and injects lines of the log", async
   assert.match(log[2], /GET \/cart 200 in 12 ms$/);
 });
 
-// shows: P-EXAMPLE-3
 example("all-sessions", "keeps each session's own, also of one that comes later", async (place) => {
   const { gateway, start } = place;
   const one = await Session.register(gateway, "one");
@@ -49,7 +47,6 @@ example("all-sessions", "keeps each session's own, also of one that comes later"
   assert.deepEqual(await note(again), []);
 });
 
-// shows: P-EXAMPLE-4
 example("instances", "two of them share a tool, and target picks one", async (place) => {
   const { gateway, start } = place;
   const { session } = await begin(place, {}, "left");
@@ -71,7 +68,6 @@ example("instances", "two of them share a tool, and target picks one", async (pl
   assert.match(twin.output, /DUPLICATE_INSTANCE/);
 });
 
-// shows: P-EXAMPLE-5
 example("long-job", "says how far it is, and stops when it is cancelled", async (place) => {
   const { session, program } = await begin(place, { STEP_MS: "20" });
   await place.gateway.tools(session, "render");
@@ -91,7 +87,6 @@ example("long-job", "says how far it is, and stops when it is cancelled", async 
   assert.equal(session.timeline.length, shown + 1, "the endless one goes on");
 });
 
-// shows: P-EXAMPLE-6
 example("tools-update", "has two more tools while the sheet is open", async (place) => {
   const { gateway } = place;
   const { session } = await begin(place);
@@ -103,7 +98,6 @@ example("tools-update", "has two more tools while the sheet is open", async (pla
   await gateway.tools(session, "open_sheet");
 });
 
-// shows: P-EXAMPLE-7
 example("events", "counts prompts and the time of tools", async (place) => {
   const { session, program } = await begin(place);
   await waitFor(() => session.wanted.length === 3, { what: "a subscription" });
@@ -131,7 +125,7 @@ async function withDetour({ gateway, start }, body) {
   }
 }
 
-// shows: P-HOST-10, P-EXAMPLE-9
+// shows: P-HOST-10
 example("pairing", "asks for the code once, comes back by its token, and pairs again", (place) =>
   withDetour(place, async (detour, start) => {
     const { gateway } = place;
@@ -159,7 +153,6 @@ example("pairing", "asks for the code once, comes back by its token, and pairs a
   }),
 );
 
-// shows: P-EXAMPLE-10
 example("gate", "lets a push pass while CI is green, and says why else", async (place) => {
   const ci = path.join(place.gateway.home, "ci");
   const { session, program } = await begin(place, { CI_FILE: ci });
@@ -186,7 +179,6 @@ example("gate", "lets a push pass while CI is green, and says why else", async (
   assert.match((await shell("git push")).deny, /its connection was lost/);
 });
 
-// shows: P-EXAMPLE-11
 example("context", "speaks with prompts, and changes the system message", async (place) => {
   const { session } = await begin(place);
   await waitFor(() => session.hooks?.sections.length === 2, { what: "edits of sections" });
@@ -208,7 +200,6 @@ example("context", "speaks with prompts, and changes the system message", async 
   );
 });
 
-// shows: P-EXAMPLE-12
 example("file-result", "answers with a file, one call after the other", async (place) => {
   const { session } = await begin(place, { WORK_MS: "300" });
   await place.gateway.tools(session, "export_table");
@@ -245,7 +236,6 @@ describe("examples/project", () => {
   before(async () => (gateway = await Gateway.create()));
   after(() => gateway?.dispose());
 
-  // shows: P-EXAMPLE-13
   test("its provider runs once it is allowed, and ends when that is taken back", async () => {
     const session = await Session.register(gateway, "session", folder);
     await session.shows(/glossary: node tools\/glossary\.mjs/);
@@ -265,7 +255,6 @@ describe("examples/project", () => {
 
 describe("examples/sdk/hello", () => {
   for (const [ending, { command, env }] of Object.entries(languages)) {
-    // shows: P-EXAMPLE-8
     test(`${ending}: serves its tool, is the same after its connection was cut, and comes back to a new gateway`, async (t) => {
       const gateway = await Gateway.create();
       t.after(() => gateway.dispose());

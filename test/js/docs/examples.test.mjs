@@ -49,7 +49,6 @@ for (const greeter of greeters) {
     const start = (env) =>
       gateway.start(greeter.command, [...greeter.flags, example(greeter.name)], env);
 
-    // shows: P-EXAMPLE-1
     test("serves its tool, fails a bad call, and follows when the session ends", async () => {
       start();
       const first = await Session.register(gateway, "first");
