@@ -1,4 +1,4 @@
-// The findings of the doctor: each code has its own advice. docs/troubleshooting.md repeats the table.
+// The findings of the doctor: each code has an advice that no other has. `copilot-tap doctor --codes` lists them.
 
 /** @typedef {"error" | "warning"} Severity */
 /**
@@ -100,6 +100,10 @@ const FIXES = /** @type {Record<Code, string>} */ ({ ...ERRORS, ...WARNINGS });
 export const FINDINGS = Object.fromEntries(
   Object.keys(FIXES).map((code) => [code, code in ERRORS ? "error" : "warning"]),
 );
+
+/** For people and programs that meet a code. @returns {{code: string, severity: Severity, fix: string}[]} */
+export const listCodes = () =>
+  Object.entries(FIXES).map(([code, fix]) => ({ code, severity: FINDINGS[code], fix }));
 
 /**
  * @param {Code} code @param {string} problem

@@ -18,18 +18,17 @@ const RETRY_MS = 30_000;
 export const MIN_BWRAP = "0.3.1";
 const MAX_QUOTE = 200;
 
-/** Why a machine has no sandbox; docs/command.md repeats them. */
-export const REASONS = /** @type {const} */ ([
-  ...["platform", "not-installed", "too-old", "user-namespaces", "apparmor", "container"],
-  ...["hangs", "unusable", "no-folder", "failed", "not-enforced"],
-]);
-
+/**
+ * Why a machine has no sandbox.
+ * @typedef {"platform" | "not-installed" | "too-old" | "user-namespaces" | "apparmor" | "container" | "hangs" |
+ *   "unusable" | "no-folder" | "failed" | "not-enforced"} Reason
+ */
 /** @typedef {{state: "ok", program: string, version: string}} SandboxReady version: "" if unknown */
 /**
  * @typedef {object} NoSandbox
  * @property {"unavailable"} state
  * @property {"NO_SANDBOX" | "SANDBOX_BROKEN"} code SANDBOX_BROKEN: it starts programs, but does not restrict them
- * @property {(typeof REASONS)[number]} reason
+ * @property {Reason} reason
  * @property {string} message a sentence without its full stop
  * @property {string} advice
  * @property {string} [command] the advice as a line for a shell, if there is such a line

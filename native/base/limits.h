@@ -1,5 +1,4 @@
-// Every limit of the gateway: a row each, only here. A test compares docs/limits.md with this
-// table.
+// Every limit of the gateway: a row each, only here. `copilot-tap limits --why` prints the table.
 #pragma once
 
 #include <array>
@@ -102,7 +101,7 @@ enum class Limit : uint8_t {
 
 struct LimitRow {
   Limit id;
-  std::string_view name;  // as in docs/limits.md
+  std::string_view name;  // as in `copilot-tap limits`
   int64_t value;          // the default
   int64_t least;          // the smallest valid override
   std::string_view unit;  // "bytes", "ms", "count"

@@ -3,13 +3,29 @@
 import { EXIT } from "../exit.mjs";
 import { getEnvironment } from "../options.mjs";
 import { Output } from "../../views/output.mjs";
+import { table } from "../../views/table.mjs";
 
 /** @param {string | undefined} text */
 const parseColumns = (text) => (/^\d{1,4}$/.test(text ?? "") ? Number(text) : undefined);
 
-/** @param {import("../options.mjs").CommandOptions & {tool?: string, verbose: boolean, columns?: string}} given */
+/** @param {Output} output */
+async function showCodes(output) {
+  const { listCodes } = await import("../../doctor/findings.mjs");
+  const columns = [{ title: "code" }, { title: "severity" }, { title: "fix" }];
+  output.result({ codes: listCodes() }, ({ codes }) =>
+    table(
+      output,
+      columns,
+      codes.map(({ code, severity, fix }) => [code, severity, fix || "as the finding says"]),
+    ),
+  );
+  return EXIT.done;
+}
+
+/** @param {import("../options.mjs").CommandOptions & {tool?: string, verbose: boolean, codes: boolean, columns?: string}} given */
 async function run(given) {
   const output = new Output(given, { columns: parseColumns(given.columns) });
+  if (given.codes) return showCodes(output);
   const { tool } = given;
   const { examine } = await import("../../doctor/checks.mjs");
   const { gatherFacts } = await import("../../doctor/facts.mjs");
@@ -36,6 +52,7 @@ export default {
   positionals: { tool: { describe: "the name of a tool that should be there" } },
   options: {
     verbose: { short: "v", describe: "also show the checks that passed", type: "boolean" },
+    codes: { describe: "list the codes of all findings with their fixes", type: "boolean" },
     columns: { hidden: true },
   },
   examples: [

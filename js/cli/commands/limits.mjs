@@ -21,6 +21,16 @@ async function inForce(variables) {
 }
 
 /** @param {Output} output @param {LimitInForce[]} limits */
+function showReasons(output, limits) {
+  const columns = [{ title: "limit" }, { title: "default", right: true }, { title: "why" }];
+  table(
+    output,
+    columns,
+    limits.map(({ name, default: usual, why }) => [name, String(usual), why]),
+  );
+}
+
+/** @param {Output} output @param {LimitInForce[]} limits */
 function show(output, limits) {
   const columns = [
     { title: "limit" },
@@ -48,7 +58,7 @@ async function readLimits(given) {
   }
 }
 
-/** @param {import("../options.mjs").CommandOptions} given */
+/** @param {import("../options.mjs").CommandOptions & {why: boolean}} given */
 async function run(given) {
   const output = new Output(given);
   const found = await readLimits(given);
@@ -57,7 +67,7 @@ async function run(given) {
     output.print(
       faint(running ? "of the gateway that runs" : "of a gateway that starts from here"),
     );
-    show(output, limits);
+    (given.why ? showReasons : show)(output, limits);
     for (const { ignored } of limits) if (ignored) output.printError(`${ignored}: it is ignored`);
   });
 }
@@ -69,9 +79,13 @@ export default {
   about:
     "Shows every limit with its unit and the environment variable that changes it. The values are " +
     "those of the running gateway. If none runs, they are those that a gateway started from this " +
-    "shell would have. docs/limits.md says why each is there.",
+    "shell would have.",
+  options: {
+    why: { describe: "show the default of each limit, and its reason", type: "boolean" },
+  },
   examples: [
     ["$0 limits", "all of them"],
+    ["$0 limits --why", "their reasons"],
     ["TAP_MAX_TOOLS=50 $0 limits", "what a variable does, while no gateway runs"],
   ],
   handler: run,

@@ -45,6 +45,14 @@ describe("copilot-tap limits", () => {
     assert.deepEqual([tools.value, tools.default], [1, 100]);
   });
 
+  test("shows the reason of every limit with --why", async (t) => {
+    const { code, out } = await tap(["limits", "--why"], plain(t));
+    assert.equal(code, 0);
+    const lines = out.split("\n").map((line) => line.replaceAll(/ {2,}/g, " "));
+    for (const { name, value, why } of addon.limits)
+      assert.ok(lines.includes(`${name} ${value} ${why}`), name);
+  });
+
   test("fits a terminal of 80 columns", async (t) => {
     const terminal = new InTerminal(t, ["limits"], plain(t));
     assert.equal(await terminal.end(), 0);

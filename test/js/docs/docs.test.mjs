@@ -65,15 +65,6 @@ const anchorsOf = (file) =>
 
 // ---- tables --------------------------------------------------------------------------------------
 
-// shows: P-LIMIT-13
-test("docs/limits.md repeats the table of limits", () => {
-  const heading = ["name", "default", "unit", "environment variable", "why"];
-  assert.deepEqual(
-    table("docs/limits.md", heading),
-    addon.limits.map(({ name, value, unit, env, why }) => [name, String(value), unit, env, why]),
-  );
-});
-
 test("docs/protocol.md describes every message that a provider may send", () => {
   const headings = anchorsOf("docs/protocol.md").join("\n");
   const missing = addon.providerMessageTypes.filter((type) => !headings.includes(anchorOf(type)));

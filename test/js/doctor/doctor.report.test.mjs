@@ -1,4 +1,4 @@
-// The doctor's report, for people in their terminals and for programs; and its manual is complete.
+// The doctor's report, for people in their terminals and for programs; and its codes.
 
 import assert from "node:assert/strict";
 import fs from "node:fs";
@@ -8,7 +8,7 @@ import { programFolder } from "../../../js/lib/paths.mjs";
 import { CHECKS } from "../../../js/doctor/checks.mjs";
 import { readDoctorReport } from "../../../js/gateway-host/doctor-report.mjs";
 import { FINDINGS } from "../../../js/doctor/findings.mjs";
-import { InTerminal } from "../../support/cli-process.mjs";
+import { InTerminal, place, tap, tapJson } from "../../support/cli-process.mjs";
 import { fakeProgram, Place, running, staged, TESTED_CLIS } from "./doctor-place.mjs";
 
 const read = (/** @type {string} */ file) =>
@@ -125,21 +125,19 @@ describe("copilot-tap doctor prints", () => {
   });
 });
 
-describe("the manual of copilot-tap doctor", () => {
-  const rows = read("docs/troubleshooting.md")
-    .split("\n")
-    .map((line) => line.split("|").map((cell) => cell.trim()))
-    .filter(([, code = ""]) => /^[A-Z]+(_[A-Z]+)+$/.test(code));
-
-  test("has every finding, once, with its severity, a cause and what to do", () => {
-    assert.deepEqual(rows.map(([, code]) => code).sort(), Object.keys(FINDINGS).sort());
-    for (const [, code, severity, cause, fix] of rows) {
-      assert.equal(severity.split(" or ")[0], FINDINGS[code], code);
-      assert.ok(cause && fix, code);
-    }
+describe("the codes of copilot-tap doctor", () => {
+  test("are listed with severity and fix, without an examination", async (t) => {
+    const { code, value } = await tapJson(["doctor", "--codes"], place(t));
+    assert.equal(code, 0);
+    assert.deepEqual(
+      value.codes.map((row) => [row.code, row.severity]),
+      Object.entries(FINDINGS),
+    );
+    const { out } = await tap(["doctor", "--codes"], place(t));
+    assert.match(out, /^PORT_FOREIGN +error +\S/m);
   });
 
-  test("is about what the tests have found", () => {
+  test("are found by tests", () => {
     const tests = fs
       .readdirSync(path.join(programFolder, "test", "js", "doctor"))
       .filter((name) =>

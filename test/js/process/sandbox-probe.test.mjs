@@ -6,9 +6,8 @@ import { spawnSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
-import { programFolder } from "../../../js/lib/paths.mjs";
 import { formatBwrapArguments } from "../../../js/process/sandbox.mjs";
-import { createSandboxProbe, MIN_BWRAP, REASONS } from "../../../js/process/sandbox-probe.mjs";
+import { createSandboxProbe, MIN_BWRAP } from "../../../js/process/sandbox-probe.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 
 /** Every option of bubblewrap 0.3.1 that has been used here. */
@@ -327,11 +326,4 @@ test(`the sandbox needs no option that bubblewrap ${MIN_BWRAP} does not have`, (
     [...options].filter((one) => !known.has(one)),
     [],
   );
-});
-
-test("docs/command.md has every reason", () => {
-  const page = fs.readFileSync(path.join(programFolder, "docs", "command.md"), "utf8");
-  const [section = ""] = page.split(/^### /m).filter((text) => text.startsWith("sandbox\n"));
-  const rows = [...section.matchAll(/^\| `([a-z-]+)` \|/gm)].map(([, reason]) => reason);
-  assert.deepEqual(rows.toSorted(), [...REASONS].toSorted());
 });
