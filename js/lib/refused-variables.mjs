@@ -1,8 +1,8 @@
 // Variables that let a command run more than its text shows. Rules, gates and the user's consent judge only the
-// command, so environments for programs must not set them. docs/emitters.md has this table; `*` matches any suffix.
+// command, so environments for programs must not set them. `*` matches any suffix.
 
 /** @type {readonly (readonly [why: string, names: string])[]} */
-export const REFUSED_VARIABLES = [
+const REFUSED_VARIABLES = [
   ["which programs are found", "PATH PATHEXT COMSPEC SHELL"],
   [
     "whose settings are read",

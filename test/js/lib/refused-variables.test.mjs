@@ -1,15 +1,8 @@
 // Names of variables that no command is given.
 
 import assert from "node:assert/strict";
-import fs from "node:fs";
-import path from "node:path";
 import { test } from "node:test";
-import { programFolder } from "../../../js/lib/paths.mjs";
-import {
-  isReservedForGit,
-  REFUSED_VARIABLES,
-  refusalReason,
-} from "../../../js/lib/refused-variables.mjs";
+import { isReservedForGit, refusalReason } from "../../../js/lib/refused-variables.mjs";
 
 test("what makes a program run more than its command says is refused, in any case", () => {
   for (const name of [
@@ -46,13 +39,5 @@ test("of Git's variables a plan may set author and committer, in any case", () =
   }
   for (const name of ["GIT_AUTHOR_NAME", "GIT_COMMITTER_DATE", "MY_GIT_DIR", "GITHUB_TOKEN"]) {
     assert.ok(!isReservedForGit(name), name);
-  }
-});
-
-test("docs/emitters.md has the table", () => {
-  const page = fs.readFileSync(path.join(programFolder, "docs", "emitters.md"), "utf8");
-  for (const [why, names] of REFUSED_VARIABLES) {
-    const shown = names.split(" ").map((name) => `\`${name}\``);
-    assert.ok(page.includes(`| ${why} | ${shown.join(" ")} |`), why);
   }
 });
