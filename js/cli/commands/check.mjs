@@ -1,4 +1,4 @@
-// `check`: what a provider's program gets wrong (docs/testing.md, "What it gets wrong: check").
+// `check`: what a provider's program gets wrong (docs/testing.md, "Mistakes of a provider: check").
 
 import { EXIT, Failure, usage, runInterruptible } from "../exit.mjs";
 import { BadArguments, splitWords } from "../../develop/tool-arguments.mjs";
