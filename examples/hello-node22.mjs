@@ -68,7 +68,7 @@ function connect() {
     handlers[message.type]?.(message);
   };
   let isOver = false;
-  // Where nobody listens, Node.js 20 and 22 report an error and no close.
+  // Without a listener, Node.js 20 and 22 report an error and no close.
   ws.onclose = ws.onerror = () => {
     if (!isOver) setTimeout(connect, 1000);
     isOver = true;

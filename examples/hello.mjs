@@ -1,4 +1,4 @@
-// A complete tap provider: one tool, `greet`. Needs Node.js and the `ws` package (npm install ws).
+// A complete tap provider with a tool, `greet`. Needs Node.js and the `ws` package (npm install ws).
 // Start it at any time, in any terminal: it waits for the gateway, and connects again when needed.
 
 import { readFileSync } from "node:fs";
@@ -23,7 +23,7 @@ const tools = [
   },
 ];
 
-/** What the tool does. The signal fires when nobody waits for the answer any more. */
+/** The work of the tool. The signal fires when the answer is no longer needed. */
 async function greet({ name }, _signal) {
   if (typeof name !== "string" || !name) throw new Error("name is missing");
   return `Hello, ${name}!`;
@@ -48,7 +48,7 @@ function connect() {
   const send = (message) => ws.readyState === WebSocket.OPEN && ws.send(JSON.stringify(message));
 
   function bind(sessions) {
-    // Most recently active first. None yet: sessions.updated will follow.
+    // Most recently active first. If the list is empty, sessions.updated will follow.
     if (bound || sessions.length === 0) return;
     const session = sessions[0].id;
     send({ type: "hello", name: "hello", protocolVersion: 2, session, tools });
@@ -94,7 +94,7 @@ function connect() {
         break;
       case "session.lifecycle":
         if (message.state === "shutdown.pending") {
-          // The gateway closes the connection; the next one binds to the session that is there then.
+          // The gateway closes the connection; the next connection binds to the session that is there then.
           send({ type: "goodbye", reason: "the session ends" });
         }
         break;

@@ -1,4 +1,4 @@
-"""A complete tap provider: one tool, `greet`.
+"""A complete tap provider with a tool, `greet`.
 
 Needs Python 3.9 and the `websockets` package, version 10 or later (Debian: apt install
 python3-websockets). It waits for the gateway, and connects again when needed.
@@ -32,7 +32,7 @@ TOOLS = [
 
 
 async def greet(args):
-    """What the tool does. It is cancelled when nobody waits for the answer any more."""
+    """The work of the tool. It is cancelled when the answer is no longer needed."""
     if not isinstance(args.get("name"), str) or not args["name"]:
         raise ValueError("name is missing")
     return f"Hello, {args['name']}!"
@@ -44,7 +44,7 @@ def read_token():
 
 
 class Provider:
-    """One connection."""
+    """A connection."""
 
     def __init__(self, ws):
         self.ws = ws
@@ -55,7 +55,7 @@ class Provider:
         await self.ws.send(json.dumps(message))
 
     async def bind(self, sessions):
-        # Most recently active first. None yet: sessions.updated will follow.
+        # Most recently active first. If the list is empty, sessions.updated will follow.
         if self.bound or not sessions:
             return
         await self.send(
@@ -99,7 +99,7 @@ class Provider:
             await self.cancel(message["id"])
         elif kind == "session.lifecycle":
             if message["state"] == "shutdown.pending":
-                # The gateway closes the connection; the next one binds to the session there is then.
+                # The gateway closes the connection; the next connection binds to the session there is then.
                 await self.send({"type": "goodbye", "reason": "the session ends"})
         elif kind == "error":
             print(f"{message['code']}: {message['message']}", file=sys.stderr)
@@ -107,7 +107,7 @@ class Provider:
                 sys.exit(1)
             if message.get("replyTo") == "hello" and not self.bound:
                 await self.ws.close()
-        # Anything else: a newer gateway may send more.
+        # Others: a newer gateway may send more.
 
     async def run(self, token):
         await self.send({"type": "auth", "token": token})

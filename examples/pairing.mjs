@@ -11,7 +11,7 @@ const RETRY_MS = 500;
 const tools = [{ name: "where_am_i", description: "Says where this program runs." }];
 const terminal = readline.createInterface({ input: process.stdin, output: process.stdout });
 
-/** What pairing gives: good for that session, until it ends. */
+/** The result of pairing: good for that session, until it ends. */
 let token;
 
 function connect() {
@@ -21,7 +21,7 @@ function connect() {
 
   function bind(active) {
     if (bound || active.length === 0) return;
-    // Without a session: the one that the token is for.
+    // Without a session: that of the token.
     send({ type: "hello", name: "outsider", protocolVersion: 2, tools });
   }
 

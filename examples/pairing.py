@@ -22,7 +22,7 @@ class Outsider:
     def __init__(self):
         self.ws = None
         self.bound = False
-        self.token = None  # what pairing gives: good for that session, until it ends
+        self.token = None  # the result of pairing: good for that session, until it ends
 
     async def send(self, **message):
         await self.ws.send(json.dumps(message))
@@ -30,7 +30,7 @@ class Outsider:
     async def bind(self, sessions):
         if self.bound or not sessions:
             return
-        # Without a session: the one that the token is for.
+        # Without a session: that of the token.
         await self.send(type="hello", name="outsider", protocolVersion=2, tools=TOOLS)
 
     async def handle(self, message):

@@ -1,8 +1,8 @@
-// One provider for every session, with something of its own kept for each.
+// A provider for every session, with separate data for each.
 
 import { provider } from "copilot-tap/provider";
 
-/** What is kept for each session. @type {Map<string, string[]>} */
+/** By session. @type {Map<string, string[]>} */
 const notes = new Map();
 
 const tap = provider("notes", { session: "all" });
@@ -19,7 +19,7 @@ tap.tool(
     return mine;
   },
 );
-// The session waits for what this returns: here is the place to save what has to be saved.
+// The session waits for the returned promise: save data here.
 tap.on("session.end", ({ session, deadline }) => {
   console.log(`${notes.get(session)?.length ?? 0} notes are gone, ${deadline} ms were left`);
   notes.delete(session);

@@ -1,4 +1,4 @@
-"""One provider for every session, with something of its own kept for each."""
+"""A provider for every session, with separate data for each."""
 
 from typing import Optional
 
@@ -20,7 +20,7 @@ async def note(text: Optional[str] = None, *, call: Call) -> list[str]:
 
 @tap.on("session.end")
 async def save(event):
-    """The session waits for this: here is the place to save what has to be saved."""
+    """The session waits for this: save data here."""
     gone = notes.pop(event["session"], [])
     print(f"{len(gone)} notes are gone, {event['deadline'] * 1000:.0f} ms were left", flush=True)
 

@@ -1,5 +1,5 @@
 """A gate that asks a person: `git push` is denied, the person at this terminal is asked, and the agent is
-told the answer. A yes is good for that very command, once, for two minutes.
+sent the answer. A yes is good for that very command, once, for two minutes.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ question = None  # the task that asks
 allowed = ("", 0.0)  # a command, and until when
 
 
-# The gateway waits 5 s for an answer, too short for a person: so the gate does not wait for one.
+# The gateway waits 5 s for an answer, too short for a person: so the gate does not wait.
 @tap.gate(tool="shell", args=r"\bgit\b.*\bpush\b")
 async def may_push(check):
     global allowed, question
@@ -24,14 +24,14 @@ async def may_push(check):
         allowed = ("", 0.0)
         return True
     if question and not question.done():
-        return "A person is being asked about another push. Wait for the answer."
+        return "A person is being asked about an earlier push. Wait for the answer."
     question = asyncio.create_task(ask(command))
-    return "A person is being asked. Go on with something else: an event will bring the answer."
+    return "A person is being asked. Do other work: an event will bring the answer."
 
 
 async def ask(command):
     global allowed
-    # As JSON: what the agent has written cannot draw on the terminal.
+    # As JSON: text of the agent cannot draw on the terminal.
     print(f"The agent wants to run {json.dumps(command)}", flush=True)
     answer = await asyncio.to_thread(input, "Allow it once? [y/N] ")
     yes = answer.strip().lower() in ("y", "yes")

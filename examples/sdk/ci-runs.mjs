@@ -16,9 +16,9 @@ const LOG_BYTES = 20_000; // the failure is at the end of a log
 const tap = provider("ci");
 const stream = tap.stream("runs");
 let last; // the run that the session knows of
-let red; // the one that has the log to read
+let red; // the run with the log to read
 
-/** No shell: what is in a log or a branch's name cannot become a command. */
+/** No shell: text of a log or a branch's name cannot become a command. */
 async function run(command, ...more) {
   const [program, ...args] = command.split(" ");
   const limits = { timeout: 20_000, maxBuffer: 50_000_000 };
@@ -56,7 +56,7 @@ async function look() {
   if (changed) await offerLog(isRed(one));
   const loud = isRed(one) ? "inject" : "surface";
   await stream.push(describe(one), { level: changed ? loud : "keep" });
-  last = one; // only now: what could not be pushed is tried again
+  last = one; // only now: a failed push is tried again
 }
 
 await tap.connect();

@@ -19,11 +19,11 @@ LOG_BYTES = 20_000  # the failure is at the end of a log
 tap = Provider("ci")
 stream = tap.stream("runs")
 last = None  # the run that the session knows of
-red = None  # the one that has the log to read
+red = None  # the run with the log to read
 
 
 async def run(command, *more):
-    """No shell: what is in a log or a branch's name cannot become a command."""
+    """No shell: text of a log or a branch's name cannot become a command."""
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(
         *command.split(" "), *more, stdout=pipe, stderr=pipe
@@ -85,7 +85,7 @@ async def look():
         await offer_log(is_red(one))
     loud = "inject" if is_red(one) else "surface"
     await stream.push(describe(one), level=loud if changed else "keep")
-    last = one  # only now: what could not be pushed is tried again
+    last = one  # only now: a failed push is tried again
 
 
 async def main():

@@ -1,4 +1,4 @@
-// What the model should know without asking: with each prompt, at the start, and in the system message.
+// Text that the model should know without asking: with each prompt, at the start, and in the system message.
 
 import { provider } from "copilot-tap/provider";
 

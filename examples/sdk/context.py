@@ -1,4 +1,4 @@
-"""What the model should know without asking: with each prompt, at the start, in the system message."""
+"""Text that the model should know without asking: with each prompt, at the start, in the system message."""
 
 from typing import Literal
 

@@ -29,7 +29,7 @@ def judge(action, *_details):
 
 
 def connect():
-    """A connection for one question: it cannot write, attach other files, or run for long."""
+    """A connection for a question: it cannot write, attach other files, or run for long."""
     connection = sqlite3.connect(f"{DATABASE.as_uri()}?mode=ro", uri=True)
     connection.row_factory = sqlite3.Row
     connection.set_authorizer(judge)
@@ -81,7 +81,7 @@ def describe_tables() -> dict:
 
 @tap.tool
 def select(sql: str) -> dict:
-    """Runs one SELECT of SQLite on the shop's database: reads only, at most 50 rows."""
+    """Runs a single SELECT of SQLite on the shop's database: reads only, at most 50 rows."""
     return ask(sql)
 
 

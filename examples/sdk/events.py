@@ -1,4 +1,4 @@
-"""Follows what happens in a session: prompts, and how long tools take."""
+"""Follows the events of a session: prompts, and how long tools take."""
 
 from collections import Counter
 

@@ -1,4 +1,4 @@
-// A result that is too large for a message, and one call at a time.
+// A result that is too large for a message, and a single call at a time.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { provider } from "copilot-tap/provider";

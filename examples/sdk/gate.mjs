@@ -1,4 +1,4 @@
-// A gate: `git push` waits for what CI says, and is denied while it is red. Here CI is a file that holds
+// A gate: `git push` waits for the verdict of CI, and is denied while it is red. Here CI is a file that holds
 // `red` or `green`; ask yours instead.
 
 import { readFileSync } from "node:fs";
@@ -24,8 +24,8 @@ tap.gate({ tool: "shell", args: "git push(?!.*--dry-run)" }, ({ tool, args }) =>
   console.log(`${tool} ${JSON.stringify(args)}: ${verdict.decision}`);
   return verdict;
 });
-// These two ask nobody: the gateway knows all that it needs.
-tap.deny({ tool: "shell", args: "push.*(--force|-f)\\b" }, "Nobody force-pushes here.");
+// The gateway decides these two without a question.
+tap.deny({ tool: "shell", args: "push.*(--force|-f)\\b" }, "Force-pushes are not allowed here.");
 tap.note(
   { tool: "edit", file: "*.sql" },
   "This is a migration: it must also work on the data of the version before.",

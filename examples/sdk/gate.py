@@ -1,4 +1,4 @@
-"""A gate: `git push` waits for what CI says, and is denied while it is red.
+"""A gate: `git push` waits for the verdict of CI, and is denied while it is red.
 
 Here CI is a file that holds `red` or `green`; ask yours instead.
 """
@@ -34,8 +34,8 @@ async def may_push(check):
     return verdict
 
 
-# These two ask nobody: the gateway knows all that it needs.
-tap.deny("Nobody force-pushes here.", tool="shell", args=r"push.*(--force|-f)\b")
+# The gateway decides these two without a question.
+tap.deny("Force-pushes are not allowed here.", tool="shell", args=r"push.*(--force|-f)\b")
 tap.note(
     "This is a migration: it must also work on the data of the version before.",
     tool="edit",

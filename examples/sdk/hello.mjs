@@ -1,4 +1,4 @@
-// A complete provider: one tool, `greet`. Start it whenever you like: it waits, and comes back.
+// A complete provider with a tool, `greet`. Start it whenever you like: it waits, and comes back.
 
 import { provider } from "copilot-tap/provider";
 

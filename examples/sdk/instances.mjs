@@ -1,5 +1,5 @@
-// One provider, several programs: start it twice, as `node instances.mjs left` and `node instances.mjs right`.
-// The model sees each tool once, with one more parameter, `target`, and a tool `list_editor_instances`.
+// A provider with several programs: start it twice, as `node instances.mjs left` and `node instances.mjs right`.
+// The model sees each tool once, with a further parameter, `target`, and a tool `list_editor_instances`.
 
 import { provider } from "copilot-tap/provider";
 

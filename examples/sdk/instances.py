@@ -1,6 +1,6 @@
-"""One provider, several programs: start it twice, as `instances.py left` and `instances.py right`.
+"""A provider with several programs: start it twice, as `instances.py left` and `instances.py right`.
 
-The model sees each tool once, with one more parameter, `target`, and a tool `list_editor_instances`.
+The model sees each tool once, with a further parameter, `target`, and a tool `list_editor_instances`.
 """
 
 import datetime

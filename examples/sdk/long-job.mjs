@@ -9,13 +9,13 @@ const tap = provider("renderer");
 tap.tool(
   "render",
   {
-    description: "Renders pages, one after the other.",
+    description: "Renders pages in turn.",
     parameters: {
       type: "object",
       properties: { pages: { type: "integer", minimum: 1 } },
       required: ["pages"],
     },
-    timeout: 10_000, // for one page: progress starts it again
+    timeout: 10_000, // for a page: progress starts it again
   },
   async ({ pages }, { progress, signal }) => {
     signal.addEventListener("abort", () => console.log(`stopped: ${signal.reason.message}`));

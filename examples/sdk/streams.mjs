@@ -1,4 +1,4 @@
-// Streams: events that the gateway keeps, a filter that decides what becomes of each, and a look back.
+// Streams: events that the gateway keeps, a filter that decides about each, and a look back.
 // Here a log is made up; read yours instead.
 
 import { setTimeout as sleep } from "node:timers/promises";
@@ -21,7 +21,7 @@ tap.tool("shop_log", { description: "The latest lines of the shop's log." }, asy
 });
 await tap.connect();
 
-// The first rule that matches decides. Where none does, the push's own level counts: keep.
+// The first rule that matches decides. Without a match, the push's own level counts: keep.
 await stream.filter([
   { match: "GET /health", outcome: "drop" },
   { match: "^ERROR", outcome: "inject" }, // put before the model

@@ -1,4 +1,4 @@
-"""Streams: events that the gateway keeps, a filter that decides what becomes of each, and a look back.
+"""Streams: events that the gateway keeps, a filter that decides about each, and a look back.
 
 Here a log is made up; read yours instead.
 """
@@ -16,7 +16,7 @@ LOG = [
     "GET /health 200",
     "ERROR POST /order: the database does not answer",
 ]
-# The first rule that matches decides. Where none does, the push's own level counts: keep.
+# The first rule that matches decides. Without a match, the push's own level counts: keep.
 RULES = [
     {"match": "GET /health", "outcome": "drop"},
     {"match": "^ERROR", "outcome": "inject"},  # put before the model

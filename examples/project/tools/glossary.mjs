@@ -1,5 +1,5 @@
 // A provider that comes with a project: tap.config.json names it, and each session of this folder starts
-// one of its own once `copilot-tap allow` has been said. Needs the `ws` package. Token, port and session are given,
+// its own run once the user has typed `copilot-tap allow`. Needs the `ws` package. Token, port and session are given,
 // so it looks for no file and chooses no session; it is started again if it ends with an error.
 
 import WebSocket from "ws";
@@ -7,13 +7,13 @@ import WebSocket from "ws";
 const { TAP_PROVIDER_TOKEN: token, TAP_GATEWAY_PORT: port, TAP_SESSION_ID: session } = process.env;
 
 const words = {
-  basket: "What a customer has chosen and not paid for. It is kept for 30 days.",
+  basket: "The choice of a customer, not paid for. It is kept for 30 days.",
   order: "A basket that is paid for. It never changes; a mistake is mended by a second order.",
 };
 const tools = [
   {
     name: "glossary",
-    description: `What a word means in this project: ${Object.keys(words).join(", ")}.`,
+    description: `The meaning of a word in this project: ${Object.keys(words).join(", ")}.`,
     parameters: {
       type: "object",
       properties: { word: { type: "string" } },
@@ -32,7 +32,7 @@ function explain(word) {
 }
 
 const on = {
-  // Without `session`: the token is good for one only.
+  // Without `session`: the token is good for a single session.
   sessions: () => send({ type: "hello", name: "glossary", protocolVersion: 2, tools }),
   "hello.ack": () => console.log(`serving ${session}`), // to ~/.copilot/logs/tap/providers/glossary.log
   "tool.call": ({ id, args }) => send({ type: "tool.result", id, ...explain(args.word) }),
@@ -48,5 +48,5 @@ ws.on("message", (raw) => {
   on[message.type]?.(message);
 });
 ws.on("error", (error) => console.error(error.message));
-// 1000 is the answer to our goodbye. After anything else an exit code of 1 asks for a restart.
+// 1000 is the answer to our goodbye. After other codes an exit code of 1 asks for a restart.
 ws.on("close", (code) => process.exit(code === 1000 ? 0 : 1));

@@ -1,4 +1,4 @@
-// Watches the GitHub Actions runs of the branch that is checked out, and asks Copilot to fix one that fails.
+// Watches the GitHub Actions runs of the branch that is checked out, and asks Copilot to fix a failed run.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { provider, ToolError } from "copilot-tap/provider";
@@ -16,7 +16,7 @@ import {
 const EVERY_MS = Number(process.env.CI_GH_EVERY_MS || 30_000);
 /** Where gh fails it looks less often. */
 const SLOWEST_MS = 20 * EVERY_MS;
-/** What goes before the model without being asked for; ci_log gives more. */
+/** Of the text that the model gets unasked; ci_log gives more. */
 const TAIL = { lines: 60, bytes: 6_000 };
 const MAX_LOG_BYTES = 40_000;
 const MAX_REMEMBERED = 200;
@@ -37,7 +37,7 @@ const keyOf = ({ id, attempt }) => `${id}/${attempt}`;
 const lineOf = ({ id, attempt, workflow, result, title, at }) =>
   `${id} ${result}  ${workflow}  "${title}"  ${at}${attempt > 1 ? `  attempt ${attempt}` : ""}`;
 
-/** The model's tools say what has failed, and what to do. @template T @param {() => Promise<T>} work @returns {Promise<T>} */
+/** The model's tools report the failure and a way on. @template T @param {() => Promise<T>} work @returns {Promise<T>} */
 async function asTool(work) {
   try {
     return await work();
@@ -120,7 +120,7 @@ tap.tool(
     }),
 );
 
-// ---- what the session hears unasked ----------------------------------------------------------------
+// ---- events for the session ------------------------------------------------------------------------
 
 /** In a fence that no line of the text can close. @param {string} text */
 function fenced(text) {
@@ -152,7 +152,7 @@ async function report(run) {
     const level = before !== undefined && FAILED.includes(before) ? "surface" : "keep";
     await stream.push(`run ${run.id} of ${run.workflow}: ${run.result}`, { level });
   }
-  // Only now: what could not be pushed is tried again.
+  // Only now: a failed push is tried again.
   reported.add(keyOf(run));
   last.set(run.workflow, run.result);
   for (const key of reported) if (reported.size > MAX_REMEMBERED) reported.delete(key);

@@ -7,7 +7,7 @@ import { stripVTControlCharacters } from "node:util";
 const PATIENCE_MS = 30_000;
 const MAX_JSON_BYTES = 1_000_000;
 const MAX_ERROR_BYTES = 2_000;
-/** Of a log; what was before it is dropped while it is read. */
+/** Of a log; its beginning is dropped while it is read. */
 const LOG_BYTES = 200_000;
 const MAX_NAME = 120;
 
@@ -16,7 +16,7 @@ export const FAILED = ["failure", "timed_out", "startup_failure"];
 const FIELDS =
   "attempt,conclusion,createdAt,databaseId,displayTitle,headBranch,status,url,workflowName";
 
-/** The end of what comes in. */
+/** The end of a stream. */
 class Tail {
   #chunks = [];
   #bytes = 0;
@@ -43,12 +43,12 @@ class Tail {
   }
 }
 
-/** A program that did not do what it was asked. */
+/** A program that failed. */
 export class CommandFailed extends Error {}
 
 /**
  * @param {string} program @param {string[]} args @param {{most: number, whole?: boolean}} limit whole: more is a failure
- * @returns {Promise<string>} the end of what it printed
+ * @returns {Promise<string>} the end of its output
  */
 function run(program, args, { most, whole = false }) {
   const what = [program, ...args.slice(0, 2)].join(" ");
@@ -73,7 +73,7 @@ function run(program, args, { most, whole = false }) {
   });
 }
 
-/** Without what a terminal would obey; line breaks stay. @param {unknown} text */
+/** Without control characters; line breaks stay. @param {unknown} text */
 export const plain = (text) =>
   stripVTControlCharacters(String(text ?? ""))
     .replace(/\r\n?/g, "\n")

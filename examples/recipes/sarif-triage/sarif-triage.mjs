@@ -1,4 +1,4 @@
-// Gives Copilot the findings of SARIF files, keeps what was decided about each, and tells of new ones.
+// Gives Copilot the findings of SARIF files, keeps decisions about them, and reports new findings.
 
 import { stat } from "node:fs/promises";
 import path from "node:path";
@@ -33,7 +33,7 @@ const placeOf = ({ locations: [first] }) =>
 const lineOf = (finding) =>
   `${finding.id} ${finding.level} ${finding.rule} ${placeOf(finding)} ${toName(finding.message, SHOWN_MESSAGE)}`;
 
-/** One change of a triage file after another. */
+/** Changes of a triage file, in turn. */
 let turn = Promise.resolve();
 /** @template T @param {() => Promise<T>} work @returns {Promise<T>} */
 function inTurn(work) {
@@ -45,7 +45,7 @@ function inTurn(work) {
   return done;
 }
 
-/** The model reads what went wrong. @template T @param {() => Promise<T>} work @returns {Promise<T>} */
+/** The model reads the error. @template T @param {() => Promise<T>} work @returns {Promise<T>} */
 async function asTool(work) {
   try {
     return await work();
@@ -212,17 +212,17 @@ async function take(file) {
     read.set(file, now);
     if (fresh.length + back.length + gone > 0) {
       const { text, level } = newsOf(file, fresh, back, gone);
-      // Findings of the first file are not new: nobody could triage them before.
+      // Findings of the first file are not new: they could not be triaged before.
       await stream.push(text, { level: triage.known === undefined ? "surface" : level });
     }
-    // Only now: what could not be pushed is tried again.
+    // Only now: a failed push is tried again.
     if (triage.known === undefined || fresh.length + gone > 0) {
       await writeTriage(file, { ...triage, known: [...ids] });
     }
   });
 }
 
-/** By file: what it was when it was last taken. @type {Map<string, string>} */
+/** By file: its state when it was last read. @type {Map<string, string>} */
 const taken = new Map();
 
 /** @param {string} file */
@@ -235,7 +235,7 @@ async function look(file) {
 }
 
 await tap.connect();
-/** What was said of each file, once. @type {Map<string, string>} */
+/** The last report of each file. @type {Map<string, string>} */
 const said = new Map();
 for (;;) {
   for (const file of files) {

@@ -1,4 +1,4 @@
-// sarif-triage with recorded files of CodeQL and ESLint, beside a real gateway.
+// sarif-triage with recorded files of CodeQL and ESLint, and a real gateway.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -12,7 +12,7 @@ import { startTap } from "copilot-tap/testing";
 import { MAX_BYTES, MAX_FINDINGS, NotSarif, readSarif } from "./sarif.mjs";
 import { triageFile } from "./triage.mjs";
 
-/** For what should come: a machine with other work is slow. */
+/** For an expected event: a machine with other work is slow. */
 const PATIENCE_MS = 120_000;
 const here = path.dirname(fileURLToPath(import.meta.url));
 const recorded = (name) => path.join(here, "recorded", name);
@@ -67,7 +67,7 @@ const idsOf = (lines) =>
       .map((line) => [line.split(" ")[2], line.split(" ")[0]]),
   );
 
-test("lists the open findings, the worst first, and shows one", async (t) => {
+test("lists the open findings, the worst first, and shows a finding", async (t) => {
   const { kit, list } = await started(t);
   await kit.session.shows(
     "sarif-triage/findings: results.sarif: 2 new findings (1 error, 1 note), 0 gone",
@@ -101,7 +101,7 @@ test("lists the open findings, the worst first, and shows one", async (t) => {
   await assert.rejects(kit.call("sarif_show", { id: "../../etc/passwd" }), /INVALID_ARGUMENTS/);
 });
 
-test("keeps decisions in a file beside, also for a finding that has moved", async (t) => {
+test("keeps decisions in a second file, also for a finding that has moved", async (t) => {
   const { kit, list, put, triage, file, folder } = await started(t);
   await kit.session.shows("2 new findings");
   const ids = idsOf(await list());
@@ -139,7 +139,7 @@ test("keeps decisions in a file beside, also for a finding that has moved", asyn
   );
 });
 
-test("a new error is put before the model as data, and what is fixed but found again", async (t) => {
+test("a new error reaches the model as data, and so does a fixed finding that is found again", async (t) => {
   const { kit, list, put, triage, child, start } = await started(t);
   await kit.session.shows("2 new findings");
   const injected = () => kit.events.filter(({ type }) => type === "inject").map(({ text }) => text);
@@ -156,7 +156,7 @@ test("a new error is put before the model as data, and what is fixed but found a
   assert.match(text, new RegExp(`marked as fixed, but still found: ${id} `));
   assert.ok(!text.includes("\u001b"));
 
-  // Another program goes on where this one was: what it has told of is in the file beside.
+  // A new program continues here: reported findings are in the triage file.
   const [fresh] = /f-\w+(?= error js\/path-injection)/.exec(text);
   await until(() => triage().known.includes(fresh), "it is known");
   child.kill();
@@ -170,7 +170,7 @@ test("a new error is put before the model as data, and what is fixed but found a
   await until(() => injected().length === 2, "still marked as fixed, and found");
 });
 
-test("says what is wrong with a file, and reads it once it is right", async (t) => {
+test("reports a mistake of a file, and reads it once it is right", async (t) => {
   const { kit, says, file, put, list, folder } = await started(t, "");
   await says("results.sarif: it is not there yet");
   fs.writeFileSync(file, '{"version": "2.1.0", "runs": [');
@@ -246,7 +246,7 @@ test("reads rules of extensions, levels of an invocation, paths and baselines", 
   );
 });
 
-test("reads what nobody should have written, within its bounds", async (t) => {
+test("reads hostile files within its bounds", async (t) => {
   const file = path.join(folderFor(t), "x.sarif");
   const log = (runs) => fs.writeFileSync(file, JSON.stringify({ version: "2.1.0", runs }));
   const odd = [null, 7, "x", [], {}, { text: 1 }];

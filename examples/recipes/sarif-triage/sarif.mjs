@@ -1,5 +1,5 @@
 // Reads SARIF 2.1.0 (https://docs.oasis-open.org/sarif/sarif/v2.1.0/): the results as findings, each with an id that
-// stays the same while lines move. A file is what others write: its size, its lists and its texts are bounded.
+// stays the same while lines move. A file is text of others: its size, its lists and its texts are bounded.
 
 import { createHash } from "node:crypto";
 import { open } from "node:fs/promises";
@@ -13,14 +13,14 @@ const MAX_TEXT = 2_000;
 const MAX_NAME = 200;
 export const LEVELS = ["error", "warning", "note", "none"];
 
-/** A file that is not what it should be; the message says why. */
+/** A file with a mistake; the message says why. */
 export class NotSarif extends Error {}
 
 const toList = (value) => (Array.isArray(value) ? value : []);
 const toObject = (value) =>
   typeof value === "object" && value !== null && !Array.isArray(value) ? value : {};
 
-/** What a terminal would obey is gone, line breaks stay. @param {unknown} value @param {number} [most] */
+/** Without control characters; line breaks stay. @param {unknown} value @param {number} [most] */
 function toText(value, most = MAX_TEXT) {
   if (typeof value !== "string") return "";
   const text = stripVTControlCharacters(value.slice(0, 2 * most)).replace(
@@ -51,7 +51,7 @@ async function readBounded(file) {
   }
 }
 
-/** A message's text: its own, or one of the rule with its arguments. */
+/** A message's text: its own, or a message of the rule with its arguments. */
 function readMessage(message, rule) {
   const { text, id, arguments: given } = toObject(message);
   if (typeof text === "string") return toText(text);
@@ -93,7 +93,7 @@ function listRules(tool) {
   return { driver, extensions, byId: new Map(all.map((one) => [String(one.id), one])) };
 }
 
-/** What a reference means: by the index in its part of the tool, else by the id. */
+/** The target of a reference: by the index in its part of the tool, or by the id. */
 function findReferenced(reference, rules) {
   const { id, index, toolComponent } = toObject(reference);
   const part = toObject(toolComponent).index;
@@ -107,7 +107,7 @@ function findRule({ ruleId, ruleIndex, rule }, rules) {
   return findReferenced({ id: ruleId, index: ruleIndex, ...toObject(rule) }, rules) ?? {};
 }
 
-/** What the run's invocation has set for rules. @returns {Map<object, string>} levels, by rule */
+/** Settings of rules by the run's invocation. @returns {Map<object, string>} levels, by rule */
 function listOverrides(run, rules) {
   const all = toList(run.invocations)
     .slice(0, MAX_RUNS)
@@ -120,7 +120,7 @@ function listOverrides(run, rules) {
   );
 }
 
-/** What names a finding: what the tool says for this, else its place and words without the line. */
+/** The identity of a finding: the tool's fingerprint, or its place and words without the line. */
 function formatSignature(result, { tool, rule, message, locations }) {
   const prints = [toObject(result.fingerprints), toObject(result.partialFingerprints)];
   const own = prints.flatMap((one) => Object.entries(one).slice(0, 20).sort());
@@ -130,7 +130,7 @@ function formatSignature(result, { tool, rule, message, locations }) {
 
 const KINDS = ["fail", "open", "review", undefined];
 
-/** "none": it is no finding, or no longer one. */
+/** "none": it is not a finding, or no longer. */
 function readLevel(result, rule, overrides) {
   if (!KINDS.includes(result.kind) || result.baselineState === "absent") return "none";
   const usual = toObject(rule.defaultConfiguration).level;
@@ -139,7 +139,7 @@ function readLevel(result, rule, overrides) {
   );
 }
 
-/** @returns {object[]} the findings of one run */
+/** @returns {object[]} the findings of a run */
 function readFindings(run, seen) {
   const rules = listRules(toObject(run.tool));
   const overrides = listOverrides(run, rules);

@@ -1,4 +1,4 @@
-// What was decided about the findings of a file: a JSON file beside it, for people and their version control.
+// Decisions about the findings of a file: a JSON file next to it, for people and their version control.
 
 import { readFile, rename, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
@@ -20,7 +20,7 @@ const isEntry = (one) =>
   STATES.includes(one.state) &&
   typeof one.reason === "string";
 
-/** Only what we have written. */
+/** Only data that we have written. */
 const bounded = ({ state, reason, at, rule, place }) => ({
   ...{ state, reason: reason.slice(0, 500), at: String(at).slice(0, 40) },
   ...{ rule: String(rule).slice(0, 200), place: String(place).slice(0, 500) },
@@ -62,7 +62,7 @@ export async function readTriage(file) {
   return { known, marks: new Map(marks) };
 }
 
-/** In place of the former one, at once. @param {string} file in SARIF @param {{known: string[] | undefined, marks: Map<string, any>}} triage */
+/** Replaces the former file at once. @param {string} file in SARIF @param {{known: string[] | undefined, marks: Map<string, any>}} triage */
 export async function writeTriage(file, { known = [], marks }) {
   const name = triageFile(file);
   const sorted = Object.fromEntries([...marks].sort(([a], [b]) => (a < b ? -1 : 1)));

@@ -169,7 +169,7 @@ example("gate", "lets a push pass while CI is green, and says why else", async (
 
   const asked = program.output;
   assert.deepEqual(await shell("git push --dry-run"), {});
-  assert.match((await shell("git push --force")).deny, /Nobody force-pushes/);
+  assert.match((await shell("git push --force")).deny, /Force-pushes are not allowed/);
   assert.match((await session.check("edit", { path: "db/001.sql" })).context, /migration/);
   assert.deepEqual(await session.check("edit", { path: "db/001.md" }), {});
   assert.equal(program.output, asked, "none of these was a question for the program");

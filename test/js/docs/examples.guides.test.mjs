@@ -42,10 +42,10 @@ example("ask-before-push", "a push is denied until a person has said yes, once",
   for (const notAPush of ["git pull", "cd push\ngit status"]) {
     assert.deepEqual(await shell(notAPush), {}, notAPush);
   }
-  assert.match((await shell("git -C . push")).deny, /A person is being asked\. Go on/);
+  assert.match((await shell("git -C . push")).deny, /A person is being asked\. Do other work/);
   await program.says('The agent wants to run "git -C . push"');
   for (const other of ["git push --force", "cd .\ngit push origin main", "git \\\n push"]) {
-    assert.match((await shell(other)).deny, /another push/, other);
+    assert.match((await shell(other)).deny, /earlier push/, other);
   }
   program.type("yes");
   const told = (text) => waitFor(() => session.injected.at(-1)?.includes(text), { what: text });
