@@ -17,6 +17,8 @@ import { GatewayWatchdog } from "./gateway-watchdog.mjs";
 const RETRY_MS = [20, 40, 80, 150, 250];
 /** A started host has this long to answer, before a second is started. */
 const HOST_START_MS = 5000;
+/** The same while its process runs and has no port: on a busy machine it is slow, also to end with a reason. */
+const SLOW_HOST_START_MS = 30_000;
 /** A gateway that is starting or ending may hold the port this long without a link. */
 const PASSING_MS = 10_000;
 /** @type {import("../lib/port-probe.mjs").PortHolder[]} */
@@ -74,6 +76,8 @@ export class GatewayLink {
   #reported = new Set();
   /** Why no gateway can run, if only the user can help. */
   #obstacle = "";
+  /** The host that was started last, until a gateway serves the session. @type {import("node:child_process").ChildProcess | undefined} */
+  #host;
   /** Why the last started gateway failed. */
   #failure = "";
   #hasRequestedDrain = false;
@@ -202,6 +206,7 @@ export class GatewayLink {
     this.#reported.clear();
     this.#obstacle = "";
     this.#killRefusal = "";
+    this.#host = undefined;
     this.#failure = "";
     this.#silenceFactor = 1;
     this.#holder = { since: 0 };
@@ -309,17 +314,23 @@ export class GatewayLink {
     if (startedAt !== undefined && now - startedAt < HOST_START_MS) return "soon";
     if (now < this.#yieldUntil) return "soon";
     const holder = await probePort(files.port, files.homeHash);
+    if (this.#stopped) return "soon"; // meanwhile: nothing is started or said any more
     if (holder !== this.#holder.by) this.#holder = { by: holder, since: now };
-    if (holder === "nobody") {
-      if (startedAt === undefined) this.#obstacle = "";
-      else this.#reportStartFailure(this.#failure);
-      return this.#startHost();
-    }
+    if (holder === "nobody") return this.#startNextHost(startedAt, now);
     if (now < this.#freeingUntil) return "soon";
     if (holder === "silent" && this.#killRefusal) return this.#reportObstacle(this.#killRefusal);
     if (PASSING.includes(holder) && performance.now() - this.#holder.since < PASSING_MS)
       return "soon";
     return this.#reportObstacle(OBSTACLES[holder](files));
+  }
+
+  /** @param {number | undefined} startedAt of the last host @param {number} now */
+  #startNextHost(startedAt, now) {
+    const isSlow = startedAt !== undefined && now - startedAt < SLOW_HOST_START_MS;
+    if (isSlow && this.#isHostRunning) return "soon";
+    if (startedAt === undefined) this.#obstacle = "";
+    else this.#reportStartFailure(this.#failure);
+    return this.#startHost();
   }
 
   /** @param {string} why "": unknown */
@@ -344,12 +355,16 @@ export class GatewayLink {
     const node = findNode();
     if (!node) return this.#reportObstacle(NO_NODE);
     log("info", `starting a gateway on ${node}`);
-    const startedAt = performance.now();
-    startHost(node, files, (reason) => {
-      const late = performance.now() - startedAt >= HOST_START_MS;
-      if (!late && !this.connected && !this.#stopped) this.#reportStartFailure(reason);
+    const host = startHost(node, files, (reason) => {
+      if (this.#host === host && !this.#stopped) this.#reportStartFailure(reason);
     });
+    this.#host = host;
     return "started";
+  }
+
+  get #isHostRunning() {
+    const { pid, exitCode, signalCode } = this.#host ?? {};
+    return pid !== undefined && exitCode === null && signalCode === null;
   }
 
   /** Reports each text once until the next link. @param {string} text */

@@ -34,6 +34,7 @@ export const HOST_FLAGS = ["--max-semi-space-size=1", "--v8-pool-size=1"];
  * @param {string} node @param {import("./paths.mjs").GatewayFiles} files
  * @param {(reason: string) => void} onFailed called if it could not start, or crashed
  * @param {NodeJS.ProcessEnv} env of this process
+ * @returns {import("node:child_process").ChildProcess}
  */
 export function startHost(node, files, onFailed = () => {}, env = process.env) {
   let stderr = /** @type {number | "ignore"} */ ("ignore");
@@ -59,4 +60,5 @@ export function startHost(node, files, onFailed = () => {}, env = process.env) {
   });
   child.unref();
   if (stderr !== "ignore") fs.closeSync(stderr);
+  return child;
 }

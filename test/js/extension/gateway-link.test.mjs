@@ -26,16 +26,16 @@ function frame(message) {
 /**
  * A link that is stopped after the test.
  * @param {import("node:test").TestContext} t @param {any} files
- * @param {{cwd: string, onTrouble?: (text: string) => void}} options
+ * @param {{cwd: string, onTrouble?: (text: string) => void, log?: () => void}} options
  */
-function linkTo(t, files, { cwd, onTrouble = () => {} }) {
+function linkTo(t, files, { cwd, onTrouble = () => {}, log = () => {} }) {
   const link = new GatewayLink({
     files,
     register: () => ({ sessionId: "s-1", label: "", cwd, cliPid: 1, mode: "live" }),
     onEvent: () => {},
     onWelcome: () => {},
     onTrouble,
-    log: () => {},
+    log,
   });
   t.after(() => link.stop("the test is over"));
   return link;
@@ -228,11 +228,11 @@ test("a session that was stopped itself does not take its gateway for hung", asy
   assert.equal(gateway.signalCode, null);
 });
 
-/** Sessions here start no gateway, but a program that writes down that it ran. @returns {() => number} how often */
-function countStarts(t, home) {
+/** Sessions here start no gateway, but a program that writes down that it ran. @param {import("node:test").TestContext} t @param {string} home @param {string} [then] what it does then @returns {() => number} how often */
+function countStarts(t, home, then = "") {
   const starts = path.join(home, "starts");
   const node = path.join(home, "node");
-  const script = `#!/bin/sh\n[ "$1" = --version ] && echo v99.0.0 || echo start >> '${starts}'\n`;
+  const script = `#!/bin/sh\n[ "$1" = --version ] && echo v99.0.0 && exit\necho start >> '${starts}'\n${then}\n`;
   fs.writeFileSync(node, script, { mode: 0o700 });
   const before = process.env.TAP_NODE;
   process.env.TAP_NODE = node;
@@ -254,4 +254,52 @@ test("a wall clock that is set back does not keep a session from starting a gate
   mock.timers.enable({ apis: ["Date"], now: Date.now() - 3_600_000 });
   t.after(() => mock.timers.reset());
   await waitFor(() => started() === 2, { what: "a second start" });
+});
+
+test("a link that is stopped starts no gateway, also where it has just looked for one", async (t) => {
+  const home = temporaryFolder(t);
+  countStarts(t, home);
+  const env = { COPILOT_HOME: home, TAP_GATEWAY_PORT: String(await findFreePort()) };
+  const files = gatewayFiles(env);
+  /** @type {string[]} */
+  const order = [];
+  const log = (/** @type {string} */ name) => () => void order.push(name);
+  const stopped = linkTo(t, files, { cwd: home, log: log("stopped") });
+  stopped.start();
+  stopped.stop("at once");
+  linkTo(t, files, { cwd: home, log: log("next") }).start();
+  await waitFor(() => order.includes("next"), { what: "a start" });
+  assert.deepEqual(order, ["next"]);
+});
+
+test("a host that is slow to fail is waited for, and its reason is in the line", async (t) => {
+  const home = temporaryFolder(t);
+  const go = path.join(home, "go");
+  const fail = `until [ -e '${go}' ]; do sleep 0.05; done; echo 'tap: no room' >&2; exit 1`;
+  const started = countStarts(t, home, fail);
+  const env = { COPILOT_HOME: home, TAP_GATEWAY_PORT: String(await findFreePort()) };
+  const { descriptor, ...rest } = gatewayFiles(env);
+  let rounds = 0;
+  const files = {
+    ...rest,
+    get descriptor() {
+      rounds += 1;
+      return descriptor;
+    },
+  };
+  /** @type {string[]} */
+  const troubles = [];
+  linkTo(t, files, { cwd: home, onTrouble: (text) => troubles.push(text) }).start();
+  await waitFor(() => started() === 1, { what: "a start" });
+  const now = performance.now.bind(performance);
+  t.mock.method(performance, "now", () => now() + 6000);
+  const before = rounds;
+  await waitFor(() => rounds > before + 2, { what: "further looks" });
+  assert.deepEqual(troubles, []);
+  fs.writeFileSync(go, "");
+  await waitFor(() => troubles.length > 0, { what: "a line for the user" });
+  assert.deepEqual(troubles, [
+    `tap: the gateway does not start: no room; ${files.logs} has its logs`,
+  ]);
+  assert.equal(started(), 1);
 });
