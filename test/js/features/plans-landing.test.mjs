@@ -68,6 +68,18 @@ test("without checks it lands on what the target has become, as one commit", asy
   assert.equal(run(made.root, "rev-list", "--count", `${made.first}..${TARGET}`), "2");
 });
 
+test("a landed commit has no trailers of the plan's base, where the target began elsewhere", async (t) => {
+  const { root, first, leaf } = await makeLeaf(t, { postchecks: false });
+  const base = commitOn(root, [first], { two: "x\n" }, "Base\n\nReviewed-by: B <b@example.com>");
+  const work = commitOn(root, [base], { one: "x\n" }, "Work\n\nCo-authored-by: A <a@example.com>");
+  leaf.plan.facts.baseCommit = base;
+  Object.assign(leaf, { base: () => base, commit: () => work });
+  const { landed } = await landNode(leaf);
+  const trailers = run(root, "show", "-s", "--format=%(trailers:only,unfold)", landed).split("\n");
+  const names = trailers.filter(Boolean).map((line) => line.split(":")[0]);
+  assert.deepEqual(names, ["Co-authored-by", "Plan", "Plan-Node"]);
+});
+
 test("a branch that is in the way of the target fails the node, with what to do", async (t) => {
   const made = await makeLeaf(t, { postchecks: false });
   made.leaf.plan.facts.createsTarget = true;

@@ -101,6 +101,18 @@ test("a commit that has a ref is kept by that, though the caller does not say so
   assert.equal(git(root, "rev-parse", `${kept.commit}^1`), head);
 });
 
+test("a worktree is removed whose folder is gone and whose HEAD names no commit", async (t) => {
+  const { root, worktrees, wanted, first } = await makeRepository(t);
+  const heads = [git(root, "rev-parse", `${first}:a.txt`), "f".repeat(40)];
+  for (const [attempt, head] of heads.entries()) {
+    const made = await worktrees.add(wanted("n", attempt + 1));
+    fs.rmSync(made.path, { recursive: true });
+    fs.writeFileSync(path.join(made.admin, "HEAD"), `${head}\n`);
+    assert.deepEqual(await removeWorktree(worktrees, made), { removed: true }, head);
+  }
+  assert.equal(gitWorks(root, "rev-parse", "--verify", KEPT), false);
+});
+
 test("a later snapshot of the same node has the earlier one as a parent", async (t) => {
   const { root, worktrees, wanted } = await makeRepository(t);
   for (const attempt of [1, 2]) {

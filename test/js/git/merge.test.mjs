@@ -233,3 +233,29 @@ test("what is no commit is refused before git sees it", async (t) => {
   await assert.rejects(probeAll(repository, [[first, `${first}\nx y`]]), { code: "INVALID" });
   await assert.rejects(probe(repository, first, "0".repeat(40)));
 });
+
+test("a merge driver with = in its name is refused", async (t) => {
+  const { root, first, repository } = await makeRepository(t, { untouched: false });
+  git(root, "config", "merge.a=b.driver", "true");
+  const [ours, theirs] = ["1", "2"].map((line) => commitOn(root, [first], { "a.txt": line }));
+  await assert.rejects(probe(repository, ours, theirs), { code: "INVALID" });
+  await assert.rejects(probeAll(repository, [[ours, theirs]]), { code: "INVALID" });
+});
+
+test("worktrees of merges whose process has ended are removed, and no folder that has another name", async (t) => {
+  const { root, first } = await makeRepository(t);
+  const ours = commitOn(root, [first], { "a.txt": "ours\n" });
+  const theirs = commitOn(root, [first], { "b.txt": "theirs\n" });
+  const { pid } = spawnSync("true");
+  const left = path.join(temporaryFolder(t), `tap-scratch-${pid}-left`);
+  git(root, "worktree", "add", "--quiet", "--detach", "--lock", left);
+  const others = temporaryFolder(t);
+  write(others, { "mine.txt": "mine\n" });
+  const admin = path.join(root, ".git", "worktrees", `tap-scratch-${pid}-forged`);
+  fs.cpSync(path.join(path.dirname(admin), path.basename(left)), admin, { recursive: true });
+  fs.writeFileSync(path.join(admin, "gitdir"), `${others}/.git\n`);
+  const scratch = await openRepository(root, { merges: "scratch" });
+  assert.ok((await probe(scratch, ours, theirs)).tree);
+  assert.equal(fs.existsSync(left), false);
+  assert.equal(fs.readFileSync(path.join(others, "mine.txt"), "utf8"), "mine\n");
+});
