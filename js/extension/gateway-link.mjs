@@ -314,7 +314,7 @@ export class GatewayLink {
     if (startedAt !== undefined && now - startedAt < HOST_START_MS) return "soon";
     if (now < this.#yieldUntil) return "soon";
     const holder = await probePort(files.port, files.homeHash);
-    if (this.#stopped) return "soon"; // meanwhile: nothing is started or said any more
+    if (this.#stopped) return "soon"; // it was stopped meanwhile
     if (holder !== this.#holder.by) this.#holder = { by: holder, since: now };
     if (holder === "nobody") return this.#startNextHost(startedAt, now);
     if (now < this.#freeingUntil) return "soon";

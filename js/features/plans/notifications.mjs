@@ -299,7 +299,12 @@ export class PlanNotifier {
 
 const MAX_LINES = 8;
 const MAX_LINE = 120;
+/** Of the instructions of one agent. */
+const MAX_INSTRUCTION_LINES = 4;
 const RUNS = "It runs:";
+const INSTRUCTIONS = "Instructions of its agents:";
+
+/** @typedef {{lines: string[], most: number, noun: string}} Block most: of its lines that are shown; noun: a line behind the first */
 
 /** @param {string} text */
 const formatLine = (text) => `  ${shortenText(visible(text), MAX_LINE)}`;
@@ -323,23 +328,51 @@ const listEnv = (env) => Object.entries(env).map(([name, value]) => `  with ${na
 /** @param {string[]} lines */
 const countCharacters = (lines) => lines.join("\n").length;
 
-/** @param {string[]} block of listWorkLines @param {number} most lines of it @returns {string[]} */
-function formatBlock(block, most) {
-  const left = block.length - most;
-  const more = left > 0 ? [`    and ${left} more ${left === 1 ? "variable" : "variables"}`] : [];
-  return [...block.slice(0, most).map(formatLine), ...more];
+/** @param {any} work */
+const toWorkBlock = (work) => ({ lines: listWorkLines(work), most: Infinity, noun: "variable" });
+
+/** @param {any} work of an agent */
+const readInstructions = (work) =>
+  String(typeof work === "string" ? work.replace(/^@agent ?/, "") : work.instructions);
+
+/**
+ * The instructions of a node's agents, and those of a retry that has not begun.
+ * @param {any} node @returns {Block[]}
+ */
+function listInstructionBlocks({ id, prechecks, work, postchecks, retryInstructions }) {
+  const texts = [
+    { label: id, work },
+    { label: `${id} prechecks`, work: prechecks },
+    { label: `${id} postchecks`, work: postchecks },
+  ]
+    .filter((one) => isAgentWork(one.work))
+    .map((one) => ({ label: one.label, text: readInstructions(one.work) }));
+  if (retryInstructions && texts.length > 0)
+    texts.push({ label: `${id} retry`, text: retryInstructions });
+  return texts.map(({ label, text }) => {
+    const [first = "", ...more] = text.split("\n").filter((line) => line.trim() !== "");
+    const lines = [`${label}: ${first}`, ...more.map((line) => `  ${line}`)];
+    return { lines, most: MAX_INSTRUCTION_LINES, noun: "line" };
+  });
+}
+
+/** @param {Block} block @param {number} most lines of it @returns {string[]} */
+function formatBlock({ lines, noun }, most) {
+  const left = lines.length - most;
+  const more = left > 0 ? [`    and ${left} more ${noun}${left === 1 ? "" : "s"}`] : [];
+  return [...lines.slice(0, most).map(formatLine), ...more];
 }
 
 /**
- * As many programs and tools as there is room for, with their variables where these have room, too.
- * @param {string[][]} blocks of listWorkLines @param {number} room characters
+ * As many blocks as there is room for, with their further lines where these have room, too.
+ * @param {Block[]} blocks @param {number} room characters
  * @returns {string[]} what is left out is counted
  */
 function formatBlocks(blocks, room) {
   const shown = blocks.slice(0, MAX_LINES).map((block) => formatBlock(block, 1));
   while (shown.length > 0 && countCharacters(shown.flat()) > room) shown.pop();
   for (const at of shown.keys()) {
-    const whole = shown.with(at, formatBlock(blocks[at], Infinity));
+    const whole = shown.with(at, formatBlock(blocks[at], blocks[at].most));
     if (countCharacters(whole.flat()) <= room) shown[at] = whole[at];
   }
   const left = blocks.length - shown.length;
@@ -387,8 +420,9 @@ export function formatPlanQuestion(given, programs, opened, start) {
   const works = nodes.flatMap((node) => [node?.prechecks, node?.work, node?.postchecks]);
   const agents = works.filter(isAgentWork).length;
   const tools = works.filter((work) => work?.type === "tool");
-  const blocks = [...programs, ...tools].map(listWorkLines);
-  const distinct = [...new Map(blocks.map((lines) => [JSON.stringify(lines), lines])).values()];
+  const blocks = [...programs, ...tools].map(toWorkBlock);
+  const distinct = [...new Map(blocks.map((one) => [JSON.stringify(one), one])).values()];
+  const instructions = nodes.filter(Boolean).flatMap(listInstructionBlocks);
   const what = typeof name === "string" ? `run the plan ${inLine(name)}` : "add to a plan";
   const lands = typeof targetBranch === "string" ? `, onto ${inLine(targetBranch)}` : "";
   const count =
@@ -406,7 +440,9 @@ export function formatPlanQuestion(given, programs, opened, start) {
     `${start ?? `The model asks tap to ${what}`}: ${count}${which}${lands}.`,
     ...(opened.length > 0 ? ["It opens the sandbox of its programs:", ...opened] : []),
   ];
-  const room = MAX_SHOWN - countCharacters([...top, RUNS, ...rest]);
+  const room = MAX_SHOWN - countCharacters([...top, RUNS, INSTRUCTIONS, ...rest]);
   const runs = distinct.length > 0 ? [RUNS, ...formatBlocks(distinct, room)] : [];
-  return { text: [...top, ...runs, ...rest].join("\n"), top };
+  const left = room - countCharacters(runs);
+  const shown = instructions.length > 0 ? [INSTRUCTIONS, ...formatBlocks(instructions, left)] : [];
+  return { text: [...top, ...runs, ...shown, ...rest].join("\n"), top };
 }

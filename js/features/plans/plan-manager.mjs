@@ -673,8 +673,11 @@ export class PlanManager {
       return {
         ...head,
         nodes: nodes
-          .filter((/** @type {any} */ { status }) => status !== "succeeded")
-          .map((/** @type {object} */ node) => pick(node, NODE_KEYS)),
+          .filter((/** @type {any} */ one) => one.status !== "succeeded" && !one.replacedBy)
+          .map((/** @type {any} */ node) => ({
+            ...pick(node, NODE_KEYS),
+            retryInstructions: this.#readRetryInstructions(planId, node),
+          })),
       };
     };
     const starts = /^(?:resume|retry)/.test(what) ? listStarts : undefined;
@@ -683,6 +686,13 @@ export class PlanManager {
         ? what
         : `${what} (node ${inLine(nodeId)}, ${from ?? "from where it failed"})`;
     return this.preflight.requireControl(seen, asker, act, starts);
+  }
+
+  /** Of a retry that has not begun. @param {string} planId @param {any} node @returns {string | undefined} */
+  #readRetryInstructions(planId, { id, status, attempt }) {
+    if (!attempt || !["pending", "ready", "blocked"].includes(status)) return undefined;
+    const { attempts } = this.view({ view: "node", planId, nodeId: id });
+    return attempts.at(-1).request?.instructions;
   }
 
   /** @param {string} planId @param {Asker} asker */

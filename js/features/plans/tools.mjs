@@ -303,9 +303,8 @@ export const HANDLERS = {
   }),
   get_copilot_node_failure_context: (plans, { planId, nodeId }) =>
     getFailureContext(plans, planId, nodeId),
-  retry_copilot_node: async (plans, args, asker) => {
+  retry_copilot_node: async (plans, args) => {
     const { planId, nodeId, from = "failed-phase", instructions } = args;
-    if (instructions) await plans.requireOwner(planId, asker);
     const detail = instructions ? { instructions } : undefined;
     await plans.submitOrThrow({ input: "retry", planId, nodeId, from, detail });
     return viewNode(plans, planId, nodeId);
@@ -350,6 +349,7 @@ export async function callTool(plans, name, args, asker, signal) {
   }
   const given =
     args.planId === undefined ? args : { ...args, planId: await plans.require(args.planId) };
+  if (given.planId && given.instructions) await plans.requireOwner(given.planId, asker);
   if (CHANGES[name]) await plans.requireControl(given, asker, CHANGES[name]);
   return HANDLERS[name](plans, given, asker, signal);
 }

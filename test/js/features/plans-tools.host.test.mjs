@@ -228,6 +228,41 @@ test("the question about a plan shows each command with its variables, and each 
   }
 });
 
+test("the question about a plan shows the instructions of its agents, after its commands", async (t) => {
+  const { ask, session } = await plansRig(t);
+  session.consent = { answer: "no" };
+  const text = async (/** @type {object[]} */ nodes) => {
+    await ask("create_copilot_plan", { name: "x", nodes });
+    return session.events.findLast(({ request }) => request === "consent").params.text;
+  };
+  const instructions = `Move the lexer.\n \nKeep\tthe \u001b[31mtests\n${"x".repeat(200)}\n4\n5\n6`;
+  const nodes = [
+    { id: "a", work: { type: "agent", instructions }, postchecks: "@agent Review it" },
+    { id: "b", work: "npm test" },
+  ];
+  assert.deepEqual((await text(nodes)).split("\n").slice(1), [
+    "It runs:",
+    "  npm test",
+    "Instructions of its agents:",
+    "  a: Move the lexer.",
+    String.raw`    Keep\x09the \x1b[31mtests`,
+    `    ${"x".repeat(118)}… (82 more)`,
+    "    4",
+    "    and 2 more lines",
+    "  a postchecks: Review it",
+  ]);
+  const long = `@agent ${"long ".repeat(100)}\n`.repeat(50);
+  const many = Array.from({ length: 20 }, (_, at) => ({
+    ...{ id: `n${at}`, work: long, prechecks: `echo ${at}` },
+  }));
+  const question = await text(many);
+  assert.ok(question.length <= 2000, `${question.length}`);
+  assert.match(
+    question,
+    /\n {2}echo 7\n {2}and 12 more\nInstructions.*\n {2}n0: long .*\n {2}and \d+ more$/s,
+  );
+});
+
 test("variables of one command move no other command out of the question", async (t) => {
   const { ask, session } = await plansRig(t);
   session.consent = { answer: "no" };
@@ -287,7 +322,7 @@ test("the question says what it leaves out, and a yes does not count for another
   assert.equal(asked().length, 2);
   const agent = { type: "agent", instructions: "go", allowedUrls: ["example.com"] };
   await ask("create_copilot_plan", { name: "x", nodes: [{ id: "a", work: agent }] });
-  assert.match(asked()[2].params.text, /\n {2}reach example\.com$/);
+  assert.match(asked()[2].params.text, /\n {2}reach example\.com\n/);
 });
 
 test("a plan is a trace: attempts are below it, phases below these, and programs are told theirs", async (t) => {

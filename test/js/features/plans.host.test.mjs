@@ -385,6 +385,43 @@ test("the model changes a plan of the user or of another session only where the 
   await ask("delete_copilot_plan", { planId: own });
 });
 
+test("the question about a plan of the user shows the instructions that a retry adds, and no node that was replaced", async (t) => {
+  const rig = await plansRig(t);
+  const { ask, session, repo } = rig;
+  const plan = {
+    name: "mine",
+    nodes: [
+      ...["a", "old"].map((id) => ({ id, work: `@agent Do ${id}` })),
+      { id: "last", work: "until test -e ../../go; do sleep 0.05; done; exit 1" },
+    ],
+  };
+  const planId = "pabcdefgh";
+  await typeCommand(rig, { do: "create", plan, as: planId, path: process.env.PATH });
+  const statuses = async () =>
+    (await ask("get_copilot_plan_status", { planId })).nodes.map(({ status }) => status).sort();
+  await waitFor(async () => (await statuses()).join() === "failed,failed,running");
+  await typeCommand(rig, { do: "pause_copilot_plan", args: { planId } });
+  const again = { planId, nodeId: "a", instructions: "Use the\nfixture" };
+  session.consent = { answer: "no" };
+  assert.match((await ask("retry_copilot_node", again)).text, /NOT_YOURS: /);
+  assert.ok(
+    session.events.every(({ request }) => request !== "consent"),
+    "a yes would not count",
+  );
+  await typeCommand(rig, { do: "retry_copilot_node", args: again });
+  const nodes = [{ id: "new", work: "@agent Do it anew" }];
+  await typeCommand(rig, { do: "add", planId, nodes, replaces: "old" });
+  assert.match((await ask("resume_copilot_plan", { planId })).text, /NOT_YOURS: /);
+  const { text } = session.events.findLast(({ request }) => request === "consent").params;
+  assert.deepEqual(text.split("\n").slice(3), [
+    "Instructions of its agents:",
+    ...["  a: Do a", "  a retry: Use the", "    fixture", "  new: Do it anew"],
+  ]);
+  fs.writeFileSync(path.join(repo, "go"), "");
+  await typeCommand(rig, { do: "cancel_copilot_plan", args: { planId } });
+  await rig.ended(planId);
+});
+
 test("the timeline of a session has no plan of another folder", async (t) => {
   const rig = await plansRig(t);
   const other = await rig.join({ cwd: temporaryFolder(t) });
