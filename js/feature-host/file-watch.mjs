@@ -15,6 +15,7 @@ export const MAX_WATCHED = 10_000;
  * @property {readonly string[]} globs relative to the folder, with /
  * @property {(file: string) => void} onChange a file was added, changed or removed; relative to the folder
  * @property {(reason: string) => void} onFailed the watch has ended
+ * @property {number} [most] folders and files
  */
 
 /** Whether a path is a folder or inside it; "": the workspace. @param {string} way @param {string} folder */
@@ -27,7 +28,7 @@ const relativePath = (root, file) => path.relative(root, file).split(path.sep).j
  * @param {FileWatch} options
  * @returns {Promise<{close: () => Promise<void>}>} when changes are detected
  */
-export async function watchFiles({ folder, globs, onChange, onFailed }) {
+export async function watchFiles({ folder, globs, onChange, onFailed, most = MAX_WATCHED }) {
   const root = await fs.realpath(folder);
   const { bases, matches: fits } = readGlobs(globs);
   if (bases.some((base) => isInside(base, ".."))) {
@@ -35,8 +36,8 @@ export async function watchFiles({ folder, globs, onChange, onFailed }) {
   }
   /** The folder of a glob may be created later, or be recreated. @param {string} way */
   const leads = (way) => bases.some((base) => isInside(way, base) || isInside(base, way));
-  /** @type {Set<string>} */
-  const watched = new Set();
+  /** Those that are gone stay in it until it is full. @type {Set<string>} */
+  let watched = new Set();
   let failed = false;
   /** @type {() => void} */
   let settle = () => {};
@@ -57,12 +58,16 @@ export async function watchFiles({ folder, globs, onChange, onFailed }) {
         return true;
       if (stats?.isFile() && !fits(way)) return true;
       watched.add(way);
-      if (watched.size > MAX_WATCHED) {
-        setImmediate(fail, `more than ${MAX_WATCHED} files and folders: choose narrower globs`);
-      }
-      return watched.size > MAX_WATCHED;
+      if (watched.size > most) watched = new Set([...listWatched(), way]);
+      if (watched.size <= most) return false;
+      setImmediate(fail, `more than ${most} files and folders: choose narrower globs`);
+      return true;
     },
   });
+  const listWatched = () =>
+    Object.entries(watcher.getWatched()).flatMap(([above, names]) =>
+      names.map((name) => relativePath(root, path.join(above, name))),
+    );
   watcher.on("error", (error) => fail(error instanceof Error ? error.message : String(error)));
   watcher.on("all", (event, file) => {
     const way = relativePath(root, file);

@@ -9,8 +9,8 @@ import { watchFiles } from "../../../js/feature-host/file-watch.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 import { waitFor } from "../../support/wait.mjs";
 
-/** @param {import("node:test").TestContext} t @param {string[]} globs */
-async function watching(t, globs) {
+/** @param {import("node:test").TestContext} t @param {string[]} globs @param {number} [most] */
+async function watching(t, globs, most) {
   const folder = temporaryFolder(t);
   for (const one of ["src/deep", "node_modules/x", ".git", "docs"]) {
     fs.mkdirSync(path.join(folder, one), { recursive: true });
@@ -21,6 +21,7 @@ async function watching(t, globs) {
   const { close } = await watchFiles({
     folder,
     globs,
+    most,
     onChange: (file) => void changed.push(file),
     onFailed: (reason) => void failed.push(reason),
   });
@@ -142,4 +143,20 @@ test("a link is not followed, and a glob does not leave the workspace", async (t
   assert.ok(!changed.some((file) => /far/.test(file)), changed.join());
   const wrong = { folder, globs: ["../*.txt"], onChange() {}, onFailed() {} };
   await assert.rejects(watchFiles(wrong), /within the workspace/);
+});
+
+test("files that are gone do not count, and more than the limit at a time end the watch", async (t) => {
+  const { folder, changed, failed, write } = await watching(t, ["src/**"], 60);
+  for (const round of ["a", "b", "c", "d"]) {
+    const files = Array.from({ length: 25 }, (_, at) => `src/${round}${at}.txt`);
+    for (const act of [write, (file) => fs.rmSync(path.join(folder, file))]) {
+      changed.length = 0;
+      files.forEach(act);
+      await waitFor(() => files.every((file) => changed.includes(file)), { what: round });
+    }
+  }
+  assert.deepEqual(failed, []);
+  for (let at = 0; at < 60; at += 1) write(`src/many${at}.txt`);
+  await waitFor(() => failed.length > 0, { what: "the limit" });
+  assert.equal(failed.length, 1);
 });
