@@ -222,6 +222,18 @@ export async function adoptChanges(admin, detach) {
   await notePublished(admin);
 }
 
+/** Git ends with "BUG: reverse reflog parser" where HEAD is detached and its log begins with an empty line. @param {string} admin */
+export async function trimReflog(admin) {
+  const folder = path.join(gitFolder(admin), "logs");
+  if (!(await fs.lstat(folder).catch(() => undefined))?.isDirectory()) return; // a link leads elsewhere
+  const file = path.join(folder, "HEAD");
+  const text = await readRegular(file, MAX_LOG_BYTES, "latin1").catch(() => "");
+  if (!text.startsWith("\n")) return;
+  const next = path.join(gitFolder(admin), `tap-log-${crypto.randomUUID()}`);
+  await fs.writeFile(next, text.replace(/^\n+/, ""), { encoding: "latin1", flag: "wx" });
+  await fs.rename(next, file);
+}
+
 // ---- objects ---------------------------------------------------------------------------------------
 
 /** Files and folders of an object store. */

@@ -9,7 +9,7 @@ import { isInside } from "../lib/paths.mjs";
 import { listCheckouts, resolveGitDir } from "./checkouts.mjs";
 import { GitError } from "./errors.mjs";
 import { isCommit } from "./git.mjs";
-import { adoptChanges, createGitPolicy, gitFolder } from "./private-store.mjs";
+import { adoptChanges, createGitPolicy, gitFolder, trimReflog } from "./private-store.mjs";
 import { exists, readRegular } from "./repository.mjs";
 
 /** @typedef {import("./repository.mjs").Repository} Repository */
@@ -177,6 +177,7 @@ export async function adoptPersonsChanges(repository, worktree) {
     const head = await readTrimmed(path.join(worktree.admin, "HEAD"));
     if (head.startsWith("ref:")) await detachHead(repository, outside);
   });
+  await trimReflog(worktree.admin);
 }
 
 /**

@@ -136,19 +136,23 @@ test("a commit without its tree, or a damaged one, is refused and leaves the rep
   }
 });
 
-test("what a program has committed and left is in the snapshot, behind any number of lines", async (t) => {
-  const { root, repository, worktree, inside, first } = await begin(t);
-  const script = `echo 2 > a.txt; git commit -qam lost; git reset -q --hard HEAD^; echo 3 > b.txt
-    log=$(git rev-parse --absolute-git-dir)/logs/HEAD; { yes | head -c 60000000; cat $log; } > log; mv log $log`;
-  assert.equal(inside(script).status, 0);
-  const { kept } = await snapshotContents(repository, worktree, { why: "test" });
-  assert.ok(kept);
-  assert.equal(filesOf(root, kept.commit)["b.txt"], "3\n");
-  const parents = git(root, "rev-list", "--parents", "-1", kept.commit).split(" ").slice(1);
-  assert.ok(parents.includes(first));
-  const [lost] = parents.filter((one) => one !== first);
-  assert.equal(filesOf(root, lost)["a.txt"], "2\n");
-});
+for (const lines of ["yes | head -c 60000000", "echo; echo"]) {
+  test(`what a program has committed and left is in the snapshot, behind: ${lines}`, async (t) => {
+    const { root, repository, worktree, inside, first } = await begin(t);
+    const script = `echo 2 > a.txt; git commit -qam lost; git reset -q --hard HEAD^; echo 3 > b.txt
+    log=$(git rev-parse --absolute-git-dir)/logs/HEAD; { ${lines}; cat $log; } > log; mv log $log`;
+    assert.equal(inside(script).status, 0);
+    const { kept } = await snapshotContents(repository, worktree, { why: "test" });
+    assert.ok(kept);
+    assert.equal(filesOf(root, kept.commit)["b.txt"], "3\n");
+    const parents = git(root, "rev-list", "--parents", "-1", kept.commit).split(" ").slice(1);
+    assert.ok(parents.includes(first));
+    const [lost] = parents.filter((one) => one !== first);
+    assert.equal(filesOf(root, lost)["a.txt"], "2\n");
+    const { made } = await commitWork(repository, worktree, { message: "m" });
+    assert.equal(made, true);
+  });
+}
 
 test("a person's commit in the worktree is what the node goes on with", async (t) => {
   const { root, repository, worktree, inside, first } = await begin(t);
