@@ -114,7 +114,9 @@ function listSchemas(root) {
 /** @param {any} root @param {string} reference @returns {any} undefined: root does not have it */
 export function findReferenced(root, reference) {
   if (reference === "#" || reference.startsWith("#/")) {
-    return parsePointer(reference).reduce((value, step) => value?.[step], root);
+    const readOwn = (/** @type {any} */ value, /** @type {string} */ step) =>
+      Object.hasOwn(value ?? {}, step) ? value[step] : undefined;
+    return parsePointer(reference).reduce(readOwn, root);
   }
   const all = listSchemas(root);
   if (reference.startsWith("#")) {
@@ -129,13 +131,16 @@ export function findReferenced(root, reference) {
   });
 }
 
+/** @param {any} value @returns {boolean} */
+const isSchema = (value) => isObject(value) || typeof value === "boolean";
+
 /** @param {any} root */
 function checkReferences(root) {
   for (const { $ref } of listSchemas(root)) {
     const seen = new Set();
     for (let next = $ref; typeof next === "string";) {
       const found = seen.has(next) ? undefined : findReferenced(root, next);
-      if (found === undefined) {
+      if (!isSchema(found)) {
         const why = seen.has(next) ? "refers to itself" : "is not in the schema";
         throw new TypeError(`$ref ${JSON.stringify(next)} ${why}; put its schema under "$defs"`);
       }

@@ -212,7 +212,7 @@ def to_checkable(schema: dict[str, Any]) -> dict[str, Any]:
         seen: set[str] = set()
         while isinstance(reference, str):
             found = None if reference in seen else _find_referenced(schema, reference, schemas)
-            if found is None:
+            if not isinstance(found, (dict, bool)):
                 why = "refers to itself" if reference in seen else "is not in the schema"
                 raise ValueError(f'$ref {_json(reference)} {why}; put its schema under "$defs"')
             seen.add(reference)

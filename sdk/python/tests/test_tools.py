@@ -81,6 +81,7 @@ def test_a_union_has_the_problems_of_the_way_that_is_meant_else_of_each():
         {"pattern": r"^\p{L}"},
         {"items": {"patternProperties": {"(": {}}}},
         {"$ref": "#/$defs/missing"},
+        {"$ref": "#/type"},
         {"$ref": "#/$defs/loop"},
         {"anyOf": [{"$ref": "other.json"}]},
     ],

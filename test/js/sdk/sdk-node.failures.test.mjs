@@ -266,6 +266,8 @@ describe("a schema as it comes from elsewhere", () => {
       { pattern: String.raw`x\Z` },
       { items: { patternProperties: { "(?P<x>y)": {} } } },
       { $ref: "#/$defs/missing" },
+      { $ref: "#/$defs/constructor" },
+      { $ref: "#/type" },
       { $ref: "#/$defs/loop" },
       { anyOf: [{ $ref: "other.json" }] },
     ]) {
