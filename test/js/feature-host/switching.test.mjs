@@ -121,11 +121,14 @@ test("a config that is away for a moment, as some editors write it, changes noth
   await until(async () => (await denied()) !== undefined, "the rule");
   await until(async () => (await report("builtin:goals")).enabled === false, "the end of goals");
   for (let round = 0; round < 3; ++round) {
+    await until(async () => (await denied()) !== undefined, "the rule, also after a slow round");
     fs.rmSync(file);
     const end = performance.now() + 500; // less than between two looks
-    while (performance.now() < end) {
-      assert.ok(await denied(), "with its reason, where the disk is fast enough");
-      assert.equal((await report("builtin:goals")).enabled, false);
+    for (;;) {
+      const [reason, { enabled }] = [await denied(), await report("builtin:goals")];
+      if (performance.now() > end) break; // a slow machine may have looked twice
+      assert.ok(reason);
+      assert.equal(enabled, false);
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
     fs.writeFileSync(file, text, { mode: 0o600 });

@@ -206,13 +206,20 @@ test("pings are answered, on both sides", async (t) => {
   );
   const call = session.call("slow");
   await waitFor(() => answer.give, { what: "the call" });
-  await new Promise((resolve) => setTimeout(resolve, 1500));
+  const mute = await rawLink(t, where.link);
+  mute.say({ type: "provider.open", token: where.token });
+  await mute.next("sessions");
+  const tools = [{ name: "hang", description: "Hangs." }];
+  mute.say({ type: "hello", protocolVersion: 2, name: "tap-mute", session: "all", tools });
+  await mute.next("hello.ack");
+  void session.call("hang");
+  const lines = () =>
+    session.events.filter(({ type, text }) => type === "timeline" && /pings/.test(text));
+  const [{ text }] = await waitFor(() => lines().length > 0 && lines(), { what: "its line" });
+  assert.match(text, /tap-mute/);
   answer.give("done");
   assert.equal(await call, "done");
-  assert.ok(
-    !session.events.some((event) => event.type === "timeline" && /pings/.test(event.text)),
-    "its transport has answered",
-  );
+  assert.equal(lines().length, 1, "the transport of the other has answered");
 });
 
 test("a feature that does not read is closed, and others go on", async (t) => {
