@@ -143,7 +143,10 @@ export const listSystemReadable = ({ hosts }, home, search) =>
     ...RUN_READABLE,
     ...(hosts === "*" ? [resolveExisting(RESOLVER_FILE) ?? ""] : []),
     path.dirname(resolveExisting(process.execPath) ?? "/usr"),
-    ...search.filter((folder) => isBelow(folder, home)),
+    // npm's programs are links from `bin` into the packages of the same prefix.
+    ...search
+      .filter((folder) => isBelow(folder, home))
+      .flatMap((folder) => [folder, path.join(folder, "..", "lib", "node_modules")]),
   ].filter((folder) => folder !== "" && fs.existsSync(folder));
 
 /**

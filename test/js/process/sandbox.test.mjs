@@ -130,6 +130,20 @@ test("a program that makes settings finds a place for them, with the user's sett
   assert.deepEqual(stdout, "Ada\nno\n");
 });
 
+test("a program that npm has installed in the home runs", (t) => {
+  const { root, policy } = makePlace(t);
+  const home = path.join(root, "home");
+  const [bin, tool] = ["bin", "lib/node_modules/tool"].map((one) => path.join(home, ".npm", one));
+  for (const folder of [bin, tool]) fs.mkdirSync(folder, { recursive: true });
+  fs.writeFileSync(path.join(tool, "index.sh"), "#!/bin/sh\necho runs\n", { mode: 0o755 });
+  fs.symlinkSync("../lib/node_modules/tool/index.sh", path.join(bin, "tool"));
+  const { command, args, env } = wrapInSandbox(policy, {
+    ...{ command: "tool", args: [], env: { HOME: home, PATH: `${bin}:${process.env.PATH}` } },
+  });
+  const { stdout, stderr } = spawnSync(command, args, { env, encoding: "utf8" });
+  assert.equal(stdout, "runs\n", stderr);
+});
+
 test("no capability, no process of the host and no network are inside", (t) => {
   const { policy } = makePlace(t);
   const command = `grep CapEff /proc/self/status; kill -0 ${process.pid} 2> /dev/null || echo none; cat /proc/net/dev | grep -c :`;
