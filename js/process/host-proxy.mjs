@@ -150,17 +150,25 @@ export class HostProxy {
         headers: { ...headers, host: url.host },
         createConnection: () => target,
       });
-      onward.on("response", (answer) => {
-        response.writeHead(answer.statusCode ?? 502, answer.headers);
-        answer.pipe(response);
-      });
       onward.on("error", () => response.destroy());
       response.on("close", () => target.destroy());
+      onward.on("response", (answer) => passAnswer(answer, response));
+      onward.flushHeaders(); // headers that Node.js refuses throw here, and not in the pipe
       request.pipe(onward);
     } catch (error) {
       const { status = 502, message } = /** @type {Unreachable} */ (error);
       response.writeHead(status, { "content-type": "text/plain" }).end(`${message}\n`);
     }
+  }
+}
+
+/** @param {http.IncomingMessage} answer of a host, which may be anything @param {http.ServerResponse} response */
+function passAnswer(answer, response) {
+  try {
+    response.writeHead(answer.statusCode ?? 502, answer.headers);
+    answer.pipe(response);
+  } catch {
+    response.destroy(); // Node.js refuses its status or headers
   }
 }
 

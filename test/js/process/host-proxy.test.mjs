@@ -109,6 +109,35 @@ test("what is no request of a proxy is refused or closed, and the proxy goes on"
   assert.equal((await curl(`http://good.test:${port}/`)).at(-1), "200");
 });
 
+test("headers of a program or a host that Node.js refuses end that request only", async (t) => {
+  const { file, port, curl } = await begin(t);
+  const answers = [
+    "HTTP/1.1 099 X\r\nContent-Length: 0\r\n\r\n",
+    "HTTP/1.1 200 OK\r\nTrailer: x\r\nContent-Length: 0\r\n\r\n",
+  ];
+  const strange = net.createServer((socket) => {
+    socket.on("error", () => {});
+    socket.once("data", () => socket.end(answers.shift()));
+  });
+  await new Promise((resolve) => strange.listen(0, "127.0.0.1", () => resolve(undefined)));
+  t.after(() => void strange.close());
+  const { port: other } = /** @type {net.AddressInfo} */ (strange.address());
+  for (const [to, header] of [
+    [port, "Trailer: x\r\nContent-Length: 0"],
+    ...[other, other].map((one) => [one, "Accept: */*"]),
+  ]) {
+    const socket = net.connect(file);
+    socket.write(`GET http://good.test:${to}/ HTTP/1.1\r\nHost: x\r\n${header}\r\n\r\n`);
+    const chunks = [];
+    for await (const chunk of socket) {
+      chunks.push(chunk);
+      socket.end();
+    }
+    assert.doesNotMatch(Buffer.concat(chunks).toString(), /^HTTP\/1\.1 200/);
+  }
+  assert.equal((await curl(`http://good.test:${port}/`)).at(-1), "200");
+});
+
 test("a program in a sandbox has this way out and no other", async (t) => {
   const { file, port, refused } = await begin(t);
   const root = fs.realpathSync(temporaryFolder(t));
