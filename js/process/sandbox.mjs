@@ -46,10 +46,12 @@ export const CACHES = {
   ccache: { folders: [".cache/ccache"], variables: { CCACHE_DIR: "ccache" } },
 };
 
+/** Of git, in a folder that may have passwords, too (credentials). */
+const GIT_SETTINGS = ["config", "ignore", "attributes"];
 /** Readable in the home: settings of git, and the folders of toolchains. */
 const HOME_READABLE = [
   ".gitconfig",
-  ".config/git",
+  ...GIT_SETTINGS.map((name) => `.config/git/${name}`),
   ".pyenv",
   ".rustup",
   ".cargo/bin",
@@ -165,22 +167,39 @@ export const makeCacheFolders = ({ caches }, home) =>
       }
     });
 
-/** @param {ProgramPolicy} policy @param {string} home @param {string[]} search @returns {Mount[]} */
-function listMounts(policy, home, search) {
+/**
+ * Git's settings of the user, also where XDG_CONFIG_HOME leads. A program that writes a folder cannot replace a place
+ * in it where something is mounted: else a link there would lead the next mount out of the sandbox. So each folder on
+ * the way is such a place.
+ * @param {string} home @param {string} [tmp] what is /tmp inside @returns {Mount[]}
+ */
+function listGitSettings(home, tmp) {
+  const folder = path.join(home, ".config/git");
+  const files = GIT_SETTINGS.filter((name) => fs.existsSync(path.join(folder, name)));
+  const fill = (/** @type {string} */ at) => [
+    { at, how: /** @type {const} */ ("--tmpfs") },
+    ...files.map((name) => ({
+      ...{ at: path.join(at, name), how: /** @type {const} */ ("--ro-bind") },
+      from: path.join(folder, name),
+    })),
+  ];
+  const own = tmp && path.join(tmp, path.basename(CONFIG_HOME));
+  if (own) fs.mkdirSync(own, { recursive: true });
+  return [
+    ...(own ? [{ at: CONFIG_HOME, how: /** @type {const} */ ("--bind"), from: own }] : []),
+    ...fill(path.join(CONFIG_HOME, "git")),
+    ...(fs.existsSync(folder) ? fill(folder) : []),
+  ];
+}
+
+/** @param {ProgramPolicy} policy @param {string} home @param {string[]} search @param {string} [tmp] @returns {Mount[]} */
+function listMounts(policy, home, search, tmp) {
   const { cwd, repository, writable, readable } = policy;
   const system = listSystemReadable(policy, home, search);
   const folders = makeCacheFolders(policy, home);
   /** @type {(all: string[], how: "--bind" | "--ro-bind") => Mount[]} */
   const bind = (all, how) => all.map((at) => ({ at, how }));
-  /** @type {Mount} */
-  const settings = {
-    at: path.join(CONFIG_HOME, "git"),
-    ...{ how: "--ro-bind", from: path.join(home, ".config/git") },
-  };
-  const basic = [
-    ...bind([...system, ...readable], "--ro-bind"),
-    ...[settings].filter(({ from }) => from && fs.existsSync(from)),
-  ];
+  const basic = [...bind([...system, ...readable], "--ro-bind"), ...listGitSettings(home, tmp)];
   if (!repository) return [...basic, ...bind([...folders, ...writable], "--bind")];
   return [
     ...basic,
@@ -204,7 +223,7 @@ export function formatWallArguments(policy, options = {}) {
   const { search = [], tmp } = options;
   const realHome = resolveExisting(home) ?? home;
   const hidden = listHidden(realHome, copilot);
-  const mounts = listMounts(policy, realHome, search);
+  const mounts = listMounts(policy, realHome, search, tmp);
   // Parents of a bound folder in a private folder are read-only, so that writes to them fail.
   const parents = hidden.flatMap((folder) =>
     mounts

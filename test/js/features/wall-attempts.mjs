@@ -113,6 +113,7 @@ const UNWANTED = {
   "a shell's start": ({ home }) => `echo x >> ${home}/.bashrc`,
   "read a token": ({ home }) => `cat ${home}/.npmrc`,
   "~ by its name": () => "cat ~/.npmrc",
+  "read a password of git": ({ home }) => `cat ${home}/.config/git/credentials`,
   "read tap's config": ({ cli }) => `cat ${cli}/tap/config.json`,
   "write beside tap's config": ({ cli }) => `touch ${cli}/tap/evil`,
   "a file elsewhere": ({ outside }) => `touch ${outside}/x`,

@@ -69,6 +69,8 @@ function fillHome(t, home) {
   fs.mkdirSync(path.join(home, ".ssh"));
   fs.writeFileSync(path.join(home, ".ssh", "id_test"), "key\n", { mode: 0o600 });
   fs.writeFileSync(path.join(home, ".npmrc"), "token\n");
+  fs.mkdirSync(path.join(home, ".config", "git"), { recursive: true });
+  fs.writeFileSync(path.join(home, ".config", "git", "credentials"), "https://a:key@host.test\n");
   fs.writeFileSync(path.join(home, ".gitconfig"), "[user]\n\tname = A\n\temail = a@example.com\n");
   const before = process.env.HOME;
   process.env.HOME = home;

@@ -112,16 +112,17 @@ test("a cache that is granted is made where the user has none yet", (t) => {
   assert.equal(fs.readFileSync(path.join(home, ".npm", "x"), "utf8"), "x\n");
 });
 
-test("a program that makes settings finds a place for them, with the user's settings of git", (t) => {
+test("a program that makes settings finds a place for them, with git's settings and without its passwords", (t) => {
   const { root, policy } = makePlace(t);
   const home = path.join(root, "home");
   fs.mkdirSync(path.join(home, ".config", "git"), { recursive: true });
   fs.writeFileSync(path.join(home, ".config", "git", "config"), "[user]\n\tname = Ada\n");
+  fs.writeFileSync(path.join(home, ".config", "git", "credentials"), "https://ada:key@host.test\n");
   const wrapped = wrapInSandbox(policy, {
     command: "sh",
     args: [
       "-c",
-      'cd /tmp && mkdir "$XDG_CONFIG_HOME/x" && git config user.name; echo > ~/.config/x || echo no',
+      'cd /tmp && mkdir "$XDG_CONFIG_HOME/x" && git config user.name; echo > ~/.config/x || echo no; cat ~/.config/git/credentials "$XDG_CONFIG_HOME/git/credentials"',
     ],
     env: { HOME: home, PATH: process.env.PATH },
   });
@@ -142,6 +143,28 @@ test("a program that npm has installed in the home runs", (t) => {
   });
   const { stdout, stderr } = spawnSync(command, args, { env, encoding: "utf8" });
   assert.equal(stdout, "runs\n", stderr);
+});
+
+test("a link that a program leaves in /tmp, or in a folder of its own, leads no later mount out", (t) => {
+  const { root, policy } = makePlace(t);
+  const [home, outside] = ["home", "outside"].map((name) => path.join(root, name));
+  const settings = path.join(home, ".config");
+  fs.mkdirSync(path.join(settings, "git"), { recursive: true });
+  fs.writeFileSync(path.join(settings, "git", "config"), "[user]\n\tname = Ada\n");
+  fs.mkdirSync(outside);
+  const run = (/** @type {string} */ script) => {
+    const inside = { ...policy, writable: [settings] };
+    const { command, args, env } = wrapInSandbox(inside, {
+      ...{ command: "sh", args: ["-c", script], env: { HOME: home, PATH: process.env.PATH } },
+    });
+    return spawnSync(command, args, { env, encoding: "utf8" });
+  };
+  for (const place of ["/tmp/.config", "/tmp/.config/git", "$HOME/.config/git"]) {
+    run(`mv ${place} /tmp/moved && ln -s /oldroot${outside} ${place}`);
+    assert.equal(run("cd /tmp && git config user.name").stdout, "Ada\n", place);
+    assert.deepEqual(fs.readdirSync(outside), [], place);
+  }
+  assert.deepEqual(fs.readdirSync(settings), ["git"]);
 });
 
 test("no capability, no process of the host and no network are inside", (t) => {
