@@ -109,6 +109,10 @@ function createSessionConfig(run, job, server, { config }, boundary) {
     tools: (job.tools ?? []).map((tool) => toSdkTool(job, tool)),
     largeOutput: { enabled: true, outputDirectory: outputFolder(job, server) },
     enableConfigDiscovery: false,
+    // Of the worktree, where any program of a plan may have put them: a hook can allow what tap refuses, and the CLI
+    // runs git outside of the sandbox.
+    enableFileHooks: false,
+    enableHostGitOperations: false,
     enableSessionStore: false,
     remoteSession: "off",
     onPermissionRequest: async (/** @type {unknown} */ request) => {
