@@ -18,6 +18,10 @@ const LAST_LINES = 20;
 const MAX_IDENTITIES = 20;
 const MAX_IDENTITY = 200;
 const MAX_TIMER_MS = 2 ** 31 - 1;
+/** A program can end builds faster than anything reads of them: the last ones of one read count. */
+const MAX_CLOSED = 8;
+/** Between two records of states. */
+const RECORD_MS = 100;
 
 /**
  * @param {EmitterSpec} spec @param {string} workspace @param {Parts["services"]} services
@@ -50,6 +54,9 @@ export class Watcher {
   #isPaused = false;
   #hasExited = false;
   #isClosed = false;
+  #recordedAt = -Infinity;
+  /** Changes since the last record that have none. */
+  #unrecorded = 0;
 
   /** @param {{spec: EmitterSpec, plan: Plan, folder: string, feed: Feed, parts: Parts, saved?: unknown}} options */
   constructor({ spec, plan, folder, feed, parts, saved }) {
@@ -74,7 +81,7 @@ export class Watcher {
 
   /** @param {{opened?: number, closed?: Cycle[]}} cycles @param {boolean} isStopped by tap: what its end looks like says nothing */
   handleCycles({ opened, closed = [] }, isStopped) {
-    for (const cycle of closed) {
+    for (const cycle of closed.slice(-MAX_CLOSED)) {
       const isExit = cycle.closedBy === "exit";
       if (isExit && isStopped) continue;
       this.#hasExited ||= isExit;
@@ -109,13 +116,21 @@ export class Watcher {
 
   /** @param {Cycle} cycle @param {string} from */
   #record(cycle, from) {
+    const now = this.#parts.now();
+    if (now - this.#recordedAt < RECORD_MS && now >= this.#recordedAt) {
+      this.#unrecorded += 1;
+      return;
+    }
     const { name } = this.#spec;
     const { state, failures } = this.state;
     const { session } = this.#feed.owner;
+    const unrecorded = this.#unrecorded;
+    [this.#recordedAt, this.#unrecorded] = [now, 0];
     const body = {
       ...{ emitter: name, from, to: state, run: cycle.run, failures: failures.length },
       ...{ leftOut: cycle.leftOut, closedBy: cycle.closedBy, part: "" },
       ...(cycle.exitCode !== undefined && { exitCode: cycle.exitCode }),
+      ...(unrecorded > 0 && { unrecorded }),
       identities: failures.slice(0, MAX_IDENTITIES).map(({ id }) => shortenText(id, MAX_IDENTITY)),
     };
     this.#parts.services.records
