@@ -10,6 +10,7 @@ import { quoteWord, visible } from "../lib/visible.mjs";
 import { deleteFolder } from "../process/run.mjs";
 import {
   createBridge,
+  createFolderCheck,
   formatWallArguments,
   makeCacheFolders,
   listSystemReadable,
@@ -82,7 +83,8 @@ export function openWall(folder, given, { sessionId, output, packageFolder, env,
   ];
   const quote = (/** @type {string[]} */ all) =>
     quoteWord(all.map((word) => quoteWord(word)).join(" "));
-  const text = `wall=${quote(words)}\nbridge=${quote(bridge.words)}\n`;
+  const before = [...createFolderCheck(policy.named), ...bridge.words];
+  const text = `wall=${quote(words)}\nbridge=${quote(before)}\n`;
   const place = wallFolder(folder, given);
   fs.mkdirSync(place, { recursive: true });
   try {

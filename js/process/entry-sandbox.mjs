@@ -111,6 +111,7 @@ export function resolveEntryPolicy(sandbox, { folder: given, cwd, user }) {
     cwd,
     writable,
     readable: [folder, ...readable, ...gitFolders].filter((place) => !writable.includes(place)),
+    named: [...writable, ...readable],
     caches: sandbox.caches,
     hosts: hosts.includes("*") ? "*" : hosts,
     sandbox: "on",

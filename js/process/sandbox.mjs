@@ -21,6 +21,7 @@ import { findOnPath, isExecutable, isInside } from "../lib/paths.mjs";
  * @property {PolicyRepository} repository
  * @property {string[]} writable folders in addition to `cwd`
  * @property {string[]} readable folders in addition to the system
+ * @property {string[]} [named] those of both that were named for it: no link may lead to them
  * @property {string[]} caches names of CACHES
  * @property {string[] | "*"} hosts "*": the network of the host
  * @property {"on" | "off"} sandbox
@@ -304,6 +305,51 @@ export function findProgram(command, cwd, search = "") {
 /** Uses this process's PATH, never a plan's. @returns {string} absolute */
 const findBwrap = () => findOnPath("bwrap", process.env.PATH) ?? "/usr/bin/bwrap";
 
+// Who may write the folder around one that was named can put a link in its place, after it was looked at and before it
+// is mounted. So what is mounted is compared with what was named, before the command begins.
+
+/** $1 and $2: a mount point, and its device and root; and so on, up to --. */
+const CHECK = `while [ "$1" != -- ]; do
+found=
+while read -r _ _ device root point _; do
+[ "$point" = "$1" ] && found="$device $root"
+done < /proc/self/mountinfo
+[ "$found" = "$2" ] || { printf 'tap: %s is another folder by now\\n' "$1" >&2; exit 126; }
+shift 2
+done
+shift
+exec "$@"`;
+
+/** As in mountinfo. @param {string} file */
+const escapePlace = (file) =>
+  file.replace(/[ \t\n\\]/g, (one) => `\\${one.charCodeAt(0).toString(8).padStart(3, "0")}`);
+
+/**
+ * A program in front of a command, which has nothing else to say.
+ * @param {string[]} [named] of a policy @returns {string[]} words
+ */
+export function createFolderCheck(named = []) {
+  if (named.length === 0) return [];
+  const lines = fs.readFileSync("/proc/self/mountinfo", "utf8").split("\n").filter(Boolean);
+  const mounts = lines.map(parseMount);
+  const places = named.flatMap((folder) => {
+    const place = escapePlace(folder);
+    const around = mounts.filter(({ point }) => isInside(place, point));
+    const mount = around.toSorted((one, other) => depth(one.point) - depth(other.point)).at(-1);
+    // NFS shows the same root for each of its folders.
+    if (mount === undefined || mount.type.startsWith("nfs")) return [];
+    const root = path.join(mount.root, path.relative(mount.point, place));
+    return [place, `${mount.device} ${root}`];
+  });
+  return places.length === 0 ? [] : ["/bin/sh", "-c", CHECK, "tap", ...places, "--"];
+}
+
+/** @param {string} line of mountinfo */
+function parseMount(line) {
+  const [, , device = "", root = "", point = ""] = line.split(" ");
+  return { device, root, point, type: / - (\S+)/.exec(line)?.[1] ?? "" };
+}
+
 /** @typedef {{command: string, args: string[], env: NodeJS.ProcessEnv}} Command */
 /** Sockets; only sockets of the same program share a folder. @typedef {{proxy?: string, [port: number]: string}} Ways */
 
@@ -340,7 +386,7 @@ export function wrapInSandbox(given, { command, args, env }, { ways, user = env 
     command: findBwrap(),
     args: [
       ...formatBwrapArguments(policy, { search, home, copilot: user.COPILOT_HOME }),
-      ...["--", ...bridge.words, command, ...args],
+      ...["--", ...createFolderCheck(policy.named), ...bridge.words, command, ...args],
     ],
     env: { ...redirectCaches(policy, "/tmp/.cache"), ...env, ...temporary },
   };

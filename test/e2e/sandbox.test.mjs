@@ -234,7 +234,7 @@ describeWall("the wall around an agent", { concurrency: 1 }, () => {
         { name: "create", args: { path: path.join(cwd, "b.txt"), file_text: "beside" } },
       ]),
     ]);
-    const walled = { ...policy, writable: [extra] };
+    const walled = { ...policy, writable: [extra], named: [extra] };
     const result = await rig.run({ cwd, policy: walled });
     assert.equal(result.status, "succeeded", JSON.stringify(result));
     const texts = resultsOf(rig.model.last);

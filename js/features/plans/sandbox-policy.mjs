@@ -122,6 +122,7 @@ export function decidePolicy({ fields, work, folders, places, cwd, repository })
     repository,
     writable: [...new Set(writable)],
     readable: [...new Set(readable)].filter((folder) => !writable.includes(folder)),
+    named: [...new Set([...writable, ...readable])],
     caches: [...new Set(fields.caches)],
     hosts: combineHosts([...fields.allowedUrls, ...readAgentFields(work).hosts]),
     sandbox: fields.sandbox,

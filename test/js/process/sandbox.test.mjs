@@ -167,6 +167,32 @@ test("a link that a program leaves in /tmp, or in a folder of its own, leads no 
   assert.deepEqual(fs.readdirSync(settings), ["git"]);
 });
 
+test("a folder that was named is not entered where a link has taken its place", (t) => {
+  const { root, policy } = makePlace(t);
+  const [outside, named, other] = ["outside", "a b\tc\\d", "e"].map((name) =>
+    path.join(root, name),
+  );
+  for (const folder of [outside, named, other]) fs.mkdirSync(folder);
+  const run = () => {
+    const inside = { ...policy, writable: [named], readable: [other], named: [named, other] };
+    const { command, args, env } = wrapInSandbox(inside, {
+      ...{ command: "touch", args: [path.join(named, "x")], env: { PATH: process.env.PATH } },
+    });
+    return spawnSync(command, args, { env, encoding: "utf8" });
+  };
+  assert.equal(run().status, 0);
+  assert.deepEqual(fs.readdirSync(named), ["x"]);
+  for (const folder of [other, named]) {
+    fs.rmSync(folder, { recursive: true });
+    fs.symlinkSync(outside, folder);
+    assert.equal(run().status, 126);
+    fs.rmSync(folder);
+    fs.mkdirSync(folder);
+    assert.equal(run().status, 0, "it was made again");
+  }
+  assert.deepEqual(fs.readdirSync(outside), []);
+});
+
 test("no capability, no process of the host and no network are inside", (t) => {
   const { policy } = makePlace(t);
   const command = `grep CapEff /proc/self/status; kill -0 ${process.pid} 2> /dev/null || echo none; cat /proc/net/dev | grep -c :`;
