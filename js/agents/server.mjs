@@ -11,6 +11,7 @@ import { isSameProcess, readStartTime } from "../lib/process-identity.mjs";
 import { sleep } from "../lib/timers.mjs";
 import { errorMessage } from "../lib/values.mjs";
 import { endGroup, guard } from "../process/group.mjs";
+import { dropInherited } from "../process/sandbox.mjs";
 import { probeSandbox } from "./sandbox-probe.mjs";
 import { installShim } from "./sandbox.mjs";
 
@@ -126,6 +127,7 @@ export class Server {
     fs.mkdirSync(temporary);
     this.ended = new Promise((resolve) => (this.#markEnded = resolve));
     this.ending = new Promise((resolve) => (this.#markEnding = resolve));
+    dropInherited();
     const grouped = process.platform !== "win32";
     const own = ["--log-dir", path.join(this.folder, "logs")];
     const files = [path.join(this.folder, "pid"), path.join(this.folder, "stderr")];

@@ -558,6 +558,8 @@ export interface Addon {
   Plans: typeof Plans;
   /** The same JSON text without secrets. Text that is not JSON becomes a JSON string. */
   redactJson(json: string): string;
+  /** Programs that this thread starts from now on have no key of this session's keyring, and no file that was open. */
+  dropInherited(): void;
   linkVersion: number;
   limits: LimitRow[];
   /** The value of every limit with these environment variables, in the order of `limits`. */

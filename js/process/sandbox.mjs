@@ -5,6 +5,7 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
+import { loadAddon } from "../lib/load-addon.mjs";
 import { findOnPath, isExecutable, isInside } from "../lib/paths.mjs";
 
 /**
@@ -368,6 +369,17 @@ export function createBridge(ways = {}) {
   };
 }
 
+let hasDropped = false;
+
+/**
+ * Before this process starts what a sandbox is to hold: bubblewrap passes on the kernel's keys of the user's session,
+ * and the files that were open when this process began.
+ */
+export function dropInherited() {
+  if (!hasDropped) loadAddon().dropInherited();
+  hasDropped = true;
+}
+
 /**
  * The same command in the sandbox. The environment is not in the command line, which every user can read.
  * @param {ProgramPolicy} given @param {Command} command
@@ -377,6 +389,7 @@ export function createBridge(ways = {}) {
  * @returns {Command}
  */
 export function wrapInSandbox(given, { command, args, env }, { ways, user = env } = {}) {
+  dropInherited();
   const bridge = createBridge(ways);
   const policy = { ...given, readable: [...new Set([...given.readable, ...bridge.readable])] };
   const search = (user.PATH ?? "").split(path.delimiter);

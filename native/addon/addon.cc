@@ -20,6 +20,7 @@
 #include "protocol/provider/provider_messages.h"
 #include "protocol/provider/refused_requests.h"
 #include "records/redact.h"
+#include "uv/process.h"
 
 namespace tap::addon {
 
@@ -98,6 +99,11 @@ Napi::Array messageTypes(Napi::Env env) {
   return types;
 }
 
+Napi::Value dropInherited(const Napi::CallbackInfo& info) {
+  uv::dropInherited();
+  return info.Env().Undefined();
+}
+
 Napi::Object init(Napi::Env env, Napi::Object exports) {
   exports.Set("Gateway", GatewayClass::define(env));
   exports.Set("SessionPort", SessionClass::define(env));
@@ -105,6 +111,7 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   exports.Set("LineSource", LineSourceClass::define(env));
   exports.Set("Plans", PlansClass::define(env));
   exports.Set("redactJson", Napi::Function::New<redactJson>(env, "redactJson"));
+  exports.Set("dropInherited", Napi::Function::New<dropInherited>(env, "dropInherited"));
   exports.Set("HookGuards", GuardsClass::define(env));
   exports.Set("Globs", GlobsClass::define(env));
   exports.Set("linkVersion", Napi::Number::New(env, protocol::kLinkVersion));

@@ -1,9 +1,27 @@
 #include "uv/process.h"
 
+#if defined(__linux__)
+#include <linux/keyctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
 #include <array>
 #include <utility>
 
 namespace tap::uv {
+
+void dropInherited() {
+#if defined(__linux__)
+  // A new keyring without a name. A container may forbid it; then there is none to be read, either.
+  (void)syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, nullptr);
+#if defined(SYS_close_range)
+  constexpr unsigned kFirst = 3;
+  constexpr unsigned kCloseOnExec = 1U << 2U;  // CLOSE_RANGE_CLOEXEC, of Linux 5.11
+  (void)syscall(SYS_close_range, kFirst, ~0U, kCloseOnExec);
+#endif
+#endif
+}
 
 struct Process::Handles {
   uv_process_t process{};

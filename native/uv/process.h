@@ -27,6 +27,11 @@ struct ProcessOptions {
   bool withStderr = false;       // otherwise stderr is discarded
 };
 
+// What this process was given by its parents and no program of it is to have: keys of its session's
+// keyring (Linux), and files that are open. For programs that the calling thread starts from now
+// on.
+void dropInherited();
+
 class ProcessHandler {
  public:
   ProcessHandler() = default;

@@ -200,6 +200,38 @@ test("no capability, no process of the host and no network are inside", (t) => {
   assert.deepEqual(stdout.trim().split("\n"), ["CapEff:\t0000000000000000", "none", "1"]);
 });
 
+/** Adds a key to a new keyring of the session, and goes on as another program; or looks for that key. */
+const KEYS = `import ctypes, os, platform, sys
+add, control = (217, 219) if platform.machine() == "aarch64" else (248, 250)
+call = ctypes.CDLL(None).syscall
+if len(sys.argv) > 1:
+  call(control, 1, None)
+  call(add, b"user", b"tap-test", b"secret", 6, -3)
+  os.execvp(sys.argv[1], sys.argv[1:])
+print("key" if call(control, 10, -3, b"user", b"tap-test", 0) > 0 else "none")`;
+
+test("no key of the user's session is inside, and no file that this process was given", (t) => {
+  const { policy, root } = makePlace(t);
+  const [keys, open] = ["keys.py", "open"].map((name) => path.join(root, name));
+  fs.writeFileSync(keys, KEYS);
+  const module = new URL("../../../js/process/sandbox.mjs", import.meta.url).href;
+  const inside = { ...policy, readable: [keys] };
+  const script = `const { wrapInSandbox } = await import(${JSON.stringify(module)});
+const { spawnSync } = await import("node:child_process");
+const command = "/usr/bin/python3 ${keys}; ls /proc/self/fd | grep -x 30 || echo closed";
+const asked = { command: "sh", args: ["-c", command], env: { PATH: process.env.PATH } };
+const { command: file, args, env } = wrapInSandbox(${JSON.stringify(inside)}, asked);
+process.stdout.write(spawnSync(file, args, { env, encoding: "utf8" }).stdout);`;
+  const given = fs.openSync(open, "w");
+  const run = [keys, process.execPath, "--input-type=module", "-e", script];
+  const { stdout, stderr } = spawnSync("/usr/bin/python3", run, {
+    stdio: ["ignore", "pipe", "pipe", ...Array.from({ length: 27 }, () => "ignore"), given],
+    encoding: "utf8",
+  });
+  fs.closeSync(given);
+  assert.equal(stdout, "none\nclosed\n", stderr);
+});
+
 test("what a command has started ends with it", async (t) => {
   const { cwd, policy } = makePlace(t);
   const command =
