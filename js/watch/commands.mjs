@@ -342,7 +342,9 @@ const readName = (option) => option.split(/[ =]/, 1)[0];
  */
 export function improve(command, { entry, parts, at, by }, { asIs = false } = {}) {
   const { better } = entry;
-  if (asIs || by !== "argv" || !better || at === 0) return { command, env: {}, changed: [] };
+  // A quoted word with blanks may count as several.
+  if (asIs || by !== "argv" || !better || at === 0 || at > parts.length)
+    return { command, env: {}, changed: [] };
   const end = parts.findIndex(({ text }) => text === "--");
   const own = end < 0 ? parts : parts.slice(0, end);
   const names = own.map(({ text }) => readName(text));

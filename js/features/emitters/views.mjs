@@ -188,7 +188,8 @@ export function formatConsentQuestion({
   if (work === undefined) return undefined;
   const when = scheduleText(/** @type {any} */ ({ ...spec, command, argv, prompt, url }));
   const config = spec.file === "user" ? CONFIGS.user : CONFIGS.project;
-  const kept = isKept ? `, and to save it in ${config}` : "";
+  const always = spec.background ? ", where it runs also without a session" : "";
+  const kept = isKept ? `, and to save it in ${config}${always}` : "";
   const lines = [
     `The model asks tap to run in the background, as ${inLine(name)} (${when})${kept}:`,
     `  ${shortenText(visible(work), MAX_WORK)}`,

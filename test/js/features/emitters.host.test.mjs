@@ -85,6 +85,8 @@ test("the user is asked for a command with its folder and variables, again for o
   const look = { name: "look", url, every: "1h" };
   assert.match((await call("tap_start_emitter", look)).text, /the user has refused/);
   assert.match(asked()[4], /\n {2}http:\/\/127\.0\.0\.1:9\/\?data=secret$/);
+  await start({ scope: "persistent", background: true });
+  assert.match(asked()[5], /the project's config, where it runs also without a session:/);
 });
 
 test("an unexpected end is told, with the exit code and the last lines", async (t) => {

@@ -194,6 +194,11 @@ describe("better options", () => {
     ]);
   });
 
+  test("a quoted word that looks like several gets no option in its middle", () => {
+    const command = ["npx", "playwright test"];
+    assert.deepEqual(change(command), { command, env: {}, changed: [] });
+  });
+
   test("variables are added, but not over those of the command", () => {
     assert.deepEqual(change("cargo test").env, { CARGO_TERM_COLOR: "never", RUST_BACKTRACE: "0" });
     assert.deepEqual(change("RUST_BACKTRACE=1 cargo test").env, { CARGO_TERM_COLOR: "never" });
