@@ -177,7 +177,8 @@ export function quietText(emitters, session, args) {
   const isTime = (/** @type {string} */ word) =>
     word === "off" || parseDuration(word) !== undefined;
   const time = isTime(words.at(-1) ?? "") ? words.pop() : undefined;
-  const { quiet: isQuiet, watchers } = quiet(emitters, session, { name: words[0], time });
+  const name = words.join(" ") || undefined;
+  const { quiet: isQuiet, watchers } = quiet(emitters, session, { name, time });
   if (watchers.length === 0) return "tap: there is no watcher; /tap-watch <command> starts one";
   const names = watchers.map(inLine).join(", ");
   if (!isQuiet) return `tap: ${names} may start turns again`;

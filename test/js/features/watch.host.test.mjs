@@ -122,6 +122,7 @@ test("/tap-watch says how it reads the command, /tap-quiet holds its turns back"
   assert.equal(wakes.quiet, true);
   const before = rig.injected().filter((/** @type {string} */ one) => /Watcher build/.test(one));
   assert.equal(before.length, 0);
+  assert.match(await slash("tap-quiet", "build 5m extra"), /no watcher is called "build 5m extra"/);
   assert.match(await slash("tap-quiet", "off"), /may start turns again/);
   await until(
     () => rig.injected().some((/** @type {string} */ one) => /Watcher build .* RED/.test(one)),
