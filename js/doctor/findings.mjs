@@ -1,4 +1,4 @@
-// The findings of the doctor: each code has an advice that no other has. `copilot-tap doctor --codes` lists them.
+// The findings of the doctor: each code has its own advice. `copilot-tap doctor --codes` lists them.
 
 /** @typedef {"error" | "warning"} Severity */
 /**
