@@ -30,6 +30,7 @@ enum class ErrorCode : uint8_t {
   Cancelled,
   Disconnected,
   Internal,
+  ToolError,
   Count_,
 };
 
@@ -67,6 +68,7 @@ inline constexpr std::array<ErrorRow, static_cast<size_t>(ErrorCode::Count_)> kE
     {ErrorCode::Disconnected, "DISCONNECTED", false,
      "The call was not repeated. Check that the provider is running, then try again."},
     {ErrorCode::Internal, "INTERNAL", false, "The provider failed; its own log says more."},
+    {ErrorCode::ToolError, "TOOL_ERROR", false, "The tool says what is wrong."},
 }};
 static_assert(idsAreIndices(kErrorTable));
 

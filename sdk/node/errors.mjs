@@ -20,6 +20,7 @@ export const ADVICE = {
   CANCELLED: "The call was cancelled; call again if it is still wanted.",
   DISCONNECTED: "The call was not repeated. Check that the provider is running, then try again.",
   INTERNAL: "The provider failed; its own log says more.",
+  TOOL_ERROR: "The tool says what is wrong.",
 };
 
 /** Advice for this program, where it differs from the advice for the model. @type {Record<string, string>} */

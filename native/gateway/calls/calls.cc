@@ -176,7 +176,10 @@ void completeFailed(const Turn& turn, const Provider& provider, const CallInFlig
   if (result.retryable && tryAnother(turn, provider, call)) return;
   const std::string_view detail =
       result.error.empty() ? std::string_view("it gave no reason") : result.error;
-  std::string text = failureText(providerLabel(provider), result.errorCode, detail);
+  // A tool that has run and failed knows better than the gateway what to do next.
+  std::string text = result.errorCode == ErrorCode::ToolError
+                         ? call.tool + " failed: " + visible(detail, true)
+                         : failureText(providerLabel(provider), result.errorCode, detail);
   if (result.retryable) text += " The provider says that the call may be tried again.";
   settle(turn, call, failure({}, result.errorCode, std::move(text)));
 }

@@ -47,7 +47,7 @@ def closed_error(message: str) -> TapError:
 class ToolError(Exception):
     """Raised by a tool: the call fails with this code, and the model reads the message.
 
-    `code` is INVALID_ARGUMENTS, NOT_FOUND, TIMEOUT, CANCELLED or INTERNAL.
+    `code` is INVALID_ARGUMENTS, NOT_FOUND, TIMEOUT, CANCELLED, INTERNAL or TOOL_ERROR.
     """
 
     def __init__(self, code: str, message: str, *, retryable: bool = False) -> None:

@@ -24,6 +24,7 @@ TEST(Errors, HaveTheirNamesOnTheWire) {
   EXPECT_EQ(wireName(ErrorCode::Cancelled), "CANCELLED");
   EXPECT_EQ(wireName(ErrorCode::Disconnected), "DISCONNECTED");
   EXPECT_EQ(wireName(ErrorCode::Internal), "INTERNAL");
+  EXPECT_EQ(wireName(ErrorCode::ToolError), "TOOL_ERROR");
 }
 
 // shows: P-ERROR-3

@@ -90,6 +90,15 @@ TEST_F(Calls, ThatDoNotFitTheParametersAdviseToCheckTheArgumentsAlone) {
       "arguments, then call again.");
 }
 
+// shows: P-CALL-3
+TEST_F(Calls, ThatTheToolItselfFailedHaveItsWordsAlone) {
+  tap.say(peer, failure(open("1"), "TOOL_ERROR", "first line\nsecond line"));
+  const auto settled = tap.expect<protocol::CallResult>(session);
+  EXPECT_TRUE(settled.failed);
+  EXPECT_EQ(settled.code, protocol::ErrorCode::ToolError);
+  EXPECT_EQ(settled.text, "greet failed: first line\nsecond line");
+}
+
 // shows: P-CALL-6
 TEST_F(Calls, FailAsInternalWhereTheCodeIsUnknown) {
   tap.say(peer, failure(open("1"), "EPIPE", "broken"));
