@@ -87,7 +87,7 @@ const oracles = (texts) =>
 const isWall = (/** @type {string} */ file) => file.endsWith("-wall.long.test.mjs");
 const isLong = (/** @type {string} */ file) => file.endsWith(".long.test.mjs");
 
-/** @param {"js" | "long" | "wall"} part @param {string[]} all @param {string} [filter] */
+/** @param {"js" | "long" | "mcp" | "wall"} part @param {string[]} all @param {string} [filter] */
 async function js(part, all, filter) {
   const { files, options } = chooseTests(all, filter);
   if (files.length === 0) return { ok: false, detail: `no test is called "${filter}"` };
@@ -282,6 +282,13 @@ export const PARTS = {
     filtered: true,
     run: (filter) => js("wall", jsFiles().filter(isWall), filter),
   },
+  mcp: {
+    about: "MCP servers: their results, failures and lives; those that misbehave",
+    when: "after a change of js/mcp-host or js/process",
+    seconds: 60,
+    filtered: true,
+    run: (filter) => js("mcp", testFiles("test/mcp"), filter),
+  },
   "e2e-all": {
     about: "all tests on the real CLI",
     when: "after a change of js/extension, js/agents or the CLI's version",
@@ -332,6 +339,7 @@ export const RELEASE = [
     "js",
     "native",
     "long",
+    "mcp",
     "wall",
     "python",
     "e2e-all",

@@ -5,6 +5,7 @@
 // it.
 
 import path from "node:path";
+import { isBuiltin } from "../lib/inspection.mjs";
 import { runtimeTimeout } from "../lib/timers.mjs";
 import { visible } from "../lib/visible.mjs";
 import { consentFile, listGrants } from "../config/consent.mjs";
@@ -62,7 +63,7 @@ const sessions = (given) =>
 const providers = (given) =>
   queryGateway(given, async (control) =>
     (await control.inspect()).providers
-      .filter(({ trust, name }) => trust !== "internal" && trust !== "builtin" && name !== "")
+      .filter((provider) => !isBuiltin(provider) && provider.name !== "")
       .map(({ name }) => ({ value: name })),
   );
 

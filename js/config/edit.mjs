@@ -274,6 +274,21 @@ export function setFeature(files, id, on) {
 }
 
 /**
+ * Adds an MCP server to the user's config, or replaces the one of that name.
+ * @param {{home: string}} files of gatewayFiles() @param {string} name
+ * @param {Record<string, unknown>} [entry] as a config has it; without it the server is removed
+ * @returns {{file: string, servers: import("./mcp.mjs").McpServerConfig[]}} what the config says now
+ * @throws where the config has mistakes, or would have
+ */
+export function setMcpServer(files, name, entry) {
+  const target = userTarget(files);
+  const { mcpServers = [] } = edit(target, "{}\n", (text) =>
+    jsonc.applyEdits(text, jsonc.modify(text, ["mcpServers", name], entry, FORMAT)),
+  );
+  return { file: target.file, servers: mcpServers };
+}
+
+/**
  * Whose config: that of a workspace, or the user's own.
  * @typedef {{file: "project", folder: string} | {file: "user", files: {home: string}}} ConfigLocation
  */

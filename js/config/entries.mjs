@@ -40,13 +40,15 @@ export function listNamedFeatures(files, folder) {
     config?.result.ok ? listEntries(config.result).map(({ name }) => `${owner}:${name}`) : [],
   );
   const switched = user?.result.ok ? Object.keys(user.result.features) : [];
+  const servers = user?.result.ok ? (user.result.mcpServers ?? []) : [];
   const where = folder === undefined ? "" : `, and this is ${visible(folder)}`;
   const problems = project?.result.ok === false ? project.result.problems : [];
   const advice = [
     `run this in the folder of its project, or while a session there is open${where}`,
     ...problems.map(({ text }) => text),
   ];
-  return { ids: [...new Set([...ids, ...switched])], advice: advice.join("\n") };
+  const bridges = servers.map(({ name }) => `mcp:${name}`);
+  return { ids: [...new Set([...ids, ...bridges, ...switched])], advice: advice.join("\n") };
 }
 
 /** @param {string} id @param {{ids: string[], advice: string}} named @returns {string} "": it is no project's */

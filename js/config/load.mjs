@@ -15,6 +15,7 @@ import {
 } from "./emitter-spec.mjs";
 import { CONFIG_NAME, configFile, findConfigName } from "./file.mjs";
 import { problemAt, readJsonc } from "./jsonc.mjs";
+import { mcpServers } from "./mcp.mjs";
 import { entrySandbox, sandbox } from "./sandbox.mjs";
 import {
   anything,
@@ -93,6 +94,7 @@ export function readBounded(file, most, tooLarge) {
  * @property {{mode: "ask" | "allow" | "deny"}} [session] of the user's file
  * @property {{env?: string[], model?: string, provider?: Record<string, any>}} [workers] of the user's file
  * @property {PlansConfig} [plans] of the user's file
+ * @property {import("./mcp.mjs").McpServerConfig[]} [mcpServers] of the user's file
  * @property {import("./sandbox.mjs").SandboxConfig} [sandbox] of the user's file; without it: DEFAULT_SANDBOX
  *
  * @typedef {(Config & {ok: true}) | {ok: false, problems: Problem[], isUnread?: boolean}} ConfigResult isUnread: the
@@ -239,6 +241,7 @@ const USER_FIELDS = {
     setup: word,
     gitignore: flag,
   }),
+  mcpServers,
   sandbox,
 };
 

@@ -21,7 +21,6 @@ import { parseCapability } from "./capabilities.mjs";
 
 /** The reasons that do not depend on a capability. @param {Descriptor} descriptor @param {Policy} policy */
 function denialReason(descriptor, { withheld = () => "no policy allows it" }) {
-  if (descriptor.runtime === "mcp-bridge") return "not yet: this tap has no MCP bridge";
   return descriptor.runtime === "builtin" ? "" : withheld(descriptor);
 }
 

@@ -9,7 +9,7 @@ const MAX_BYTES = 4 * 1024 * 1024;
 /** Stored texts that were too long for a result: the latest. */
 const MAX_TEXTS = 20;
 let textCount = 0;
-const TEXT_STAMP = /-[0-9a-z]{8,12}-\d{4}\.txt$/;
+const TEXT_STAMP = /-[0-9a-z]{8,12}-\d{4}\.[a-z0-9]{1,8}$/;
 
 /** @param {string} id @returns {string} a part of a path */
 export const folderName = (id) =>
@@ -24,13 +24,17 @@ function checkName(name) {
 /** The journal of plans. @param {string} home <COPILOT_HOME> */
 export const plansFilePath = (home) => path.join(home, "tap", "plans.sqlite");
 
-/** Stores a text with the latest of its kind. @param {string} place a folder @param {string} text @param {string} name @returns {string} its path */
-function saveText(place, text, name) {
+/**
+ * Stores a part of a result with the latest of its kind.
+ * @param {string} place a folder @param {string | Buffer} content @param {string} name @param {string} extension
+ * @returns {string} its path
+ */
+function saveContent(place, content, name, extension) {
   makePrivateFolder(place);
   textCount = (textCount + 1) % 10_000;
   const stamp = `${Date.now().toString(36)}-${String(textCount).padStart(4, "0")}`;
-  const file = path.join(place, `${name}-${stamp}.txt`);
-  writePrivate(file, text);
+  const file = path.join(place, `${name}-${stamp}.${extension}`);
+  writePrivate(file, content);
   const findStamp = (/** @type {string} */ entry) => TEXT_STAMP.exec(entry)?.[0] ?? "";
   const texts = fs.readdirSync(place).filter((entry) => TEXT_STAMP.test(entry));
   texts.sort((a, b) => (findStamp(a) < findStamp(b) ? -1 : 1));
@@ -89,12 +93,17 @@ export function openFeatureFolder(home, id) {
       fs.renameSync(file, aside);
       return aside;
     },
-    /** Stores a text that was too long for a result. @param {string} text @param {string} name @param {string} [session] @returns {string} its path */
-    keep(text, name, session = "") {
+    /**
+     * Stores a part that a result has no room for, such as a long text.
+     * @param {string | Buffer} content @param {string} name @param {string} [session] @param {string} [extension]
+     * @returns {string} its path
+     */
+    keep(content, name, session = "", extension = "txt") {
       const state = path.join(home, "session-state", session);
       const isThere = NAME.test(session) && fs.existsSync(state);
       if (!isThere) make();
-      return saveText(isThere ? path.join(state, "tap") : folder, text, checkName(name));
+      const place = isThere ? path.join(state, "tap") : folder;
+      return saveContent(place, content, checkName(name), extension);
     },
   };
 }

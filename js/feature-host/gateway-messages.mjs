@@ -3,6 +3,7 @@
 import { errorMessage } from "../lib/values.mjs";
 import { FeatureHost } from "./feature-host.mjs";
 import { GatewayRequests } from "./gateway-requests.mjs";
+import { runHost } from "./process.mjs";
 
 export class GatewayMessages {
   #features;
@@ -75,3 +76,7 @@ export class GatewayMessages {
     this.#requests?.close();
   }
 }
+
+/** Runs until stdin ends. @param {readonly import("../features/list.mjs").Feature[]} features */
+export const runFeatureHost = (features) =>
+  runHost((log) => new GatewayMessages(features, log), "the feature host");

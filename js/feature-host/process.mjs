@@ -3,7 +3,12 @@
 
 import { errorMessage } from "../lib/values.mjs";
 import { useRelease } from "../lib/release-use.mjs";
-import { GatewayMessages } from "./gateway-messages.mjs";
+
+/**
+ * What a process does with the lines of the gateway host.
+ * @typedef {{receive: (line: string) => void, handleUncaught: (error: unknown) => boolean,
+ *   end: (reason: string) => Promise<void>}} Messages
+ */
 
 /** Time for features to end. After that their process groups are killed. */
 const END_MS = 8000;
@@ -28,13 +33,16 @@ function splitLines(onLine, onTooLong) {
   };
 }
 
-/** Runs until stdin ends. @param {readonly import("../features/list.mjs").Feature[]} features */
-export function runFeatureHost(features) {
+/**
+ * Runs until stdin ends.
+ * @param {(log: (text: string) => void) => Messages} create @param {string} title of this process
+ */
+export function runHost(create, title) {
   let ending = false;
 
   /** Writes to the log, through the gateway host. @param {string} text */
   const writeLog = (text) => void process.stderr.write(`${text}\n`);
-  const messages = new GatewayMessages(features, writeLog);
+  const messages = create(writeLog);
 
   /** @param {string} reason @param {number} code */
   async function end(reason, code) {
@@ -55,7 +63,7 @@ export function runFeatureHost(features) {
   process.on("uncaughtException", (error) => {
     if (messages.handleUncaught(error)) return;
     writeLog(`uncaught: ${error.stack ?? error.message}`);
-    void end("the feature host has failed", 1);
+    void end(`${title} has failed`, 1);
   });
 
   useRelease();

@@ -1,6 +1,7 @@
 // Tools of providers, for features: the tools of a session, and calls of them. Each call has a separate link,
-// whose end cancels it. tap's own tools are left out.
+// whose end cancels it. tap's own tools are left out, those of MCP servers are not.
 
+import { connectedProviders } from "../lib/inspection.mjs";
 import { Control } from "../link/control.mjs";
 
 /** @typedef {import("../link/control.mjs").Inspection} Inspection */
@@ -20,8 +21,7 @@ const NO_PARAMETERS = { type: "object", properties: {} };
 export function listTools({ providers }, session) {
   /** @type {Map<string, ProviderTool>} */
   const found = new Map();
-  for (const { name: provider, trust, bindings } of providers) {
-    if (trust === "builtin") continue;
+  for (const { name: provider, bindings } of connectedProviders({ providers })) {
     for (const binding of bindings) {
       if (session !== "" && binding.session !== session) continue;
       for (const { name, description = "", parameters = NO_PARAMETERS } of binding.tools) {

@@ -28,7 +28,7 @@ const MAX_RESTARTS = 10;
  * @property {(token: string) => object} greeting the first line of its stdin
  * @property {(level: import("../lib/log.mjs").Level, text: string) => void} onMessage
  * @property {NodeJS.ProcessEnv} [env] of the gateway host
- * @property {string} [main] replaced in tests
+ * @property {string} [main] the program @property {string} [name] of its log @property {string} [title] for messages
  * @property {number} [maxRestarts] in a row, replaced in tests
  *
  * The part that a gateway host uses.
@@ -43,6 +43,7 @@ export class FeatureHostProcess {
   /** @param {FeatureHostOptions} options */
   constructor({ files, issueToken, revokeToken, greeting, onMessage, env, ...replaced }) {
     const { main = MAIN, maxRestarts = MAX_RESTARTS } = replaced;
+    const { name = "feature-host", title = "the feature host" } = replaced;
     const node = findNode(env);
     if (!node) throw new Error("no Node.js was found to run it");
     this.#supervisor = new Supervisor({
@@ -50,12 +51,12 @@ export class FeatureHostProcess {
       workspace: programFolder,
       port: files.port,
       logs: files.logs,
-      logFile: path.join(files.logs, "feature-host.log"),
-      title: "the feature host",
+      logFile: path.join(files.logs, `${name}.log`),
+      title,
       env,
       providers: [
         {
-          name: "feature-host",
+          name,
           command: node,
           args: [...FLAGS, main],
           env: {},

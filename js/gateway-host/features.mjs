@@ -51,13 +51,14 @@ export function filterSwitchable(enabled, features) {
 
 /**
  * Unknown features in the user's config. For entries of projects the project's session reports them.
- * @param {Pick<UserConfig, "features" | "providers" | "declarative" | "emitters">} config @param {readonly Feature[]}
+ * @param {Pick<UserConfig, "features" | "providers" | "declarative" | "emitters" | "mcpServers">} config @param {readonly Feature[]}
  *   features
  * @returns {string[]} texts for people
  */
 export function findUnknownSwitches({ features: enabled, ...config }, features) {
   const own = [...config.providers, ...config.declarative, ...config.emitters];
-  const known = [...listIds(features), ...own.map(({ name }) => `user:${name}`)];
+  const bridges = (config.mcpServers ?? []).map(({ name }) => `mcp:${name}`);
+  const known = [...listIds(features), ...own.map(({ name }) => `user:${name}`), ...bridges];
   const isUnknown = (/** @type {string} */ id) => !id.startsWith("project:") && !known.includes(id);
   return Object.keys(enabled)
     .filter(isUnknown)
@@ -131,6 +132,7 @@ export class HostFeatures {
    * @param {UserConfig} options.config the user's
    * @param {NodeJS.ProcessEnv} options.env of this process
    * @param {() => import("./project-providers.mjs").EntryState[]} options.entries entries of configs
+   * @param {() => Report[]} [options.bridges] of MCP servers
    * @param {() => void} [options.onApplied] the set of working features has changed
    * @param {readonly Feature[]} [options.features] replaced in tests
    * @param {number} [options.pingMs] replaced in tests
@@ -172,9 +174,10 @@ export class HostFeatures {
 
   // ---- reports -------------------------------------------------------------------------------------
 
-  /** @returns {Report[]} built-in features in the list's order, then those of configs */
+  /** @returns {Report[]} built-in features in the list's order, then those of configs and of MCP servers */
   reports() {
-    return [...this.#listBuiltinReports(), ...this.configFeatures.reports()];
+    const bridges = this.#options.bridges?.() ?? [];
+    return [...this.#listBuiltinReports(), ...this.configFeatures.reports(), ...bridges];
   }
 
   /** @returns {Report[]} */

@@ -31,6 +31,7 @@ import {
 } from "./requests.mjs";
 import { HostFeatures } from "./features.mjs";
 import { Inbox } from "./inbox.mjs";
+import { McpServers } from "./mcp-servers.mjs";
 import { Holds, Shutdown } from "./shutdown.mjs";
 import { HostRecords } from "./records.mjs";
 
@@ -64,7 +65,10 @@ export class GatewayHost {
   #linkFolder;
   /** While its feature is enabled. @type {ProjectSessions | undefined} */
   #projects;
+  /** @type {HostFeatures} */
   #features;
+  /** @type {McpServers} */
+  #mcp;
   #holds;
   #shutdown;
   /** Requests without an answer, whose clients may leave. @type {Map<number, AbortController>} */
@@ -127,16 +131,15 @@ export class GatewayHost {
       config,
       link: () => this.#link,
       entries: () => this.#projects?.states() ?? [],
-      onApplied: () => {
-        this.#projects?.rescan();
-        this.#shutdown.recheck();
-      },
+      bridges: () => this.#mcp.reports(),
+      onApplied: () => this.#onFeaturesApplied(),
       ...this.#parts,
       services: {
         providers: { inspect: () => JSON.parse(this.gateway.inspect()) },
         projects: { serve: () => this.#serveProjects() },
       },
     });
+    this.#mcp = this.#createMcpServers();
     this.#records = new HostRecords({ files, gateway: this.gateway, log, requests: this.requests });
     for (const problem of config.problems) log("warning", problem);
     const logTrouble = () => this.#holds.trouble && log("warning", this.#holds.trouble);
@@ -163,11 +166,27 @@ export class GatewayHost {
       this.#sessions.get(/** @type {string} */ (id));
     serveEmitterRequests(requests, { files, findFolder, env: this.#parts.env });
     servePlanRequests(requests, files);
+    this.#mcp.serve(requests, () => this.#checkConfig());
     const config = () => this.#config;
     serveSessionRequests(requests, { gateway, config, records: this.#records });
     const entries = () => this.#projects?.states() ?? [];
     const inbox = { gateway, features: this.#features, records: this.#records, entries };
     new Inbox(inbox).serve(requests);
+  }
+
+  #onFeaturesApplied() {
+    this.#projects?.rescan();
+    this.#mcp.apply();
+    this.#shutdown.recheck();
+  }
+
+  #createMcpServers() {
+    return new McpServers({
+      ...{ gateway: this.gateway, files: this.#files, log: this.#log, ...this.#parts },
+      link: () => this.#link,
+      isOn: (id) => this.#features.isOn(id),
+      sessions: () => this.#sessions.keys(),
+    });
   }
 
   /** @param {Holds} holds */
@@ -229,6 +248,7 @@ export class GatewayHost {
     }, FILES_CHECK_MS);
     this.#filesCheck.unref();
     this.gateway.start();
+    this.#mcp.apply(this.#config.mcpServers);
     if (this.#holds.list().length > 0) void this.#features.ensureHostReady().catch(() => {});
     this.#log("info", `gateway ${version} on port ${port}, pid ${process.pid}`);
   }
@@ -264,7 +284,9 @@ export class GatewayHost {
   #closeGateway(restarting, ended) {
     this.#holds.close();
     this.gateway.close(restarting);
-    const stopped = (ended ?? this.#features.stop()).then(() => this.#records.close());
+    const parts = Promise.all([ended ?? this.#features.stop(), this.#mcp.stop()]);
+    /** @type {Promise<void>} */
+    const stopped = parts.then(() => this.#records.close());
     this.#attempt("the token file cannot be removed", () =>
       removeIfOurs(this.#files.token, this.#token),
     );
@@ -366,6 +388,7 @@ export class GatewayHost {
     this.#config = config;
     this.#records.configure(config);
     this.#features.applyConfig(config);
+    this.#mcp.apply(config.mcpServers ?? []);
     if (!hasMore) return;
     for (const id of this.#sessions.keys()) this.#features.setGroups(id, toolGroups);
   }

@@ -16,7 +16,7 @@ const PAGES = [
   ...["README", "tutorial", "installing", "troubleshooting", "configuration", "limits"],
   ...["command", "tracing", "testing", "protocol", "sdk-node", "sdk-python", "comparison"],
   ...["project-providers", "embedding", "features", "emitters", "evals", "top"],
-  ...["plans", "landing", "sandbox", "workers"],
+  ...["plans", "landing", "sandbox", "workers", "mcp", "inbox"],
 ];
 const PARTS = [
   ...["js", "sdk/node", "sdk/python", "sdk/templates", "extension.mjs", "package.json"],

@@ -18,7 +18,7 @@ import path from "node:path";
 /**
  * Writes a temporary file, then renames it: readers never see half a file, and a symbolic link in its place is
  * replaced, not followed. If the disk is full, the temporary file is removed.
- * @param {string} file @param {string} content
+ * @param {string} file @param {string | Buffer} content
  */
 export function writePrivate(file, content) {
   fs.mkdirSync(path.dirname(file), { recursive: true });

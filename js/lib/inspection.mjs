@@ -4,12 +4,16 @@
 /** @typedef {import("../link/control.mjs").InspectedProvider} InspectedProvider */
 /** @typedef {import("../link/control.mjs").InspectedBinding} InspectedBinding */
 
+/** Whether it is tap's own, and no MCP server. @param {Pick<InspectedProvider, "trust" | "name">} provider */
+export const isBuiltin = ({ trust, name }) =>
+  trust === "internal" || (trust === "builtin" && !name.startsWith("mcp:"));
+
 /**
  * The providers that a user has connected, without tap's own.
  * @param {Pick<Inspection, "providers">} seen
  */
 export const connectedProviders = ({ providers }) =>
-  providers.filter(({ trust }) => trust !== "internal" && trust !== "builtin");
+  providers.filter((provider) => !isBuiltin(provider));
 
 /**
  * The providers that are bound to a session, by name.

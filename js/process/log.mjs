@@ -65,23 +65,28 @@ const openLogs = new Map();
 
 export class OutputLog {
   #file;
+  #mask;
   #users = 0;
   /** @type {RotatingFile | undefined} */
   #stream;
   /** Paused until the file has caught up. @type {Set<import("node:stream").Readable>} */
   #pausedStreams = new Set();
 
-  /** @param {string} file @returns {OutputLog} close it once for each opening */
-  static open(file) {
-    const log = openLogs.get(file) ?? new OutputLog(file);
+  /**
+   * @param {string} file @param {(text: string) => string} [mask] removes secrets
+   * @returns {OutputLog} close it once for each opening
+   */
+  static open(file, mask) {
+    const log = openLogs.get(file) ?? new OutputLog(file, mask);
     openLogs.set(file, log);
     log.#users += 1;
     return log;
   }
 
-  /** @param {string} file */
-  constructor(file) {
+  /** @param {string} file @param {(text: string) => string} [mask] */
+  constructor(file, mask = (text) => text) {
     this.#file = file;
+    this.#mask = mask;
     try {
       fs.mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
       const stream = new RotatingFile(file, MAX_OLD_FILES);
@@ -99,7 +104,7 @@ export class OutputLog {
 
   /** @param {string} tag the source @param {string} text */
   note(tag, text) {
-    const line = `${new Date().toISOString()} ${tag} ${visible(shortenText(text, MAX_LINE))}\n`;
+    const line = `${new Date().toISOString()} ${tag} ${visible(shortenText(this.#mask(text), MAX_LINE))}\n`;
     return this.#stream?.write(line) ?? true;
   }
 

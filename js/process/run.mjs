@@ -27,8 +27,13 @@ import { wrapInSandbox } from "./sandbox.mjs";
  */
 /**
  * `input`: the first line of its stdin, which stays open during the run; without it stdin is empty.
- * @typedef {{command: string, args: string[], cwd: string, env: NodeJS.ProcessEnv, input?: string}} RunOptions
+ * `hasPipes`: stdin and stdout are the caller's (`pipes`), and stdout is not in the log. To end such a run, its stdin
+ * is closed CLOSE_MS before SIGTERM.
+ * @typedef {{command: string, args: string[], cwd: string, env: NodeJS.ProcessEnv, input?: string,
+ *   hasPipes?: boolean}} RunOptions
  */
+
+const CLOSE_MS = 2000;
 
 /** After SIGKILL: zombies without a parent that waits for them are ignored. */
 const KILL_MS = 1000;
@@ -50,6 +55,7 @@ export class ProcessRun {
   #closed = false;
   #lastLine = "";
   #sweeping = false;
+  #hasPipes;
   /** @type {import("node:child_process").ChildProcess | undefined} */
   #child;
   /** @type {(end: End) => void} */
@@ -62,6 +68,7 @@ export class ProcessRun {
   constructor(options, system, log) {
     this.#system = system;
     this.#log = log;
+    this.#hasPipes = options.hasPipes ?? false;
     this.ended = new Promise((resolve) => {
       this.#settle = resolve;
     });
@@ -78,7 +85,7 @@ export class ProcessRun {
       cwd,
       env,
       detached: ownGroup,
-      stdio: [input === undefined ? "ignore" : "pipe", "pipe", "pipe"],
+      stdio: [input === undefined && !this.#hasPipes ? "ignore" : "pipe", "pipe", "pipe"],
       windowsHide: true,
     });
     this.#child = child;
@@ -105,7 +112,7 @@ export class ProcessRun {
     const noteLine = (/** @type {string} */ line) => {
       if (this.#lastLine === "" || !BELOW_AN_ERROR.test(line)) this.#lastLine = line;
     };
-    if (child.stdout) this.#log.attach(child.stdout, `${child.pid} out`);
+    if (child.stdout && !this.#hasPipes) this.#log.attach(child.stdout, `${child.pid} out`);
     if (child.stderr) this.#log.attach(child.stderr, `${child.pid} err`, noteLine);
   }
 
@@ -119,10 +126,24 @@ export class ProcessRun {
     if (this.#child?.stdin?.writable) this.#child.stdin.write(`${line}\n`);
   }
 
+  /** @returns {{stdin: import("node:stream").Writable, stdout: import("node:stream").Readable} | undefined} */
+  get pipes() {
+    const { stdin, stdout } = this.#child ?? {};
+    return this.#hasPipes && this.pid !== undefined && stdin && stdout
+      ? { stdin, stdout }
+      : undefined;
+  }
+
+  /** Ends the whole group at once. */
+  kill() {
+    if (!this.#sweeping) this.#signal("SIGKILL");
+  }
+
   /** Sends SIGTERM to the whole group, then SIGKILL. */
   terminate() {
     this.#child?.stdin?.end();
-    this.#sweep();
+    if (this.#hasPipes && !this.#end) this.#system.clock.setTimeout(() => this.#sweep(), CLOSE_MS);
+    else this.#sweep();
     return this.ended;
   }
 

@@ -41,6 +41,9 @@ import { wrapInQuotes, shortenText, visible } from "../lib/visible.mjs";
  * @property {(level: Level, text: string) => void} onMessage for the timeline
  * @property {(provider: string, token: string) => string} [input] the first line of each run's stdin, which stays
  *   open. Its token and its session are then not in its environment
+ * @property {(run: ProcessRun) => void} [onRun] each run has pipes, which are the caller's. As with `input`, its
+ *   environment has no token
+ * @property {(text: string) => string} [mask] removes secrets from lines of the log
  * @property {string} [title] for messages, instead of `provider "<name>"`
  * @property {string} [logFile] instead of the file with the provider's name
  * @property {NodeJS.ProcessEnv} [env] of the host
@@ -126,7 +129,8 @@ class SupervisedProvider {
     this.#config = config;
     this.#options = options;
     this.#system = system;
-    this.#log = OutputLog.open(options.logFile ?? providerLogFile(options.logs, config.name));
+    const file = options.logFile ?? providerLogFile(options.logs, config.name);
+    this.#log = OutputLog.open(file, options.mask);
   }
 
   get name() {
@@ -173,7 +177,8 @@ class SupervisedProvider {
       const env = this.#environment(token);
       const input = this.#options.input?.(this.name, token);
       const started = opened?.wrap({ command, args, env }) ?? { command, args, env };
-      this.#run = new ProcessRun({ ...started, cwd, input }, this.#system, this.#log);
+      const hasPipes = this.#options.onRun !== undefined;
+      this.#run = new ProcessRun({ ...started, cwd, input, hasPipes }, this.#system, this.#log);
     } catch (error) {
       if (token !== undefined) this.#options.onEnded?.(this.name, token);
       this.#failToStart(error);
@@ -185,12 +190,18 @@ class SupervisedProvider {
     const how = this.sandbox === "off" ? ", not sandboxed" : "";
     this.#log.note("tap", `started, pid ${this.#run.pid ?? "unknown"}${how}`);
     this.#settled = this.#watch(this.#run, token, this.#system.clock.now(), opened);
+    this.#handOver(this.#run);
+  }
+
+  /** @param {ProcessRun} run */
+  #handOver(run) {
+    if (run.pid !== undefined) this.#options.onRun?.(run);
   }
 
   /** @param {string} token @returns {NodeJS.ProcessEnv} */
   #environment(token) {
     const env = { ...hostEnvironment(this.#options.env ?? process.env), ...this.#config.env };
-    if (this.#options.input) return env;
+    if (this.#options.input || this.#options.onRun) return env;
     return {
       ...env,
       TAP_PROVIDER_TOKEN: token,

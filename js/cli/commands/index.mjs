@@ -40,6 +40,7 @@ const GROUPS = {
     uninstall: () => import("./uninstall.mjs"),
     stop: () => import("./stop.mjs"),
     features: () => import("./features.mjs"),
+    mcp: () => import("./mcp.mjs"),
     allow: () => import("./allow.mjs"),
     revoke: () => import("./revoke.mjs"),
     "import-config": () => import("./import-config.mjs"),

@@ -36,7 +36,7 @@ test("what only a feature may ask is denied to the command", async (t) => {
   const control = await openControl(host.files);
   t.after(() => control.close());
   const forFeatures = methodsFor("a feature");
-  assert.equal(forFeatures.length, 13);
+  assert.equal(forFeatures.length, 15);
   for (const [method] of forFeatures) {
     const { code } = await control.request(method, {}).catch((error) => error);
     assert.equal(code, "DENIED", method);
@@ -48,6 +48,7 @@ test("what only the user may ask is denied to a feature", async () => {
   const { serveFeatureRequests } = await import("../../../js/gateway-host/requests.mjs");
   const { Inbox } = await import("../../../js/gateway-host/inbox.mjs");
   const { HostRecords } = await import("../../../js/gateway-host/records.mjs");
+  const { McpServers } = await import("../../../js/gateway-host/mcp-servers.mjs");
   const requests = new HostRequests();
   const parts = /** @type {any} */ ({
     files: { home: "/h", records: "/h/records" },
@@ -58,8 +59,9 @@ test("what only the user may ask is denied to a feature", async () => {
   new HostRecords(parts);
   serveFeatureRequests(requests, parts);
   new Inbox(parts).serve(requests);
+  new McpServers(parts).serve(requests, async () => {});
   const forUsers = methodsFor("the user");
-  assert.equal(forUsers.length, 8);
+  assert.equal(forUsers.length, 10);
   for (const [method] of forUsers) {
     const answer = await requests.answer({ method, params: "{}", from: "feature" });
     assert.equal(JSON.parse(answer).error.code, "DENIED", method);

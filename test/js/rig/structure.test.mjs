@@ -49,6 +49,7 @@ const ROOMS = {
   agents: ["lib", "process"],
   features: ["lib", "config", "watch", "sdk"],
   "feature-host": ["lib", "link", "process", "git", "agents", "features", "sdk"],
+  "mcp-host": ["lib", "process", "config", "feature-host", "sdk"],
   "gateway-host": ["lib", "process", "config", "views", "features", "feature-host", "sdk"],
   extension: ["lib", "link"],
   embedded: ["lib", "link", "gateway-host", "extension"],
@@ -66,6 +67,7 @@ const ROOMS = {
     "install",
     "doctor",
     "evals",
+    "mcp-host",
     "sdk",
   ],
 };
