@@ -5,7 +5,7 @@ import path from "node:path";
 import { execute } from "./stage.mjs";
 
 /** For the package with a single platform's addon and its run-time packages. */
-export const MOST_BYTES = 5.25 * 1024 * 1024;
+export const MOST_BYTES = 6144 * 1024;
 /** Newer symbols would exclude systems that docs/installing.md names. */
 const NEWEST = { GLIBC: "2.34", GLIBCXX: "3.4.29", CXXABI: "1.3.13" };
 /** Libraries of every Linux system, including libstdc++ and libgcc where Node.js runs. */

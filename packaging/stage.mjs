@@ -127,6 +127,30 @@ function slimPrograms(folder) {
   }
 }
 
+const MCP_CLIENT = "node_modules/@modelcontextprotocol/client/dist";
+/**
+ * Modules of packages that are loaded and not used are exchanged for smaller ones: zod's messages in all languages, and
+ * the larger of two validators of the SDK for MCP.
+ * @type {[file: string, text: string, unneeded: RegExp][]}
+ */
+const EXCHANGED = [
+  [
+    "node_modules/zod/v4/locales/index.js",
+    'export { default as en } from "./en.js";\n',
+    /^node_modules\/zod\/v4\/locales\/(?!(en|index)\.js$)/,
+  ],
+  [
+    `${MCP_CLIENT}/shimsNode.mjs`,
+    'export * from "./shimsWorkerd.mjs";\n',
+    new RegExp(`^${MCP_CLIENT}/ajvProvider`),
+  ],
+];
+
+/** @param {string} folder */
+function exchangeModules(folder) {
+  for (const [file, text] of EXCHANGED) rewrite(path.join(folder, file), () => text);
+}
+
 /** The fields of an installed package's manifest that Node.js and npm read. */
 const READ_FIELDS = [
   ...["name", "version", "license", "type", "main", "module", "exports", "imports", "bin"],
@@ -152,7 +176,10 @@ function trimManifests(folder) {
 export function stage(root, folder) {
   const tracked = trackedFiles(root);
   const own = ownFiles(root).filter(({ to }) => tracked.has(to));
-  copyAll([...own, ...dependencyFiles(root)], folder);
+  const isNeeded = (/** @type {{to: string}} */ { to }) =>
+    !EXCHANGED.some(([, , unneeded]) => unneeded.test(to));
+  copyAll([...own, ...dependencyFiles(root).filter(isNeeded)], folder);
+  exchangeModules(folder);
   mendPages(folder);
   slimPrograms(folder);
   trimManifests(folder);

@@ -40,6 +40,16 @@ const UNLOADED = [
   /^node_modules\/croner\/dist\/croner(\.umd)?\.js$/,
   /^node_modules\/jsonc-parser\/lib\/esm$/,
   /^node_modules\/yaml\/(browser|bin\.mjs|dist\/(cli\.mjs|test-events\.js))$/,
+  /^node_modules\/@modelcontextprotocol\/.*\.cjs$/,
+  /^node_modules\/zod\/(.*\.cjs|src|v3|mini|v4\/mini|v4-mini|locales)$/,
+  /^node_modules\/(eventsource|eventsource-parser|pkce-challenge)\/.*\.(cjs|browser\.js)$/,
+];
+/** Of the SDK for MCP: parts that tap does not use, such as sign-in by OAuth and a transport of its own for stdio. */
+const UNUSED = [
+  /^node_modules\/@modelcontextprotocol\/client\/dist\/(ext|validators|stdio\.mjs|shimsBrowser\.mjs)$/,
+  /^node_modules\/jose\/dist$/,
+  /^node_modules\/(cross-spawn|which|isexe|path-key|shebang-command|shebang-regex)\/.*\.js$/,
+  /^node_modules\/eventsource\/src$/,
 ];
 
 /**
@@ -70,7 +80,9 @@ export function ownFiles(root) {
 /** The files of its dependencies. @param {string} root @returns {PackageFile[]} */
 export function dependencyFiles(root) {
   const leftOut = (/** @type {string} */ name, /** @type {string} */ to) =>
-    name === "node_modules" || UNREAD.test(name) || UNLOADED.some((pattern) => pattern.test(to));
+    name === "node_modules" ||
+    UNREAD.test(name) ||
+    [...UNLOADED, ...UNUSED].some((pattern) => pattern.test(to));
   return runtimeDependencies(root, COMPILE_ONLY).flatMap(({ from, to }) => walk(from, to, leftOut));
 }
 
