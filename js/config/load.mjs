@@ -15,7 +15,7 @@ import {
 } from "./emitter-spec.mjs";
 import { CONFIG_NAME, configFile, findConfigName } from "./file.mjs";
 import { problemAt, readJsonc } from "./jsonc.mjs";
-import { mcpServers } from "./mcp.mjs";
+import { mcpServers, restart } from "./mcp.mjs";
 import { entrySandbox, sandbox } from "./sandbox.mjs";
 import {
   anything,
@@ -38,7 +38,6 @@ import {
 /** @typedef {import("./schema.mjs").Place} Place */
 /** @typedef {import("./emitter-spec.mjs").EmitterEntry} EmitterEntry */
 /** @typedef {import("../process/supervisor.mjs").ProviderConfig} ProviderConfig */
-/** @typedef {import("../process/supervisor.mjs").RestartPolicy} RestartPolicy */
 
 /**
  * Never waits on a pipe and never reads more than it may.
@@ -104,7 +103,6 @@ export function readBounded(file, most, tooLarge) {
 
 export const MAX_CONFIG_BYTES = 256 * 1024;
 const MAX_PROVIDERS = 20;
-const MAX_RESTARTS = 100;
 /** Of a reason or a context. */
 const MAX_TEXT = 4000;
 
@@ -127,25 +125,13 @@ const word = text({ blank: true });
 const words = list(word);
 const bounded = text({ most: MAX_TEXT });
 
-const policy = choice(/** @type {RestartPolicy[]} */ (["on-failure", "always", "never"]));
-
 const provider = object("a provider", {
   name: required(label),
   command: required(text({ what: "a program" })),
   args: usually([], words),
   env: usually({}, named(word, { checkName: checkVariable })),
   cwd: createFolder(),
-  restart: usually(
-    { policy: "on-failure" },
-    either(
-      "string",
-      refine(policy, (one) => ({ policy: one })),
-      object('"restart"', {
-        policy: usually("on-failure", policy),
-        maxRestarts: integer(0, MAX_RESTARTS),
-      }),
-    ),
-  ),
+  restart,
   sandbox: entrySandbox,
 });
 

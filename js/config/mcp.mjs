@@ -128,12 +128,21 @@ const prefix = refine(word, (given, place) =>
 
 /** What only one of both kinds has. */
 const KIND_FIELDS = { command: ["args", "cwd", "env", "restart"], url: ["headers"] };
-const policy = choice(
-  /** @type {import("../process/supervisor.mjs").RestartPolicy[]} */ ([
-    "on-failure",
-    "always",
-    "never",
-  ]),
+const MAX_RESTARTS = 100;
+/** @typedef {import("../process/supervisor.mjs").RestartPolicy} RestartPolicy */
+const policy = choice(/** @type {RestartPolicy[]} */ (["on-failure", "always", "never"]));
+
+/** Of a program of a config. */
+export const restart = usually(
+  { policy: "on-failure" },
+  either(
+    "string",
+    refine(policy, (one) => ({ policy: one })),
+    object('"restart"', {
+      policy: usually("on-failure", policy),
+      maxRestarts: integer(0, MAX_RESTARTS),
+    }),
+  ),
 );
 
 const server = object(
@@ -144,17 +153,7 @@ const server = object(
     args: usually([], list(withoutSecrets)),
     cwd: createFolder(),
     env: usually({}, named(withSecrets, { checkName: checkVariable })),
-    restart: usually(
-      { policy: "on-failure" },
-      either(
-        "string",
-        refine(policy, (one) => ({ policy: one })),
-        object('"restart"', {
-          policy: usually("on-failure", policy),
-          maxRestarts: integer(0, 100),
-        }),
-      ),
-    ),
+    restart,
     url,
     headers: usually({}, named(headerValue, { checkName: checkHeader })),
     tools: usually(["*"], list(glob, { most: 100, what: "globs" })),

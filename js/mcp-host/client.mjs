@@ -7,7 +7,7 @@ import {
   UnsupportedProtocolVersionError,
 } from "@modelcontextprotocol/client";
 import { version } from "../lib/paths.mjs";
-import { isMap } from "./tools.mjs";
+import { isMap } from "../config/schema.mjs";
 
 /** @typedef {import("@modelcontextprotocol/client").Transport} Transport */
 /**
@@ -33,7 +33,6 @@ const MAX_LIST_LENGTH = 4 * 1024 * 1024;
 const MAX_CALL_MS = 3_600_000;
 /** After the gateway's own timeout, which counts. */
 const SPARE_MS = 5000;
-const LIST_DEBOUNCE_MS = 0;
 
 /** A further attempt does not help. */
 export class ServerRefused extends Error {}
@@ -44,7 +43,6 @@ const formatProgress = ({ progress, total, message }) =>
 
 export class McpClient {
   #client;
-  #wasClosed = false;
 
   /** @param {Client} client */
   constructor(client) {
@@ -101,12 +99,7 @@ export class McpClient {
     );
   }
 
-  get wasClosed() {
-    return this.#wasClosed;
-  }
-
   async close() {
-    this.#wasClosed = true;
     await this.#client.close().catch(() => {});
   }
 }
@@ -128,7 +121,7 @@ async function connect(transport, { timeoutMs, onListChanged, onClosed, onError 
       listChanged: {
         tools: {
           autoRefresh: false,
-          debounceMs: LIST_DEBOUNCE_MS,
+          debounceMs: 0,
           onChanged: () => onListChanged?.(),
         },
       },

@@ -1,10 +1,9 @@
 // A connection to the server of an entry, with its tools: for the MCP host, and for `copilot-tap mcp add`.
 
 import os from "node:os";
-import { errorMessage } from "../lib/values.mjs";
 import { readLimit } from "../lib/limits.mjs";
 import { Supervisor } from "../process/supervisor.mjs";
-import { connectHttp, connectStdio, ServerRefused } from "./client.mjs";
+import { connectHttp, connectStdio } from "./client.mjs";
 import { StdioTransport } from "./stdio.mjs";
 import { createFilter, readTools } from "./tools.mjs";
 
@@ -106,8 +105,3 @@ export async function tryServer(config, { resolved, logFile }) {
     await supervisor?.stop();
   }
 }
-
-/** @param {unknown} error @param {(text: string) => string} mask */
-export const describeFailure = (error, mask) => mask(errorMessage(error));
-
-export { ServerRefused };

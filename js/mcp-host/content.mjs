@@ -2,7 +2,7 @@
 
 import { ToolError } from "../../sdk/node/errors.mjs";
 import { truncateText } from "../lib/visible.mjs";
-import { isMap } from "./tools.mjs";
+import { isMap } from "../config/schema.mjs";
 
 /** @typedef {(content: string | Buffer, extension: string) => string} Keep writes a file of the session; gives its path */
 

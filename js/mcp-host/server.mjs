@@ -4,6 +4,7 @@
 import path from "node:path";
 import { resolveSecrets, readSecrets } from "../config/mcp.mjs";
 import { openFeatureFolder } from "../feature-host/feature-folder.mjs";
+import { errorMessage } from "../lib/values.mjs";
 import { delayBefore } from "../process/supervisor.mjs";
 import { OutputLog } from "../process/log.mjs";
 import { checks } from "../../sdk/node/arguments.mjs";
@@ -11,14 +12,8 @@ import { toCheckable } from "../../sdk/node/dialect.mjs";
 import { TapError, ToolError } from "../../sdk/node/errors.mjs";
 import { LinkTransport } from "../../sdk/node/link.mjs";
 import { provider } from "../../sdk/node/provider.mjs";
-import { connectHttp } from "./client.mjs";
-import {
-  connectRun,
-  createServerProcess,
-  describeFailure,
-  listTools,
-  ServerRefused,
-} from "./connection.mjs";
+import { connectHttp, ServerRefused } from "./client.mjs";
+import { connectRun, createServerProcess, listTools } from "./connection.mjs";
 import { isLostSession, readCallResult, toCallError } from "./content.mjs";
 
 /** @typedef {import("../config/mcp.mjs").McpServerConfig} McpServerConfig */
@@ -173,7 +168,7 @@ export class McpServer {
       if (this.#config.url === undefined) this.#startProcess(resolved);
       else void this.#connectUrl(resolved.headers);
     } catch (error) {
-      this.#fail(describeFailure(error, this.#mask), "SECRET_MISSING");
+      this.#fail(this.#mask(errorMessage(error)), "SECRET_MISSING");
     }
   }
 
@@ -269,7 +264,7 @@ export class McpServer {
 
   /** @param {unknown} error */
   #onFailedStart(error) {
-    const why = describeFailure(error, this.#mask);
+    const why = this.#mask(errorMessage(error));
     this.#noteError("NOT_READY", why);
     this.#failedStarts += 1;
     this.#onLost(why);
@@ -366,7 +361,7 @@ export class McpServer {
         const client = this.#client;
         if (client) await this.#offer(await listTools(this.#config, client));
       })
-      .catch((error) => this.#noteError("LIST", describeFailure(error, this.#mask)))
+      .catch((error) => this.#noteError("LIST", this.#mask(errorMessage(error))))
       .finally(() => (this.#pendingLists -= 1));
   }
 

@@ -2,6 +2,7 @@
 // read leniently, tool by tool: an unreadable tool is left out alone.
 
 import { createHash } from "node:crypto";
+import { isMap } from "../config/schema.mjs";
 import { isDeeperThan } from "../lib/values.mjs";
 
 /**
@@ -21,10 +22,6 @@ const DIGEST_LENGTH = 8;
 const MAX_LEVELS = 128;
 const MAX_SCHEMA_LENGTH = 64 * 1024;
 const HINTS = ["readOnly", "destructive", "idempotent", "openWorld"];
-
-/** @param {unknown} value @returns {value is Record<string, any>} */
-export const isMap = (value) =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** @param {string} full the prefix and the server's own name @param {string} name of letters, digits, _ and - */
 function addDigest(full, name) {

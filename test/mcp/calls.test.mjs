@@ -5,7 +5,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { setSecret } from "../../js/config/mcp.mjs";
-import { callTool } from "../../js/feature-host/provider-tools.mjs";
+import { callTool, listTools } from "../../js/feature-host/provider-tools.mjs";
 import { openControl } from "../../js/link/control.mjs";
 import { CARELESS, McpPlace, OFFICIAL, offeredTools } from "../support/mcp-place.mjs";
 import { temporaryFolder } from "../support/temporary.mjs";
@@ -93,6 +93,8 @@ test("copilot-tap call and features reach them, and records have them", async (t
   const signal = AbortSignal.timeout(60_000);
   const call = { session: session.id, tool: "bad_echo", args: { say: "b" }, signal };
   assert.deepEqual(await callTool({ link, token: secret }, call), { ok: true, text: "b" });
+  const listed = listTools(await control.inspect(), session.id);
+  assert.ok(listed.some(({ name, provider }) => name === "bad_echo" && provider === "mcp:bad"));
   const calls = await control.listCalls(0);
   assert.deepEqual(
     calls.map(({ provider, tool }) => [provider, tool]),
@@ -136,4 +138,19 @@ test("a missing secret is reported, and its server starts once it is there", asy
   setSecret(place.host.files.home, "LATER", "x");
   await place.request("mcp.restart", { name: "bad" });
   await place.waitForServer(({ state }) => state === "ready");
+});
+
+test("deny rules of the user hold for the tools of a server", async (t) => {
+  const deny = [{ match: { tool: "bad_echo" }, reason: "not this tool" }];
+  const place = await McpPlace.create(t, { bad: CARELESS }, { declarative: [{ name: "r", deny }] });
+  const session = await place.session(t);
+  await place.waitForTool(session, "bad_echo");
+  let count = 0;
+  const check = async (/** @type {string} */ tool) => {
+    const checkId = `check-${(count += 1)}`;
+    session.send({ type: "hook.check", checkId, tool, args: {} });
+    return (await session.waitFor("hook.verdict", (one) => one.checkId === checkId)).deny;
+  };
+  await waitFor(async () => (await check("bad_echo")) !== undefined, { what: "the rule" });
+  assert.equal(await check("bad_env"), undefined);
 });
