@@ -1,5 +1,5 @@
-// npm audit, of what is installed for users and of everything: known weaknesses of packages. A
-// registry that does not answer such questions is no failure, and is said.
+// npm audit of the packages that users install and of all packages: the known weaknesses. A
+// registry that does not answer npm audit is no failure, but the verdict mentions it.
 
 import { attempt, CommandFailed, root, printLine } from "./commands.mjs";
 import { npm } from "./setup.mjs";
@@ -9,14 +9,14 @@ import { npm } from "./setup.mjs";
 /** @param {string} output of npm audit --json, among npm's warnings @returns {Verdict} */
 export function judgeAudit(output) {
   const [json] = /^\{[^]*^\}/m.exec(output) ?? [];
-  if (!json) return { ok: true, text: `not possible: npm said ${output.trim().slice(0, 200)}` };
+  if (!json) return { ok: true, text: `not possible: npm printed ${output.trim().slice(0, 200)}` };
   const report = JSON.parse(json);
   if (!report.vulnerabilities) {
     const why = report.error?.summary || report.message || "the registry gave no report";
     return { ok: true, text: `not possible: ${why}` };
   }
   const found = Object.values(report.vulnerabilities);
-  if (found.length === 0) return { ok: true, text: "nothing known" };
+  if (found.length === 0) return { ok: true, text: "no known weakness" };
   const named = found.map(({ name, severity, range }) => `${name} ${range} (${severity})`);
   return { ok: false, text: named.join(", ") };
 }

@@ -1,7 +1,7 @@
 // npm run chaos -- [--minutes N] [--seed S]: a real host with many providers and sessions, which are
 // killed, stopped, made deaf and cut off by a schedule that the seed decides, on a machine without
 // disk, descriptors or a clock to rely on. Every call and every check is in a ledger, and at the end
-// nothing may be left: no call, no process, no descriptor, no file.
+// no call, process, descriptor or file may be left.
 
 import {
   existsSync,
@@ -42,12 +42,12 @@ const HUNG_MS = 6000;
 /** It pings every 2 s, and so finds out within them. */
 const FOUND_MS = 1900;
 const REPORT_MS = 10_000;
-/** What the last steps have begun. */
+/** For the effects of the last steps. */
 const AFTERMATH_MS = 3000;
-/** For everybody to come back, to go, or to replace a host that hangs; also where the machine is busy. */
+/** For all members to come back, to go, or to replace a host that hangs; also where the machine is busy. */
 const PATIENCE_MS = 60_000;
 const HOST_MEMORY_MB = 400;
-/** What a host that has served a run may have more than when it was new. */
+/** The most memory that a host may gain over a run. */
 const GROWTH_MB = 40;
 
 /** @param {number} ms */
@@ -69,7 +69,7 @@ class Chaos {
   /** The timers that end a fault, by the name of the fault. @type {Map<string, NodeJS.Timeout>} */
   #wrong = new Map();
   /** Problems that were reported. */
-  #said = 0;
+  #reported = 0;
   #busyUntil = 0;
   /** Hosts that were stopped at some time. @type {Set<number>} */
   #stopped = new Set();
@@ -102,7 +102,7 @@ class Chaos {
     this.freshMb = this.watch.memoryMb;
   }
 
-  /** Everybody reaches everybody. @param {string} when */
+  /** Every session reaches every provider. @param {string} when */
   async whole(when) {
     let missing = 0;
     const complete = async () => {
@@ -143,7 +143,7 @@ class Chaos {
       reloadSession: () => by.reload(),
       halfOpen: () => this.halfOpen(FRAGMENTS[count % FRAGMENTS.length], ms),
       rawStorm: () => this.storm(count, ms),
-      reconnectStorm: () => this.providers.forEach((one) => one.send({ do: "reconnect" })),
+      reconnectStorm: () => this.providers.forEach((member) => member.send({ do: "reconnect" })),
       stopHost: () => host && this.stopHost(host, ms),
       hangHost: () => host && this.hang(host, by, of),
       busyHost: () => host && this.busy(host, by, of),
@@ -167,10 +167,10 @@ class Chaos {
     this.done[step.kind] = (this.done[step.kind] ?? 0) + 1;
   }
 
-  /** Later, and once if it goes wrong twice. @param {string} what @param {number} ms @param {() => void} action */
-  putRight(what, ms, action) {
-    clearTimeout(this.#wrong.get(what));
-    this.#wrong.set(what, setTimeout(action, ms));
+  /** Ends a fault later, and once if the fault comes twice. @param {string} fault @param {number} ms @param {() => void} action */
+  putRight(fault, ms, action) {
+    clearTimeout(this.#wrong.get(fault));
+    this.#wrong.set(fault, setTimeout(action, ms));
   }
 
   /** @param {number} pid @param {number} ms */
@@ -196,11 +196,11 @@ class Chaos {
     const calls = setInterval(() => session.call(provider.name, "echo"), 20);
     setTimeout(() => clearInterval(calls), 2500);
     const all = new Set([session, ...this.sessions]);
-    setTimeout(() => all.forEach((one) => one.stop(FOUND_MS)), HUNG_MS);
+    setTimeout(() => all.forEach((member) => member.stop(FOUND_MS)), HUNG_MS);
   }
 
   /**
-   * It works for long and answers nobody meanwhile: no session may take it for hung. Not twice in a row: those who
+   * It works for long and answers no peer meanwhile: no session may take it for hung. Not twice in a row: members that
    * wait for an answer would find it lost.
    * @param {number} pid @param {SessionMember} session @param {ProviderMember} provider
    */
@@ -219,7 +219,7 @@ class Chaos {
   }
 
   /**
-   * It hangs for good while nobody is linked: whoever comes next has to find that out.
+   * It hangs for good while no session is linked: the next session has to find that out.
    * @param {number} pid
    */
   hangUnlinked(pid) {
@@ -236,7 +236,7 @@ class Chaos {
     for (let i = 0; i < count; ++i) this.halfOpen(FRAGMENTS[i % FRAGMENTS.length], ms / 10);
   }
 
-  /** A connection that says this and then nothing. @param {string} bytes @param {number} ms */
+  /** A connection that sends this and then stays silent. @param {string} bytes @param {number} ms */
   halfOpen(bytes, ms) {
     const socket = net.connect({ port: this.port, host: "127.0.0.1", allowHalfOpen: true });
     socket.on("error", () => {});
@@ -268,10 +268,10 @@ class Chaos {
       `   ${Math.round(at / 1000)} s: ${calls} calls, ${answered} answered, ${failed} failed, ${checks} checks, ` +
         `${lost} lost with their session; the host has ${memory} MB; ${this.ledger.problems.length} problems`,
     );
-    for (const problem of this.ledger.problems.slice(this.#said, this.#said + 10)) {
+    for (const problem of this.ledger.problems.slice(this.#reported, this.#reported + 10)) {
       printLine(`      ${problem}`);
     }
-    this.#said = this.ledger.problems.length;
+    this.#reported = this.ledger.problems.length;
   }
 
   /** All is quiet: every call has its outcome, and everything works again. */
@@ -284,14 +284,14 @@ class Chaos {
       what: () => `an outcome of ${this.ledger.unsettled.length}: ${open()}`,
     });
     await this.whole("after it all");
-    // Whoever has been killed too often in a row is started once more, and takes up what there is.
+    // A host that was killed too often in a row is started once more, and takes up the existing state.
     const { host } = this.watch;
     if (host) signalTo(host, "SIGKILL");
-    await this.whole("after one more kill");
+    await this.whole("after the last kill");
     await this.plans.settle(this.sessions);
   }
 
-  /** Everybody leaves; the host goes by itself. @returns {Promise<string[]>} what is wrong */
+  /** All members leave; the host ends by itself. @returns {Promise<string[]>} the problems */
   async end() {
     const plans = await this.plans.problems(this.ledger.counts.plans);
     const descriptors = await this.watch.descriptorsWithin(SESSIONS + PROVIDERS);
@@ -304,20 +304,20 @@ class Chaos {
       .map(String)
       .filter((file) => file !== ".run");
     const damaged = readdirSync(this.records).filter((file) => file.includes("corrupt"));
-    const { calls, answered, absent, lost, told } = this.ledger.counts;
+    const { calls, answered, absent, lost, recordAnswers } = this.ledger.counts;
     const asked = calls - absent - lost;
     return [
       ...this.ledger.problems,
       ...plans,
       ...(answered * 3 < asked ? [`only ${answered} of ${asked} calls were answered`] : []),
-      ...(told === 0 ? ["nobody was told of records"] : []),
+      ...(recordAnswers === 0 ? ["no query of records was answered"] : []),
       ...damaged.map((file) => `records were damaged: ${file}`),
       ...descriptors,
       ...this.watch.featureHostsLeft.map((pid) => `a feature host is left: ${pid}`),
-      ...processes.map((one) => `a process is left: ${one}`),
+      ...processes.map((text) => `a process is left: ${text}`),
       ...files.map((file) => `a file is left: ${file}`),
       ...(this.watch.mostMb > HOST_MEMORY_MB ? [`the host took ${this.watch.mostMb} MB`] : []),
-      ...(grown > GROWTH_MB ? [`the host has ${grown} MB more than a new one`] : []),
+      ...(grown > GROWTH_MB ? [`the host has ${grown} MB more than a new host`] : []),
     ];
   }
 
@@ -348,7 +348,7 @@ class Chaos {
       `   while its process ran, a call took ${round(slowestMs.call)}, a check ${round(slowestMs.check)} at most`,
     );
     printLine(
-      `   a session's process did not run for up to ${round(late)}, this one for up to ${round(this.pulse.most)}`,
+      `   a session's process did not run for up to ${round(late)}, the process of chaos for up to ${round(this.pulse.most)}`,
     );
     printLine(
       `   so an order was heard after up to ${round(hearingMs)}, and settled after up to ${round(mostMs)}`,

@@ -14,7 +14,7 @@ const COMMAND_LIMIT_MS = 60 * 60_000;
 /** A detached process may hold a pipe of a command that has ended. */
 const PIPE_GRACE_MS = 1000;
 
-/** What an action that runs beside others has printed. @type {AsyncLocalStorage<string[]>} */
+/** The output of an action that runs in parallel. @type {AsyncLocalStorage<string[]>} */
 const aside = new AsyncLocalStorage();
 
 /** @param {string} text */
@@ -30,7 +30,7 @@ export function printLine(text) {
 }
 
 /**
- * Starts what is to run beside something else, and keeps what it prints.
+ * Starts an action in parallel, and keeps its output.
  * @template T
  * @param {() => Promise<T>} action
  * @returns {() => Promise<T>} its end, with all that it has printed
@@ -50,7 +50,7 @@ export function begin(action) {
 /** @param {number} startedAt of performance.now() */
 export const seconds = (startedAt) => `${((performance.now() - startedAt) / 1000).toFixed(1)} s`;
 
-/** What went wrong has been said already. */
+/** The error was printed already. */
 export class CommandFailed extends Error {}
 
 /**

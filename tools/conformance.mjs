@@ -39,7 +39,7 @@ export function readProtocolRules(markdown, file = PROTOCOL) {
   return rules;
 }
 
-/** What stands above a test, and the test: TEST(Suite, Name), test("title"), example("file", "title"). */
+/** The comment above a test, and the test: TEST(Suite, Name), test("title"), example("file", "title"). */
 const NATIVE_TEST = /^((?:\/\/ shows: .*\n)+)TEST(?:_F)?\((\w+),\s*(\w+)\)/gm;
 const JS_TEST =
   /^((?: *\/\/ shows: .*\n)+)[^\n]*?\b(?:test\(|example\("[\w-]+",)\s*(?:"([^"\n]+)"|'([^'\n]+)'|`([^`\n]+)`)/gm;
@@ -89,7 +89,7 @@ export function conformanceRules() {
   }));
 }
 
-// ---- threats, and what each provider can reach ---------------------------------------------------
+// ---- threats, and the reach of each provider ---------------------------------------------------
 
 const THREATS = "test/security/threats.json";
 const REACH = "test/security/reach.json";
@@ -116,7 +116,7 @@ export const reachRules = () =>
     })),
   );
 
-/** The threats, and what each provider can reach. */
+/** The threats, and the reach of each provider. */
 export const securityRules = () => [...threatRules(), ...reachRules()];
 
 /**
@@ -132,7 +132,7 @@ export function parseTestName(name) {
   return { part, file: `test/${folder}/${file}.test.mjs`, title };
 }
 
-// ---- what became of the tests --------------------------------------------------------------------
+// ---- results of the tests --------------------------------------------------------------------
 
 /** @param {string} json as GoogleTest writes it @returns {TestResult[]} */
 export function readGoogleTest(json) {
@@ -141,11 +141,11 @@ export function readGoogleTest(json) {
     return failures ? "failed" : "passed";
   };
   return JSON.parse(json).testsuites.flatMap((/** @type {any} */ suite) =>
-    suite.testsuite.map((/** @type {any} */ one) => ({
+    suite.testsuite.map((/** @type {any} */ test) => ({
       file: "",
-      title: `${suite.name}.${one.name}`,
-      outcome: toOutcome(one),
-      ...(one.failures && { why: one.failures[0].failure }),
+      title: `${suite.name}.${test.name}`,
+      outcome: toOutcome(test),
+      ...(test.failures && { why: test.failures[0].failure }),
     })),
   );
 }
@@ -163,8 +163,8 @@ export function readResults(file) {
 }
 
 /**
- * What keeps the rules from being shown by these parts: nothing, if all is well. Tests of parts that
- * did not run are passed over.
+ * The reasons why these parts do not show the rules: empty, if all is well. Tests of parts that did not
+ * run are passed over.
  * @param {Rule[]} rules @param {Map<string, TestResult[]>} parts
  * @param {readonly string[]} [chosen] parts of which only some tests ran: the others are passed over, too
  * @returns {string[]}
@@ -201,7 +201,7 @@ function findProblem(name, parts, chosen) {
 const HEAD = `# Conformance
 
 Every rule of docs/protocol.md, and the tests that show it: \`Suite.Name\` (GoogleTest, test/native),
-\`js/room/file: title\` or \`e2e/file: title\` (node:test). A "…" stands for what differs between
+\`js/room/file: title\` or \`e2e/file: title\` (node:test). A "…" stands for the words that differ between
 several tests. \`npm test\` ends with the part \`conformance\`: each test that is named here, and whose
 part ran, has passed.
 `;

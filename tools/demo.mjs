@@ -10,10 +10,10 @@ import { REPO_ROOT } from "../test/support/cli.mjs";
 let start = Date.now();
 let step = 0;
 
-/** @param {string} what @param {string} [detail] */
-function printStep(what, detail = "") {
+/** @param {string} text @param {string} [detail] */
+function printStep(text, detail = "") {
   const seconds = ((Date.now() - start) / 1000).toFixed(1).padStart(5);
-  console.log(`${seconds} s  ${String(++step).padStart(2)}. ${what}`);
+  console.log(`${seconds} s  ${String(++step).padStart(2)}. ${text}`);
   if (detail) console.log(`             ${detail}`);
 }
 
@@ -33,7 +33,7 @@ try {
   fail(error.message);
   process.exit();
 }
-start = Date.now(); // what was installed first is not the demo's time
+start = Date.now(); // the set-up is no part of the demo's time
 const { CopilotCli, findFreePort } = await import("../test/support/cli.mjs");
 const { ScriptedModel, callTool, say, toolNames, toolResults } =
   await import("../test/support/model.mjs");
@@ -64,7 +64,7 @@ function startProvider() {
   );
 }
 
-/** What the model does: it waits for a tool that does not exist yet, then calls it. */
+/** The model waits for a tool that does not exist yet, then calls it. */
 model.script(async (/** @type {any} */ request) => {
   const tools = toolNames(request);
   const results = toolResults(request);

@@ -1,6 +1,6 @@
 // npm run faults -- [--from N] [--to N]: a plan of twelve nodes, again and again; each time its feature host is killed
-// at another write of its journal: right before it, right after it, and right after it and again while the next host
-// takes up the plan. Each time the outcome has to be that of a plan that nobody disturbs.
+// at a later write of its journal: right before it, right after it, and right after it and again while the next host
+// takes up the plan. Each time the outcome has to be that of an undisturbed plan.
 
 import process from "node:process";
 import { isDeepStrictEqual } from "node:util";
@@ -26,7 +26,7 @@ class Faults {
   runs = 0;
   kills = 0;
   problems = 0;
-  /** Beyond the last write nobody is killed. */
+  /** Beyond the last write no host is killed. */
   #last = Infinity;
   /** @type {object | undefined} */
   #wanted;
@@ -38,7 +38,7 @@ class Faults {
   }
 
   /** @param {string} name @param {number} at */
-  async #one(name, at) {
+  async #disturb(name, at) {
     this.runs += 1;
     const { problems, what } = await contained(async (t) => {
       const { result, problems: found, kills } = await runWithFaults(t, KINDS[name](at));
@@ -46,7 +46,7 @@ class Faults {
       if (kills.length === 0) this.#last = Math.min(this.#last, at);
       const same = isDeepStrictEqual(result, this.#wanted);
       const texts = same ? found : [...found, `not as undisturbed: ${JSON.stringify(result)}`];
-      return { problems: texts, what: kills.map((one) => one.what).join("; ") };
+      return { problems: texts, what: kills.map((fault) => fault.what).join("; ") };
     }).catch((error) => ({ problems: [String(error.stack)], what: "" }));
     this.problems += problems.length;
     if (problems.length > 0 || at % 10 === 0) printLine(`   ${at} ${name} (${what})`);
@@ -59,7 +59,7 @@ class Faults {
     const walk = async () => {
       while (at <= to && at < this.#last) {
         const next = at++;
-        for (const name of Object.keys(KINDS)) await this.#one(name, next);
+        for (const name of Object.keys(KINDS)) await this.#disturb(name, next);
       }
     };
     await Promise.all(Array.from({ length: AT_A_TIME }, walk));

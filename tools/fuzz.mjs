@@ -1,5 +1,5 @@
-// npm run fuzz -- <target> <seconds>: one target, or all of them, under libFuzzer. What it learns is
-// kept in .cache/fuzz, what fails in .cache/fuzz/failures; a failure that is understood is moved to
+// npm run fuzz -- <target> <seconds>: a single target, or all of them, under libFuzzer. New inputs are
+// kept in .cache/fuzz, failures in .cache/fuzz/failures; a failure that is understood is moved to
 // test/fuzz/corpus/<target>, where test/fuzz/replay_test.cc runs it from then on.
 
 import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
@@ -37,7 +37,7 @@ async function fuzz(program, target, { seconds, gate }) {
   const kept = path.join(found, gate ? "quick" : "kept", target);
   const failures = path.join(found, "failures");
   if (gate) rmSync(kept, { recursive: true, force: true });
-  for (const one of [kept, failures]) mkdirSync(one, { recursive: true });
+  for (const folder of [kept, failures]) mkdirSync(folder, { recursive: true });
   const args = [
     `-max_total_time=${seconds}`,
     `-max_len=${maxBytes[target] ?? 2048}`,

@@ -40,7 +40,7 @@ async function installed(version) {
 }
 
 /**
- * One turn of that CLI: the provider connects after the first request.
+ * A turn of that CLI: the provider connects after the first request.
  * @param {string} cli @returns {Promise<number>} ms from hello to the request that offers the tool
  */
 async function liveTurn(cli) {

@@ -1,5 +1,5 @@
-// What clang knows of native/: the checks of clang-tidy, and its analyzer. Both look at the sources that
-// changed since the commit in tools/lint-base, and at those that include what changed.
+// The checks of clang-tidy, and the analyzer of clang, over native/. Both look at the sources that changed
+// since the commit in tools/lint-base, and at the sources that include a changed file.
 
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -12,7 +12,7 @@ const folder = path.join(root, "build-lint");
 
 const needsNode = (/** @type {string} */ file) => /^native\/(uv|addon)\//.test(file);
 
-/** What all of native/ can be compiled with. @param {string | undefined} headers of Node */
+/** The flags that can compile all of native/. @param {string | undefined} headers of Node */
 function compilerFlags(headers) {
   const napiHeaders = path.join(root, "node_modules", "node-addon-api");
   const pcre2 = findLibrary("pcre2")?.include;
@@ -24,10 +24,10 @@ function compilerFlags(headers) {
   ];
 }
 
-// ---- what changed --------------------------------------------------------------------------------
+// ---- changed files --------------------------------------------------------------------------------
 
 const baseFile = path.join(root, "tools", "lint-base");
-/** A change of these may change what clang finds in any source. */
+/** A change of these may change clang's findings in any source. */
 const RULES = [".clang-tidy", "tools/lint-cpp.mjs"];
 
 /** @param {string[]} args @returns {string[]} its lines */
@@ -63,7 +63,7 @@ const includedBy = (file) =>
   );
 
 /**
- * What changed, and what includes it, at any depth.
+ * The changed files, and the files that include them, at any depth.
  * @param {Iterable<string>} changed @param {Map<string, string[]>} includes of each file
  * @returns {Set<string>}
  */
@@ -113,8 +113,8 @@ async function precompiled(files, flags) {
 /** @typedef {{command: string, file: string, args: string[]}} Job */
 
 /**
- * What looks at nothing but the file that is compiled. The parameters are the compiler's to see here:
- * it looks at what is included, too.
+ * The checks that look only at the compiled file. The compiler checks parameters here: it looks at the
+ * included files, too.
  */
 const OF_A_FILE = ["misc-unused-*", "bugprone-suspicious-include"];
 const TOGETHER = [
@@ -125,7 +125,7 @@ const TOGETHER = [
 ];
 const together = `--checks=${TOGETHER.join(",")}`;
 const alone = `--checks=-*,${OF_A_FILE.join(",")}`;
-/** What they look for: elsewhere there is nothing that they could find. */
+/** Their subjects: in a file without these they find no fault. */
 const THEIRS = /^\s*using [\w:]+::\w+;|^\s*namespace \w+ *=|^#include ".*\.cc"/m;
 
 /** Besides those that clang has by itself; into templates of the standard library it does not go. */
@@ -135,7 +135,7 @@ const ANALYZER = [
   ...["-analyzer-output=text", "-analyzer-werror"],
 ].flatMap((argument) => ["-Xclang", argument]);
 
-/** One source of many. @param {string} name @param {string[]} sources @returns {string} the file */
+/** Makes a source of many. @param {string} name @param {string[]} sources @returns {string} the file */
 function unit(name, sources) {
   const file = path.join(folder, name);
   writeFileSync(file, including(sources));
@@ -143,8 +143,8 @@ function unit(name, sources) {
 }
 
 /**
- * Most checks look at two units, of the core and of what is around it: most of the time went into
- * looking through the headers of each file. The analyzer, and what looks at one file only, go file by
+ * Most checks look at two units, of the core and of the code around it: most of the time went into looking
+ * through the headers of each file. The analyzer, and the checks of a single file, take file after
  * file, with the headers precompiled.
  * @param {string[]} files below native/ @param {Set<string>} chosen of them
  * @returns {Promise<Job[]>}
@@ -187,17 +187,17 @@ async function jobs(files, chosen) {
 
 /**
  * Tells findings once, though a header's come up with every file that includes it.
- * @param {Set<string>} told @param {string} output of clang
+ * @param {Set<string>} shown @param {string} output of clang
  */
-function printFindings(told, output) {
+function printFindings(shown, output) {
   const findings = output
     .replace(/^\d+ (?:warning|error)s?( and \d+ errors?)? generated\.\n/gm, "")
     .split(/^(?=\S+:\d+:\d+: (?:error|warning):)/m);
   for (const finding of findings) {
     const [headline] = finding.replaceAll(root, "").split("\n");
     const place = headline.replace(/^\//, "");
-    if (told.has(place)) continue;
-    told.add(place);
+    if (shown.has(place)) continue;
+    shown.add(place);
     printLine(finding.trimEnd());
   }
 }
@@ -214,13 +214,13 @@ export async function clangJobs(files, failed, whole) {
   const count = files.filter((file) => file.endsWith(".cc") && chosen.has(file)).length;
   printLine(`   clang: ${count} sources of native/${whole ? "" : ", by tools/lint-base"}`);
   /** @type {Set<string>} */
-  const told = new Set();
+  const shown = new Set();
   let done = 0;
   return all.map(({ command, file, args }) => async () => {
     const { ok, code, output } = await attempt(command, args, { quiet: true });
     if (!ok) {
       failed.push(`${command} ${file} (${code})`);
-      printFindings(told, output);
+      printFindings(shown, output);
     }
     done += 1;
     if (done % 10 === 0) printLine(`   clang: ${done} of ${all.length}`);

@@ -31,7 +31,7 @@ const cppFiles = () =>
 const scripts = () => projectFiles("*.mjs", "*.ts", "*.json", ":!package-lock.json");
 
 const pages = () => projectFiles("*.md");
-/** Pages, and the comments of what is shipped. */
+/** Pages, and the comments of the shipped files. */
 const spelled = () => [
   ...pages(),
   ...projectFiles("native/*.cc", "native/*.h", "js/*.mjs", "sdk/node/*.mjs", "sdk/node/*.ts"),
@@ -43,13 +43,13 @@ const readText = (file) => readFileSync(path.join(root, file), "utf8");
 /** The output is shown if the program fails. @param {string} command @param {string[]} args */
 const runQuiet = (command, args) => run(command, args, { quiet: true });
 
-/** One of node_modules' programs. @param {string} file @param {string[]} args */
+/** A program of node_modules. @param {string} file @param {string[]} args */
 const nodeTool = (file, args) =>
   runQuiet(process.execPath, [path.join("node_modules", file), ...args]);
 
 // ---- cppcheck ------------------------------------------------------------------------------------
 
-/** What it finds beyond style, in all of native/. */
+/** Its findings beyond style, in all of native/. */
 const cppcheck = () =>
   runQuiet("cppcheck", [
     ...["-q", "--language=c++", "--std=c++20", "-Inative", "--inline-suppr"],

@@ -1,6 +1,6 @@
 // The core's programs, built with CMake, and its tests. The tests run with AddressSanitizer and
-// UndefinedBehaviorSanitizer, in GoogleTest's own shards, one process for each core. All other programs
-// take the core from the addon's libraries, so nothing of it is compiled a second time for them.
+// UndefinedBehaviorSanitizer, in GoogleTest's own shards, a process for each core. All other programs
+// take the core from the addon's libraries, so no file of it is compiled a second time for them.
 
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from "node:fs";
 import os from "node:os";
@@ -11,7 +11,7 @@ import { readGoogleTest } from "./conformance.mjs";
 export const nativeFolder = process.env.TAP_NATIVE_BUILD ?? path.join(root, "build-native");
 /** The sanitized build of the gate: the tests and the fuzzers. */
 const testFolder = path.join(root, "build-tests");
-/** One suite at a time, source by source: a changed file is compiled alone, in seconds. */
+/** A single suite at a time, source by source: a changed file is compiled alone, in seconds. */
 const loopFolder = path.join(root, "build-loop");
 
 /**
@@ -23,15 +23,15 @@ const SHARDS = 2;
 /** Ends tests that hang: a shard takes a minute on a slow machine, with sanitizers. */
 const MAX_SHARD_MS = 600_000;
 /**
- * Checks of UBSan that cost a quarter of the compiling. AddressSanitizer finds most of what they would
+ * Checks of UBSan that cost a quarter of the compiling. AddressSanitizer finds most faults that they would
  * find; the part `sanitize` has them all.
  */
 const LEFT_OUT = ["null", "alignment", "vptr", "object-size"];
 
 /**
- * CI builds everything from nothing.
+ * CI builds from an empty folder.
  * @param {string} folder @param {string[]} options @param {string[]} targets
- * @param {{niceness?: number}} [how] more of it: other work goes first
+ * @param {{niceness?: number}} [how] the higher, the more other work takes precedence
  */
 export async function buildNative(folder, options, targets, { niceness = 0 } = {}) {
   const unity = ["-DCMAKE_BUILD_TYPE=None", "-DCMAKE_UNITY_BUILD=ON"];
@@ -60,7 +60,7 @@ function hasAddonLibraries() {
   );
 }
 
-/** An option for CMake; an empty list of libraries takes back an earlier one. */
+/** An option for CMake; an empty list of libraries takes back an earlier list. */
 const coreOption = () => `-DTAP_CORE_OBJECTS=${hasAddonLibraries() ? libraries.join(";") : ""}`;
 
 /** Programs that measure, or that JavaScript tests start. @param {string[]} targets */
@@ -102,7 +102,7 @@ export async function nativeTests(program, filter = "") {
 }
 
 /**
- * Builds with the gate's sanitizers: by clang unless CXX names another compiler. Only clang has the
+ * Builds with the gate's sanitizers: by clang unless CXX names a compiler. Only clang has the
  * fuzzer. @param {string[]} targets @returns {Promise<string>} the folder
  */
 export async function buildTests(targets) {

@@ -42,7 +42,7 @@ const readText = (file) => readFileSync(path.join(root, file), "utf8");
 export const escapePattern = (text) => text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
 
 /**
- * The files with this in their names; where there are none, the tests with this in their titles.
+ * The files with this in their names; where no file has it, the tests with this in their titles.
  * @param {string[]} files @param {string} [filter]
  * @returns {{files: string[], options: string[]}} options: of node --test
  */
@@ -100,12 +100,12 @@ export function findFailedFiles(results, files) {
   const found = new Set();
   for (const { file, title, outcome } of results) {
     if (outcome !== "failed") continue;
-    const own = files.find((one) => one === file || title.endsWith(one));
+    const own = files.find((name) => name === file || title.endsWith(name));
     if (own) found.add(own);
     else
       files
-        .filter((one) => readText(one).includes(path.basename(file)))
-        .forEach((one) => found.add(one));
+        .filter((name) => readText(name).includes(path.basename(file)))
+        .forEach((name) => found.add(name));
   }
   return [...found];
 }
@@ -119,13 +119,13 @@ export function mergeResults(earlier, later, files) {
   const name = (/** @type {TestResult} */ { file, title }) => `${file}: ${title}`;
   const names = new Set(later.map(name));
   const left = earlier.filter(
-    (one) => !names.has(name(one)) && !files.some((file) => one.title.endsWith(file)),
+    (test) => !names.has(name(test)) && !files.some((file) => test.title.endsWith(file)),
   );
   return [...left, ...later];
 }
 
 /**
- * Runs each of these files once more, one after another, and corrects the part's results.
+ * Runs each of these files once more, in turn, and corrects the part's results.
  * @param {NodeRun} run @returns {Promise<string[]>} the files that passed this time
  */
 export async function repeatAlone(run) {

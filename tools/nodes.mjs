@@ -1,5 +1,5 @@
 // npm run test:nodes: the JavaScript tests on other versions of Node, with the addon that the current
-// one has built (Node-API is the same in all). `node tools/nodes.mjs 22` tries a single version.
+// Node has built (Node-API is the same in all). `node tools/nodes.mjs 22` tries a single version.
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
@@ -43,7 +43,7 @@ async function testOn(version) {
 }
 
 await setUp({ for: "js" });
-// It also builds what the core is compared by.
+// It also builds the programs that tests compare the core with.
 const startedAt = performance.now();
 const { ok: currentOk } = await attempt(process.execPath, ["tools/run.mjs", "js"]);
 const current = { name: `${process.version} (which built the addon)`, ok: currentOk };

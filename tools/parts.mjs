@@ -1,4 +1,4 @@
-// The parts of `npm test`: what each covers, when it runs, and how long it usually takes. `npm test` runs
+// The parts of `npm test`: the cover of each, when it runs, and how long it usually takes. `npm test` runs
 // those of TESTS, `.ci/run` those of the gate, `npm run release-check` all of them.
 
 import { readFileSync, readdirSync, writeFileSync } from "node:fs";
@@ -26,17 +26,17 @@ import { pythonForSdk } from "./setup.mjs";
  *   time?: string}} Outcome
  *   repeatable: test files that failed and may run once more
  * @typedef {object} Part
- * @property {string} about what it covers
- * @property {string} [when] when to run one that the gate leaves out
+ * @property {string} about its subject
+ * @property {string} [when] when to run a part that the gate leaves out
  * @property {number} seconds that it usually takes on two cores
  * @property {boolean} [filtered] whether a word chooses among its tests
- * @property {string} [beside] a part during which it may run: one of both waits for much of its time
+ * @property {string} [beside] a part during which it may run: either of them waits for much of its time
  * @property {(filter?: string) => Promise<Outcome>} run
  */
 
-/** For each target: enough to see that it runs, and that nothing fails at once. */
+/** For each target: enough to see that it runs, and that no input fails at once. */
 const FUZZ_SECONDS = { gate: 2, long: 60 };
-/** The same schedule each time; this one has everything in it. */
+/** The same schedule each time, which has all kinds of faults in it. */
 const CHAOS_SEED = 2;
 const CHAOS_MINUTES = { gate: 1, long: 10 };
 /** So many test files at a time, on two cores: most wait for processes for a part of their time. */
@@ -134,12 +134,12 @@ async function e2e(filter) {
   const missing = chosen.filter(
     ({ file, title }) =>
       !results.some(
-        (one) => one.file === file && one.title.includes(title) && one.outcome !== "skipped",
+        (test) => test.file === file && test.title.includes(title) && test.outcome !== "skipped",
       ),
   );
   for (const { file, title } of missing)
     printLine(`tools/e2e-core.mjs: ${file} has no test "${title}"`);
-  const ran = results.filter((one) => one.outcome !== "skipped").length;
+  const ran = results.filter((test) => test.outcome !== "skipped").length;
   const detail = outcome.detail.replace(
     /^\d+ tests/,
     `${ran} of ${results.length} tests in ${files.length} files`,
@@ -147,7 +147,7 @@ async function e2e(filter) {
   return { ...outcome, ok: outcome.ok && missing.length === 0, detail };
 }
 
-/** What `npm run release` makes, installed and used. */
+/** The package of `npm run release`, installed and used. */
 const packaged = () =>
   runNodeTests({
     part: "package",
@@ -165,7 +165,8 @@ const JUDGED = { native: "native", js: "js", e2e: "e2e", "e2e-all": "e2e" };
  */
 export async function conformance(ran) {
   const judged = Object.entries(JUDGED).filter(([part]) => ran.includes(part));
-  if (judged.length === 0) return { ok: false, detail: "it judges native, js, e2e: run one, too" };
+  if (judged.length === 0)
+    return { ok: false, detail: "it judges native, js, e2e: run any of them, too" };
   const rules = [...conformanceRules(), ...securityRules()];
   const results = new Map(judged.map(([part, name]) => [name, readResults(resultFile(part))]));
   const problems = unshown(rules, results, ran.includes("e2e") ? ["e2e"] : []);
@@ -181,7 +182,7 @@ async function budget() {
   return checkBudget(nativeFolder);
 }
 
-/** By what it has measured, not by how fast that was. @param {string} flag @param {string} detail */
+/** Passes if it has measured, however fast that was. @param {string} flag @param {string} detail */
 async function bench(flag, detail) {
   const args = [path.join("tools", "bench", "bench.mjs"), flag];
   const { ok, output } = await attempt(process.execPath, args, { quiet: true });
@@ -200,7 +201,8 @@ async function program(name) {
 /** @type {Record<string, Part>} */
 export const PARTS = {
   lint: {
-    about: "formats, types, spelling; clang's checks of what changed since tools/lint-base",
+    about:
+      "formats, types, spelling; clang's checks of the files that changed since tools/lint-base",
     seconds: 60,
     run: () => lint(),
   },
@@ -239,14 +241,14 @@ export const PARTS = {
   },
   budget: { about: "instructions of the parts of a call", seconds: 20, run: budget },
   bench: {
-    about: "one case of the benchmark: it still works",
+    about: "a case of the benchmark: it still works",
     seconds: 20,
     beside: "e2e",
     run: () => bench("--one", "one case"),
   },
   fuzz: { about: "each fuzz target for 2 s", seconds: 50, run: () => fuzz(true) },
   chaos: {
-    about: "one minute of kills and cuts, by a fixed schedule",
+    about: "a minute of kills and cuts, by a fixed schedule",
     seconds: 75,
     beside: "lint",
     run: () => chaos(CHAOS_SEED, CHAOS_MINUTES.gate),
@@ -265,7 +267,7 @@ export const PARTS = {
   },
   long: {
     about: "*.long.test.mjs: whole matrices of crashes, crowds, random comparisons",
-    when: "after a change of plans, of js/git, or of what a comparison covers",
+    when: "after a change of plans, of js/git, or of the subject of a comparison",
     seconds: 400,
     filtered: true,
     run: (filter) =>
@@ -276,8 +278,8 @@ export const PARTS = {
       ),
   },
   wall: {
-    about: "what programs of plans try around their sandbox, and random ones for a minute",
-    when: "after a change of the sandbox, or of what tap does with a worktree",
+    about: "the attempts of a plan's programs to leave their sandbox, and random ones for a minute",
+    when: "after a change of the sandbox, or of tap's steps with a worktree",
     seconds: 110,
     filtered: true,
     run: (filter) => js("wall", jsFiles().filter(isWall), filter),
@@ -315,7 +317,7 @@ export const PARTS = {
     run: () => fuzz(false),
   },
   "chaos-long": {
-    about: "ten minutes of kills and cuts, another schedule each time",
+    about: "ten minutes of kills and cuts, a new schedule each time",
     when: "after a change of hosts, links or elections",
     seconds: 620,
     run: () => chaos(Date.now() % 100_000, CHAOS_MINUTES.long),
@@ -328,11 +330,11 @@ export const PARTS = {
   },
 };
 
-/** What `npm test` runs. */
+/** The parts that `npm test` runs. */
 export const TESTS = ["js", "native", "python", "e2e", "package", "conformance"];
-/** What .ci/run runs. */
+/** The parts that .ci/run runs. */
 export const GATE = ["lint", ...TESTS, "budget", "bench", "fuzz", "chaos"];
-/** What `npm run release-check` runs: the larger of two parts that cover the same. */
+/** The parts that `npm run release-check` runs: the larger of two parts that cover the same. */
 export const RELEASE = [
   ...[
     "lint-all",

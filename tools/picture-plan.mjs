@@ -1,5 +1,5 @@
 // Part of npm run picture: makes docs/images/plan.svg, a plan of agents of the real Copilot CLI, as `copilot-tap plan
-// watch` shows it. The model is a scripted stand-in; everything else is what a user sees.
+// watch` shows it. The model is a scripted stand-in; the rest is the same as for a user.
 
 import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -35,7 +35,7 @@ nodes:
     work: "@agent Put lexer and evaluator together in calculate.mjs."
     postchecks: node check.mjs
 `;
-/** Of the repository: what the last node has to pass. */
+/** The test in the repository that the last node has to pass. */
 const CHECK = `import { calculate } from "./calculate.mjs";
 const result = calculate("8 - 2 - 1");
 console.log(\`8 - 2 - 1: expected 5, got \${result}\`);
@@ -48,7 +48,7 @@ const FIRST = `import { tokens } from "./lexer.mjs";
 import { evaluate } from "./evaluate.mjs";
 export const calculate = (text) => evaluate(tokens(text).reverse());`;
 
-/** By what an agent is told: its commands. @type {Record<string, string[]>} */
+/** The commands of an agent, by its task. @type {Record<string, string[]>} */
 const AGENTS = {
   "Write the grammar to grammar.md.": [write("grammar.md", "sum = number { sign number }")],
   "Write the lexer.": [
@@ -97,7 +97,7 @@ class Gates {
 function agentsModel(gates) {
   return async (/** @type {import("../test/support/model.mjs").ModelRequest} */ request) => {
     const text = userTexts(request).join("\n");
-    const task = Object.keys(AGENTS).find((one) => text.includes(one));
+    const task = Object.keys(AGENTS).find((start) => text.includes(start));
     if (task === undefined) return say("I do not know that.");
     const isRetry = text.includes("failed a check");
     const commands = isRetry ? [...AGENTS[task], FIX] : AGENTS[task];

@@ -1,5 +1,5 @@
 // npm run picture: makes docs/images/timer.svg, the real Copilot CLI with the provider of the tutorial. The
-// model is a scripted stand-in; everything else is what a user sees.
+// model is a scripted stand-in; the rest is the same as for a user.
 
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
@@ -20,10 +20,10 @@ const ALT =
   "A provider runs in one terminal. In the other, Copilot CLI says that it is connected, asks whether the tool " +
   "set_timer may run, runs it, and is told by the provider that the egg is ready.";
 
-/** The provider as the tutorial leaves it; nothing is asked and nothing is shown. @param {string} folder @param {object} where */
+/** The provider as the tutorial leaves it; without questions and output. @param {string} folder @param {object} where */
 async function startProvider(folder, where) {
-  const nothing = async () => {};
-  const player = { start: nothing, prompt: nothing, key: nothing, shows: nothing };
+  const skip = async () => {};
+  const player = { start: skip, prompt: skip, key: skip, shows: skip };
   const walk = new Walkthrough({ language: "node", folder, env: { ...where }, player });
   await walk.follow("docs/tutorial.md", ({ words }) =>
     words.some((word) => /^file=|^step$/.test(word)),
@@ -43,7 +43,7 @@ function readTimeline(terminal) {
     lines.slice(0, end).findLastIndex((line) => line.trim() !== "") + 1;
   if (start < 0) throw new Error(`the screen does not show "${CONNECTED}"`);
   if (folder < 0) {
-    // A dialog stands at the lower end of the screen: what is empty above it is left out.
+    // A dialog stands at the lower end of the screen: the empty lines above it are left out.
     const dialog = lines.findIndex((line) => line.startsWith("╭─"));
     const above = runs.slice(start, filled(dialog) + 1);
     return [...above, ...runs.slice(dialog, filled(lines.length))];

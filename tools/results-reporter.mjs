@@ -1,4 +1,4 @@
-// A reporter of node:test: one line of JSON for each test that has ended, for conformance.mjs and the
+// A reporter of node:test: a line of JSON for each test that has ended, for conformance.mjs and the
 // end of run.mjs.
 
 import path from "node:path";
@@ -23,7 +23,7 @@ function describeFailure({ details }) {
 
 /** @param {AsyncIterable<{type: string, data: any}>} events */
 export default async function* results(events) {
-  /** The names of the tests that contain the current one, by file. @type {Map<string, string[]>} */
+  /** The names of the tests that contain the current test, by file. @type {Map<string, string[]>} */
   const open = new Map();
   for await (const { type, data } of events) {
     const file = data?.file ?? "";

@@ -30,7 +30,7 @@ function showHelp() {
   printLine("npm test -- PART WORD   runs the tests of a part with this in their names or titles");
   printLine("npm run release-check   runs everything\n");
   printLine(
-    `What a change has to pass (.ci/run, about ${duration(total(GATE))} and the set-up), with usual durations on two cores:`,
+    `The parts that a change has to pass (.ci/run, about ${duration(total(GATE))} and the set-up), with usual durations on two cores:`,
   );
   printLine(GATE.map(line).join("\n"));
   printLine("\nOther parts, and when to run them:");
@@ -98,7 +98,7 @@ async function measure(work) {
   }
 }
 
-/** Starts a part that runs beside another one; its duration is its own. @param {string} name */
+/** Starts a part that runs during a second part; its duration is its own. @param {string} name */
 const beginPart = (name) =>
   begin(async () => {
     const { outcome, time } = await measure(() => PARTS[name].run());
@@ -119,7 +119,7 @@ async function repeat(name, run) {
 /** The parts in their order; conformance judges the others, and so comes last. @param {Map<string, string | undefined>} filters */
 async function performAll(filters) {
   const chosen = [...filters.keys()].filter((name) => name !== "conformance");
-  /** What has begun already, by its part. @type {Map<string, () => Promise<Outcome>>} */
+  /** The parts that have begun already. @type {Map<string, () => Promise<Outcome>>} */
   const begun = new Map();
   /** @type {[string, import("./node-tests.mjs").NodeRun][]} */
   const repeatable = [];
@@ -162,7 +162,7 @@ async function main() {
   const chosen = summary.get("set-up")?.ok ? await performAll(filters) : [];
   printLine(`\nsummary\n${[...summary.values()].map(({ text }) => `  ${text}`).join("\n")}`);
   if (flaky.length > 0) printLine(`  flaky: ${flaky.join(", ")}`);
-  const ok = [...summary.values()].every((one) => one.ok);
+  const ok = [...summary.values()].every((part) => part.ok);
   if (!ok) showFailures(chosen);
   if (flaky.length > 0)
     printLine(`\nflaky: a race to be found in\n${flaky.map((file) => `  ${file}`).join("\n")}`);

@@ -13,13 +13,13 @@ import { buildNative, nativeTests } from "./native.mjs";
 const addressFolder = path.join(root, "build-asan");
 const threadFolder = path.join(root, "build-tsan");
 
-/** What clang calls these machines. @type {Record<string, string>} */
+/** The names of these machines in clang. @type {Record<string, string>} */
 const MACHINES = { x64: "x86_64", arm64: "aarch64" };
 
 /** Tests of test/js that have a gateway in their own process, or in hosts that they start. */
 const FACING = /^test\/js\/((gateway|embedded)\/.*|session\/hooks)\.test\.mjs$/;
 
-/** Node's headers: beside it, or where node-gyp has put them for the addon that is used. */
+/** Node's headers: in Node's own folder, or where node-gyp has put them for the addon that is used. */
 export function nodeHeaders() {
   const prefix = path.resolve(path.dirname(process.execPath), "..");
   const cached = path.join(os.homedir(), ".cache", "node-gyp", process.version.slice(1));

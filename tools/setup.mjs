@@ -20,7 +20,7 @@ async function pythonWith(...modules) {
   return undefined;
 }
 
-/** Chromium or what is made of it. @returns {string | undefined} */
+/** Chromium or a browser that is made of it. @returns {string | undefined} */
 export const findChromium = () =>
   [
     "/usr/bin/chromium",
@@ -30,7 +30,7 @@ export const findChromium = () =>
 
 export const pythonWithWebsockets = () => pythonWith("websockets");
 
-/** One that can run the Python SDK and its tests. */
+/** A Python that can run the Python SDK and its tests. */
 export const pythonForSdk = () => pythonWith("websockets", "jsonschema", "pytest");
 
 const includeFolders = [
@@ -50,7 +50,7 @@ async function linksFuzzer() {
   return ok && existsSync(output.trim());
 }
 
-/** Debian's package, and how to see that nothing of it is missing. */
+/** Debian's package, and how to see that it is complete. */
 const packages = {
   "g++": () => answers("g++"),
   make: () => answers("make"),
@@ -95,7 +95,7 @@ const shells = ["zsh", "fish"];
 /** @type {SystemPackage[]} */
 const forBench = ["libbenchmark-dev", "valgrind"];
 
-/** What each purpose needs of the system. @type {Record<string, SystemPackage[]>} */
+/** The system packages of each purpose. @type {Record<string, SystemPackage[]>} */
 const needs = {
   demo: [...forAddon, "git", "bubblewrap"],
   native: [...forNative, ...forSanitizers],
@@ -123,7 +123,7 @@ const needs = {
   bench: [...forAddon, ...forNative, ...forBench, "git", "bubblewrap"],
   budget: [...forNative, ...forBench],
 };
-/** Parts that need what another part needs. @type {Record<string, string>} */
+/** Parts with the same needs as a second part. @type {Record<string, string>} */
 const sameNeeds = {
   "lint-all": "lint",
   long: "js",
@@ -156,7 +156,7 @@ async function findMissing(wanted) {
 
 /**
  * @param {string[]} purposes keys of `needs`
- * @throws {CommandFailed} naming what is missing and the command that installs it
+ * @throws {CommandFailed} naming the missing packages and the command that installs it
  */
 export async function ensureSystemPackages(purposes = Object.keys(needs)) {
   const wanted = purposes.flatMap((purpose) => needs[purpose]);
@@ -170,7 +170,7 @@ export async function ensureSystemPackages(purposes = Object.keys(needs)) {
   }
   printLine(`Missing on this machine: ${missing.join(", ")}`);
   printLine(`Debian, Ubuntu: sudo apt-get update && sudo apt-get install -y ${missing.join(" ")}`);
-  printLine("Elsewhere: what your system calls these packages.");
+  printLine("On other systems: the packages with the names that your system has.");
   throw new CommandFailed(`missing: ${missing.join(", ")}`);
 }
 
@@ -183,7 +183,7 @@ function isMissing([name, version]) {
   return !existsSync(manifest) || readJson(manifest).version !== version;
 }
 
-/** @returns {{command: string, args: string[]}} the npm that runs this, else the one on PATH */
+/** @returns {{command: string, args: string[]}} the npm that runs this, or the npm on PATH */
 export function npm() {
   const script = process.env.npm_execpath;
   if (script?.endsWith("npm-cli.js")) return { command: process.execPath, args: [script] };
@@ -205,7 +205,7 @@ async function ensureNpmPackages(forDemo) {
   const missing = [...Object.entries(dependencies), ...wanted].filter(isMissing);
   if (missing.length === 0) return;
   const { command, args } = npm();
-  // A folder that is there is completed and not thrown away: somebody may be using it.
+  // A folder that is there is completed and not thrown away: a process may be using it.
   const whole = [existsSync(path.join(root, "node_modules")) ? "install" : "ci", "--include=dev"];
   const part = ["install", "--no-save", "--save-prod", "--omit=dev"];
   const how = few ? [...part, ...wanted.map(([name, version]) => `${name}@${version}`)] : whole;

@@ -2,11 +2,11 @@
 // longer line; tables, code, headings and paragraphs that fit stay as they are.
 
 const WIDTH = 100;
-/** What a broken line must not begin with: it would begin a list, a quote, a heading or a table. */
+/** A broken line must not begin with these: they would begin a list, a quote, a heading or a table. */
 const STARTS_A_BLOCK = /^(?:[-+*>#|]|#+|\d+[.)]|[-=]+)$/;
 
 /**
- * Words; what stands in backquotes is not broken, and what would begin a block stays with the word before.
+ * Words; text in backquotes is not broken, and a word that would begin a block stays with the word before.
  * @param {string} text
  */
 function splitWords(text) {
@@ -19,7 +19,7 @@ function splitWords(text) {
   return words;
 }
 
-/** @param {string[]} words @param {string} first what the first line begins with @param {string} rest */
+/** @param {string[]} words @param {string} first the start of the first line @param {string} rest */
 function fill(words, first, rest) {
   const lines = [];
   let line = first;
@@ -43,7 +43,7 @@ const standsAlone = (line) =>
 
 const ITEM = /^(\s*(?:>\s*)*(?:[-*+]|\d+[.)])\s+)/;
 
-/** The lines of a paragraph, or of an item's first one, broken where one is too long. @param {string[]} lines */
+/** The lines of a paragraph, or of an item's first paragraph, broken where a line is too long. @param {string[]} lines */
 function wrapParagraph(lines) {
   const hardBreak = lines.slice(0, -1).some((line) => /(?: {2}|\\)$/.test(line));
   if (hardBreak || lines.every((line) => line.length <= WIDTH)) return lines;

@@ -1,5 +1,5 @@
-// npm run bench: tap beside its rivals, all in one run, round by round. `-- --quick` for a look,
-// without results; `-- --rounds=31` for more rounds; `-- --smoke` only shows that all of it works, and
+// npm run bench: tap and its rivals, all in the same run, round by round. `-- --quick` gives a first look,
+// without results; `-- --rounds=31` more rounds; `-- --smoke` only shows that all of it works, and
 // `-- --one` that its first case does. `-- --table` prints the last run that was saved.
 
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -43,7 +43,7 @@ const rounds = Number(flags.rounds ?? (flags.smoke || flags.one ? 1 : flags.quic
 const effort = flags.smoke || flags.one ? 0.02 : flags.quick ? 0.2 : 1;
 const program = (/** @type {string} */ name) => path.join(nativeFolder, name);
 
-/** Everything that was measured: case → rival → metric → one value a round. */
+/** All measurements: case → rival → metric → a value for each round. */
 class Samples {
   /** @type {Record<string, Record<string, Record<string, number[]>>>} */
   all = {};
@@ -59,7 +59,7 @@ class Samples {
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /**
- * One provider program for each rival, by its name. @param {Subject[]} among
+ * A provider program for each rival, by its name. @param {Subject[]} among
  * @param {{connections: number, tools: number}} options
  */
 async function startProviders(among, { connections, tools }) {
@@ -83,9 +83,9 @@ function chooseCores(cores) {
 }
 
 /**
- * A case of every rival, once. @param {Samples | undefined} samples none: to warm up
+ * Runs a case with every rival. @param {Samples | undefined} samples undefined: to warm up
  * @param {Map<string, Subject>} subjects @param {Map<string, Provider>} providers
- * @param {import("./cases.mjs").Case} one
+ * @param {import("./cases.mjs").Case} measured
  */
 async function runCase(samples, subjects, providers, { name, of, load, cores }) {
   const calls = Math.ceil(load.calls * (samples ? 1 : 0.25) * effort);
@@ -109,15 +109,15 @@ async function runCase(samples, subjects, providers, { name, of, load, cores }) 
  * @param {Map<string, Provider>} providers @param {import("./cases.mjs").Case[]} cases
  */
 async function runRound(samples, subjects, providers, cases) {
-  for (const one of cases) {
-    const work = () => runCase(samples, subjects, providers, one);
-    await (one.cores ? keptAwake(work) : work());
+  for (const measured of cases) {
+    const work = () => runCase(samples, subjects, providers, measured);
+    await (measured.cores ? keptAwake(work) : work());
   }
 }
 
 /** @param {Samples} samples @param {Map<string, Subject>} subjects @param {typeof phases[number]} phase */
 async function measure(samples, subjects, phase) {
-  const names = new Set(phase.cases.flatMap((one) => one.of));
+  const names = new Set(phase.cases.flatMap(({ of }) => of));
   const among = [...subjects.values()].filter(({ name }) => names.has(name));
   const providers = await startProviders(among, phase);
   await runRound(undefined, subjects, providers, phase.cases);
@@ -158,7 +158,7 @@ async function storm(samples, subjects) {
       const options = { connections: 50, tools: 2 };
       const provider = await Provider.start(program("bench_provider"), subject, options);
       await subject.ask("tools", { count: 100 });
-      await pause(300); // one more synchronisation would have come by now
+      await pause(300); // a second synchronisation would have come by now
       const late = await subject.ask("tools", { count: 100 });
       if (round >= 0) {
         samples.add("storm", name, { ms: provider.ms, syncs: late.syncs - before.syncs });
@@ -192,7 +192,7 @@ function subtractCaller(all) {
     for (const [rival, of] of Object.entries(all[name])) {
       if (rival === "nothing" || rival in floors) continue;
       for (const metric of ["p50", "cpuPer100k"]) {
-        if (metric === "cpuPer100k" && rival.includes("detached")) continue; // another process's
+        if (metric === "cpuPer100k" && rival.includes("detached")) continue; // the CPU time is of the host's process
         if (metric === "p50" && !ofOneCall.includes(name)) continue;
         const { median } = spread(own[metric]);
         of[metric] = of[metric].map((value) => value - median);
@@ -256,7 +256,7 @@ await step("hello until the tool is in the CLI's session", async () => {
   const ms = await helloToTool(looksOnly ? 3 : 30);
   samples.all["hello to tool"] = { "tap in the CLI": { ms } };
 });
-await step("one change of tools among many", async () => {
+await step("a change of a tool among many", async () => {
   Object.assign(samples.all, await scale(program("bench_scale"), looksOnly ? 2 : 20));
 });
 await step("lines through rules", async () => {

@@ -1,6 +1,6 @@
-// The budget of instructions: what each part of a call and a step of a plan execute, counted by callgrind within
-// measured() (micro.cc), beside the counts that are checked in. More than 5 % above is a failure. So is
-// what grows with the number of a plan's nodes.
+// The budget of instructions: the count that each part of a call and a step of a plan execute, counted by callgrind
+// within measured() (micro.cc) and compared with the counts in the repository. More than 5 % above is a failure, and
+// so is a count that grows with the number of a plan's nodes.
 // `node tools/bench/budget.mjs --update` writes the counts of this machine.
 
 import { execFileSync } from "node:child_process";
@@ -9,7 +9,7 @@ import path from "node:path";
 import { attempt, CommandFailed, root, run, printLine } from "../commands.mjs";
 
 const TOLERANCE = 1.05;
-/** What may not grow with the size of a plan: at most so many times as much. @type {[string, string, number][]} */
+/** Counts that may not grow with the size of a plan, and the largest factor. @type {[string, string, number][]} */
 const GROWTH = [["transition-of-10000", "transition-of-100", 2]];
 const file = path.join(root, "tools", "bench", "budget.json");
 
@@ -37,7 +37,7 @@ async function count(program, name, iterations) {
   });
   const [, collected] = /Collected : (\d+)/.exec(output) ?? [];
   if (!ok || !(Number(collected) > 0)) {
-    throw new CommandFailed(`callgrind counted nothing for ${name}:\n${output}`);
+    throw new CommandFailed(`callgrind counted no instruction of ${name}:\n${output}`);
   }
   return Math.round(Number(collected) / iterations);
 }
@@ -54,7 +54,7 @@ async function countAll(folder) {
   return counts;
 }
 
-/** What speaks against these counts. @param {Record<string, number>} budget @param {Record<string, number>} counts */
+/** The reasons against these counts. @param {Record<string, number>} budget @param {Record<string, number>} counts */
 export function overBudget(budget, counts) {
   const names = new Set([...Object.keys(budget), ...Object.keys(counts)]);
   return [...names].flatMap((name) => {
@@ -66,7 +66,7 @@ export function overBudget(budget, counts) {
   });
 }
 
-/** Those that grow with what there is, on any machine. @param {Record<string, number>} counts */
+/** The counts that grow with their input, on any machine. @param {Record<string, number>} counts */
 export function overGrowth(counts) {
   return GROWTH.filter(([large, small, most]) => !(counts[large] <= most * counts[small])).map(
     ([large, small, most]) =>
@@ -90,8 +90,10 @@ export async function checkBudget(folder) {
   for (const problem of grown) printLine(problem);
   if (other.length > 0) {
     const how = other.map((key) => `${key}: ${budget.environment[key]} there, ${here[key]} here`);
-    printLine(`The budget was counted elsewhere, so nothing is compared (${how.join("; ")}).`);
-    const detail = `counted, not compared: another ${other.join(", ")}`;
+    printLine(
+      `The budget was counted on a different machine, so the counts are not compared (${how.join("; ")}).`,
+    );
+    const detail = `counted, not compared: different ${other.join(", ")}`;
     return { ok: grown.length === 0, detail: [...grown, detail].join("; ") };
   }
   const problems = overBudget(budget.instructions, counts);

@@ -5,16 +5,17 @@
  * @typedef {object} Case
  * @property {string} name
  * @property {string[]} of names of rivals
- * @property {"one" | "two"} [cores] all on one, or the provider on another; else as the kernel likes
+ * @property {"one" | "two"} [cores] all processes on a core, or the provider on a second; without it as the kernel
+ *   likes
  * @property {{calls: number, inFlight: number, providers?: number, bytes?: number}} load
  */
 
-/** What each part of the records costs: the same gateway without it. */
+/** The cost of each part of the records: the same gateway without it. */
 const without = ["tap detached, no spans", "tap detached, no records"];
 const gateways = ["tap embedded", "tap detached", "js embedded", "js detached"];
 const MB = 1048576;
 
-/** One call at a time. @type {{name: string, cores: "one" | "two"}[]} */
+/** A single call at a time. @type {{name: string, cores: "one" | "two"}[]} */
 export const latencies = [
   { name: "latency, one core", cores: "one" },
   { name: "latency, two cores", cores: "two" },
@@ -75,7 +76,7 @@ export const phases = [
  * `factor` is the most that value / than may be, or with `atLeast` the least; without `than` the value
  * itself is held against it.
  * @typedef {[string, string, Metric]} Place case, rival, metric
- * @type {{what: string, value: Place, than?: Place, factor: number, atLeast?: boolean}[]}
+ * @type {{title: string, value: Place, than?: Place, factor: number, atLeast?: boolean}[]}
  */
 export const targets = [
   ...latencies.flatMap(({ name, cores }) => [
@@ -96,13 +97,13 @@ export const targets = [
     0.25,
   ),
   target(
-    "what records add to a call on the loop's thread, in µs",
+    "the cost of records in a call on the loop's thread, in µs",
     ["records", "64 in flight", "loopPerCall"],
     undefined,
     3,
   ),
   target(
-    "what they take on the store's thread, in µs",
+    "the cost of records on the store's thread, in µs",
     ["records", "64 in flight", "storePerCall"],
     undefined,
     5,
@@ -121,7 +122,7 @@ export const targets = [
   ),
   ...latencies.map(({ name, cores }) =>
     target(
-      `the same, one in flight on ${cores} core${cores === "two" ? "s" : ""}`,
+      `the same, a single call in flight on ${cores} core${cores === "two" ? "s" : ""}`,
       [name, "tap detached", "p99"],
       [name, "tap detached, no records", "p99"],
       1.1,
@@ -216,7 +217,7 @@ export const targets = [
   ),
   target(
     "tap_tools where it runs already, in ms",
-    ["tool groups", "a further one", "ms"],
+    ["tool groups", "a further group", "ms"],
     undefined,
     100,
   ),
@@ -234,7 +235,7 @@ export const targets = [
   ),
   ...["a tool is added", "a provider leaves", "a provider comes"].map((name) =>
     target(
-      `instructions where ${name}: 1,000 tools beside 100`,
+      `instructions where ${name}: 1,000 tools over 100`,
       [name, "1000 tools", "instructions"],
       [name, "100 tools", "instructions"],
       1.25,
@@ -251,15 +252,15 @@ export const targets = [
   ),
   target("lines, literals", ["lines, literals", "tap", "mbPerCpuSecond"], undefined, 300, true),
   target(
-    "what an emitter with 50,000 lines/s adds to the p99 of a call, in µs",
-    ["what lines add", "a call beside 50,000 lines/s", "p99"],
+    "the cost of an emitter with 50,000 lines/s in the p99 of a call, in µs",
+    ["cost of lines", "a call during 50,000 lines/s", "p99"],
     undefined,
     1000,
   ),
   target(
-    "p99, 64 providers, beside an emitter with 100,000 lines/s",
-    ["64 providers beside 100,000 lines/s", "an emitter", "p99"],
-    ["64 providers beside 100,000 lines/s", "no lines", "p99"],
+    "p99, 64 providers, during an emitter with 100,000 lines/s",
+    ["64 providers during 100,000 lines/s", "an emitter", "p99"],
+    ["64 providers during 100,000 lines/s", "no lines", "p99"],
     1.1,
   ),
   ...["without rules", "with eleven rules"].map((which) =>
@@ -331,11 +332,11 @@ function ofPlans() {
 }
 
 /**
- * @param {string} what @param {Place} value @param {Place | undefined} than @param {number} factor
+ * @param {string} title @param {Place} value @param {Place | undefined} than @param {number} factor
  * @param {boolean} [atLeast]
  */
-function target(what, value, than, factor, atLeast = false) {
-  return { what, value, than, factor, atLeast };
+function target(title, value, than, factor, atLeast = false) {
+  return { title, value, than, factor, atLeast };
 }
 
 /** How a metric is shown. @type {Record<Metric, {unit: string, scale: number, digits: number}>} */

@@ -1,10 +1,10 @@
-// The cores: kept awake, and chosen for those who take turns on them.
+// The cores: kept awake, and chosen for the processes that take turns on them.
 //
-// One that sleeps takes tens of microseconds to come back, more on a virtual machine, and whether it
+// A core that sleeps takes tens of microseconds to come back, more on a virtual machine, and whether it
 // sleeps depends on how a rival waits: two threads that block in epoll_wait wake each other from sleep
-// at every message, a busy process never sleeps. And a message to another core interrupts that one,
+// at every message, a busy process never sleeps. And a message to a second core interrupts that core,
 // which a virtual machine pays dearly for: where the kernel puts caller and provider decides more than
-// what they do.
+// their code does.
 
 import { execFileSync, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -12,9 +12,9 @@ import os from "node:os";
 import process from "node:process";
 
 /**
- * Does that while every core has a process of the kernel's class SCHED_IDLE, which runs where nobody
- * else wants to. Only for one call at a time: where several processes share a core, even that class
- * has its turn now and then, and a turn is 4 ms.
+ * Does that while every core has a process of the kernel's class SCHED_IDLE, which runs only where no
+ * other process wants to. Only for a single call at a time: where several processes share a core, even
+ * that class has its turn now and then, and a turn is 4 ms.
  * @template T @param {() => Promise<T>} work @returns {Promise<T>}
  */
 export async function keptAwake(work) {
@@ -40,7 +40,7 @@ export async function keptAwake(work) {
 export const allowedCores = () =>
   /Cpus_allowed_list:\s*(\S+)/.exec(readFileSync("/proc/self/status", "utf8"))?.[1] ?? "0";
 
-/** @returns {{first: string, last: string}} the same where there is only one */
+/** @returns {{first: string, last: string}} the same where the machine has a single core */
 export function twoCores() {
   const numbers = allowedCores().split(/[,-]/);
   return { first: numbers[0], last: numbers[numbers.length - 1] };

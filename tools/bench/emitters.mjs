@@ -1,5 +1,5 @@
-// What emitters cost: a call beside one whose program writes without end, and the memory of those whose
-// program writes nothing. The rules and the log are those of lines.mjs. `node tools/bench/emitters.mjs`
+// The cost of emitters: a call while an emitter's program writes without end, and the memory of emitters whose
+// program writes no line. The rules and the log are those of lines.mjs. `node tools/bench/emitters.mjs`
 // runs this part alone; `--smoke` shows that it works.
 
 import { spawn } from "node:child_process";
@@ -28,12 +28,12 @@ import { spread } from "./statistics.mjs";
 /** @type {Flood[]} */
 const floods = [
   {
-    name: "a call beside 50,000 lines/s",
+    name: "a call during 50,000 lines/s",
     lines: 50_000,
     load: { calls: 15_000, inFlight: 1 },
   },
   {
-    name: "64 providers beside 100,000 lines/s",
+    name: "64 providers during 100,000 lines/s",
     lines: 100_000,
     load: { calls: 60_000, inFlight: 64, providers: 64 },
   },
@@ -41,7 +41,7 @@ const floods = [
 
 export const floodNames = floods.map(({ name }) => name);
 
-/** The programs of a round that write, and of one that is idle. */
+/** The programs of a round that write, and a program that is idle. */
 const programs = {
   pour: (/** @type {string} */ program, /** @type {number} */ lines) => [
     ...[program, "pour", String(lines)],
@@ -49,7 +49,7 @@ const programs = {
   idle: ["sleep", "100000"],
 };
 
-/** Of idle emitters: first as many that nobody counts, since they load the code. */
+/** Idle emitters that start before the counted ones, since they load the code. */
 const WARM = 20;
 const COUNTED = 100;
 const SETTLED_MS = 1500;
@@ -67,12 +67,14 @@ const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 /** @param {Subject} subject @param {string} name @param {object} [args] of the tool */
 const tool = (subject, name, args) => subject.ask("tool", { name, args });
 
-/** Does that beside an emitter. @param {Subject} subject @param {string[]} argv @param {() => Promise<any>} work */
-async function besideEmitter(subject, argv, work) {
+/** Does the work while an emitter runs. @param {Subject} subject @param {string[]} argv @param {() => Promise<any>} work */
+async function withEmitter(subject, argv, work) {
   const name = "flood";
   const seen = async () => {
     const { emitters } = await tool(subject, "tap_list_emitters");
-    const { kept, dropped } = emitters.find((/** @type {any} */ one) => one.name === name).lines;
+    const { kept, dropped } = emitters.find(
+      (/** @type {any} */ emitter) => emitter.name === name,
+    ).lines;
     return { at: performance.now(), lines: kept + dropped };
   };
   await tool(subject, "tap_start_emitter", { name, argv, eventFilter: rules });
@@ -85,8 +87,8 @@ async function besideEmitter(subject, argv, work) {
   return { ...measured, linesPerSecond };
 }
 
-/** Does that beside a Node.js that reads the same, and has nothing to do with the gateway. @param {string[]} argv @param {string} patterns a file @param {() => Promise<any>} work */
-async function besideReader([program, ...args], patterns, work) {
+/** Does the work while a Node.js without the gateway reads the same. @param {string[]} argv @param {string} patterns a file @param {() => Promise<any>} work */
+async function withReader([program, ...args], patterns, work) {
   const reader = path.join(import.meta.dirname, "lines-node.mjs");
   const writer = spawn(program, args, { stdio: ["ignore", "pipe", "inherit"] });
   const stdio = /** @type {import("node:child_process").StdioOptions} */ ([
@@ -103,9 +105,9 @@ async function besideReader([program, ...args], patterns, work) {
   return measured;
 }
 
-/** @param {All} all @param {string} name @param {string} beside @param {Record<string, number>} measured */
-function add(all, name, beside, measured) {
-  const of = ((all[name] ??= {})[beside] ??= {});
+/** @param {All} all @param {string} name @param {string} load @param {Record<string, number>} measured */
+function add(all, name, load, measured) {
+  const of = ((all[name] ??= {})[load] ??= {});
   for (const [metric, value] of Object.entries(measured)) (of[metric] ??= []).push(value);
 }
 
@@ -113,7 +115,7 @@ function add(all, name, beside, measured) {
  * @param {All} all @param {Flood} flood @param {string} patterns a file
  * @param {{program: (name: string) => string, rounds: number, effort: number}} how
  */
-async function beside(all, { name, lines, load }, patterns, { program, rounds, effort }) {
+async function measureFlood(all, { name, lines, load }, patterns, { program, rounds, effort }) {
   const options = { connections: load.providers ?? 1, tools: 1 };
   const env = { TAP_MAX_CONNECTIONS: String(options.connections) }; // it is 50
   const subject = await Subject.start("tap detached", env);
@@ -126,11 +128,11 @@ async function beside(all, { name, lines, load }, patterns, { program, rounds, e
   await work();
   for (let round = 0; round < rounds; ++round) {
     const alone = await work();
-    const flooded = await besideEmitter(subject, argv, work);
+    const flooded = await withEmitter(subject, argv, work);
     add(all, name, "no lines", alone);
     add(all, name, "an emitter", flooded);
-    add(all, name, "node readline, apart", await besideReader(argv, patterns, work));
-    add(all, "what lines add", name, { p99: flooded.p99 - alone.p99 });
+    add(all, name, "node readline, apart", await withReader(argv, patterns, work));
+    add(all, "cost of lines", name, { p99: flooded.p99 - alone.p99 });
   }
   provider.stop();
   await subject.close();
@@ -149,12 +151,12 @@ async function idle(eventFilter) {
     await pause(SETTLED_MS);
     return readMemory(findFeatureHost(subject.gatewayPid)).privateBytes;
   };
-  const none = await start(0);
+  const without = await start(0);
   const few = await start(WARM);
   const many = await start(COUNTED);
   await subject.close();
   const each = (many - few) / COUNTED;
-  return { each, code: few - none - WARM * each };
+  return { each, code: few - without - WARM * each };
 }
 
 /**
@@ -168,7 +170,7 @@ export async function emitters(how) {
   try {
     const patterns = path.join(folder, "rules");
     writeFileSync(patterns, `${literals.join("\n")}\n`);
-    for (const flood of floods) await beside(all, flood, patterns, how);
+    for (const flood of floods) await measureFlood(all, flood, patterns, how);
     for (let round = 0; round < Math.min(how.rounds, 5); ++round) {
       const plain = await idle([]);
       add(all, "an idle emitter", "without rules", { privateBytes: plain.each });
@@ -195,7 +197,9 @@ async function main() {
         if (!["p50", "p99", "linesPerSecond", "privateBytes"].includes(metric)) return [];
         const { scale, digits, unit } = metrics[/** @type {"p50"} */ (metric)];
         const { median, min, max } = spread(values);
-        const [middle, low, high] = [median, min, max].map((one) => (one * scale).toFixed(digits));
+        const [middle, low, high] = [median, min, max].map((value) =>
+          (value * scale).toFixed(digits),
+        );
         return [`${metric} ${middle} (${low} to ${high}) ${unit}`];
       });
       printLine(`${name}: ${which}: ${figures.join(", ")}`);

@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import { readMemory } from "./memory.mjs";
 import { Subject } from "./processes.mjs";
 
-/** What a host that is new does besides. */
+/** The time that a new host needs to settle. */
 const SETTLED_MS = 700;
 
 /** @param {number} ms */
@@ -21,7 +21,7 @@ export function findFeatureHost(host) {
 }
 
 /**
- * Each round with a gateway of its own. @param {number} rounds @param {number} bare private bytes of a Node.js that does nothing
+ * Each round has a gateway of its own. @param {number} rounds @param {number} bare private bytes of an idle Node.js
  * @returns {Promise<Record<string, Record<string, number[]>>>}
  */
 export async function groups(rounds, bare) {
@@ -36,5 +36,5 @@ export async function groups(rounds, bare) {
     further.ms.push((await subject.ask("group", { name: "emitters" })).ms);
     await subject.close();
   }
-  return { "the first": first, "a further one": further };
+  return { "the first": first, "a further group": further };
 }

@@ -1,5 +1,5 @@
-// node tools/bench/idle.mjs [module …]: what an idle host has beyond a Node.js that does nothing, and
-// what one has that has imported a module of the host and nothing else. Medians of five.
+// node tools/bench/idle.mjs [module …]: the memory of an idle host beyond that of an idle Node.js, and
+// of a Node.js that has imported only a module of the host. Medians of five.
 
 import { spawn } from "node:child_process";
 import path from "node:path";
@@ -45,11 +45,11 @@ async function medians(measure) {
   };
 }
 
-/** @param {string} what @param {import("./memory.mjs").Memory} memory @param {import("./memory.mjs").Memory} [than] */
-function show(what, { bytes, privateBytes }, than = { bytes: 0, privateBytes: 0 }) {
+/** @param {string} title @param {import("./memory.mjs").Memory} memory @param {import("./memory.mjs").Memory} [than] */
+function show(title, { bytes, privateBytes }, than = { bytes: 0, privateBytes: 0 }) {
   const kb = (/** @type {number} */ more) => String(Math.round(more / 1024)).padStart(7);
   printLine(
-    `${kb(bytes - than.bytes)} KB, private ${kb(privateBytes - than.privateBytes)} KB: ${what}`,
+    `${kb(bytes - than.bytes)} KB, private ${kb(privateBytes - than.privateBytes)} KB: ${title}`,
   );
 }
 

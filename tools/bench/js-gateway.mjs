@@ -1,6 +1,5 @@
-// A gateway as one would write it in JavaScript: `ws`, JSON.parse, a Map of
-// calls. It is here to be compared with, so it does what a provider and a session need and no less,
-// and nothing slower than it has to be.
+// A gateway as a developer would write it in JavaScript: `ws`, JSON.parse, a Map of calls. It exists for
+// comparison, so it does all that a provider and a session need, and is as fast as such code can be.
 
 import { randomUUID, timingSafeEqual } from "node:crypto";
 import { EventEmitter } from "node:events";
@@ -17,7 +16,7 @@ function sameSecret(a, b) {
   return left.length === right.length && timingSafeEqual(left, right);
 }
 
-/** One provider's connection. */
+/** The connection of a provider. */
 class Provider {
   state = "await-auth";
   name = "";
@@ -211,7 +210,7 @@ export class JsGateway extends EventEmitter {
   }
 }
 
-/** What a tool's handler gives to the CLI. @param {{data?: unknown, error?: string}} outcome */
+/** The result that a tool's handler gives to the CLI. @param {{data?: unknown, error?: string}} outcome */
 export function toToolResult({ data, error }) {
   if (error !== undefined) return { textResultForLlm: error, resultType: "failure", error };
   const text = typeof data === "string" ? data : JSON.stringify(data ?? "");

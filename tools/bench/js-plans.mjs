@@ -1,5 +1,5 @@
-// An engine of plans as one would write it in JavaScript: a pump looks every 200 ms for what is ready, and the whole
-// plan is written as JSON with each transition. It stands for the extension whose plans tap's follow.
+// An engine of plans as a developer would write it in JavaScript: a timer looks every 200 ms for nodes that are
+// ready, and each transition writes the whole plan as JSON. It stands for the extension whose plans tap's follow.
 
 import fs from "node:fs";
 
@@ -10,7 +10,7 @@ const PUMP_MS = 200;
  * @typedef {{name: string, maxParallel: number, nodes: JsNode[]}} JsPlan
  */
 
-/** Three passes: the nodes, what they depend on, and that there is no circle. @param {string} text @returns {JsPlan} */
+/** Three passes: the nodes, their dependencies, and that these form no circle. @param {string} text @returns {JsPlan} */
 export function readPlan(text) {
   const plan = JSON.parse(text);
   /** @type {Map<string, JsNode>} */

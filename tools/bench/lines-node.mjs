@@ -1,12 +1,12 @@
-// The lines of stdin held to patterns, as one would write it in Node.js: readline and RegExp. A rival
+// Compares the lines of stdin with patterns, as a developer would write it in Node.js: readline and RegExp. A rival
 // of tools/bench/lines.cc, with the same output.
 
 import { readFileSync } from "node:fs";
 import readline from "node:readline";
 
 const patterns = readFileSync(process.argv[2], "utf8").trimEnd().split("\n");
-const rules = patterns.map((one) =>
-  one.startsWith("(?i)") ? new RegExp(one.slice(4), "i") : new RegExp(one),
+const rules = patterns.map((pattern) =>
+  pattern.startsWith("(?i)") ? new RegExp(pattern.slice(4), "i") : new RegExp(pattern),
 );
 const hits = [];
 let lines = 0;

@@ -1,4 +1,4 @@
-// Lines of a program through ten rules, of which one line in a hundred meets one, and the others are
+// Lines of a program through ten rules, where a line in a hundred meets a rule and the others are
 // dropped, or through the twenty patterns of a build: megabytes for each second of CPU time of the
 // process that reads. `node tools/bench/lines.mjs` runs this part alone; `--smoke` shows that it
 // works.
@@ -21,7 +21,7 @@ const typical = [
   ...["connection (?:refused|reset)", "out of memory|OOM-killed", "status=5\\d\\d"],
   ...["timed out after \\d+", "permission denied.*root", "build failed$|build failed\\b"],
 ];
-// What is known of a build, and its failures (tools/bench/lines.cc has the fields).
+// The patterns of a build and of its failures (tools/bench/lines.cc has the fields).
 const build = [
   ...["^File change detected|^Starting compilation", "Watching for file changes"],
   ...["Found (?<count>[1-9]\\d*) errors?", "Found 0 errors", "^no tests ran", "^warning: "],
@@ -29,7 +29,7 @@ const build = [
   ...typical,
 ];
 const greedy = typical.map(
-  (one) => ({ "\\bERROR\\b": ".*error.*", "status=5\\d\\d": ".*a.*b.*ZZ" })[one] ?? one,
+  (pattern) => ({ "\\bERROR\\b": ".*error.*", "status=5\\d\\d": ".*a.*b.*ZZ" })[pattern] ?? pattern,
 );
 
 /**
@@ -39,7 +39,7 @@ const greedy = typical.map(
 const sets = {
   "lines, literals": { patterns: literals, share: 1 },
   "lines, typical": { patterns: typical, share: 1 },
-  "lines, caseless": { patterns: typical.map((one) => `(?i)${one}`), share: 1 },
+  "lines, caseless": { patterns: typical.map((pattern) => `(?i)${pattern}`), share: 1 },
   "lines, greedy": { patterns: greedy, share: 0.02 },
   "lines, a build": { patterns: build, share: 1, reader: "cycles" },
 };
@@ -55,9 +55,9 @@ const listRivals = (program, reader, rules) => ({
   "c++ getline": [program, "getline", rules],
 });
 
-const quoted = (/** @type {string[]} */ words) => words.map((one) => `'${one}'`).join(" ");
+const quoted = (/** @type {string[]} */ words) => words.map((word) => `'${word}'`).join(" ");
 
-/** One reader behind a pipe. @param {string[]} writer @param {string[]} reader */
+/** A reader behind a pipe. @param {string[]} writer @param {string[]} reader */
 async function read(writer, reader) {
   const command = `${quoted(writer)} | ${quoted(reader)}`;
   /** @type {{lines: number, hits: number, cpuSeconds: number}} */

@@ -6,11 +6,11 @@ import { callTool, say } from "../../test/support/model.mjs";
 import { startTap } from "../../test/support/tap.mjs";
 import { waitFor } from "../../test/support/wait.mjs";
 
-/** What comes within 250 ms of a swap is gathered (live-gather-ms): a round begins after that. */
+/** The gateway gathers changes within 250 ms of a swap (live-gather-ms): a round begins after that. */
 const QUIET_MS = 400;
 const IN_FORCE = /^(\S+) info revision \d+: \d+ provider tools$/gm;
 
-/** @param {import("../../test/support/tap.mjs").TapRig} rig @returns {Promise<number[]>} when, one for each synchronisation */
+/** @param {import("../../test/support/tap.mjs").TapRig} rig @returns {Promise<number[]>} the time of each synchronisation */
 async function synchronisations(rig) {
   const log = await rig.log("extension.log");
   return [...log.matchAll(IN_FORCE)].map(([, time]) => Date.parse(time));
@@ -34,7 +34,7 @@ async function once(rig, index) {
   return ms;
 }
 
-/** @param {number} rounds @returns {Promise<number[]>} milliseconds, one for each round */
+/** @param {number} rounds @returns {Promise<number[]>} milliseconds of each round */
 export async function helloToTool(rounds) {
   /** @type {(() => unknown)[]} */
   const cleanUp = [];

@@ -1,4 +1,4 @@
-// What was measured on.
+// The machine of the measurements.
 
 import { execFileSync } from "node:child_process";
 import os from "node:os";

@@ -1,4 +1,4 @@
-// Memory: of the host beside a bare Node.js, and of a provider as a heap profiler counts it.
+// Memory: of the host and of a bare Node.js, and of a provider as a heap profiler counts it.
 
 import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -6,7 +6,7 @@ import os from "node:os";
 import path from "node:path";
 import { run } from "../commands.mjs";
 
-/** @typedef {{bytes: number, privateBytes: number}} Memory resident; of it, what no file backs */
+/** @typedef {{bytes: number, privateBytes: number}} Memory resident; and the part that no file backs */
 
 /** @param {number} pid @returns {Memory} */
 export function readMemory(pid) {
@@ -16,7 +16,7 @@ export function readMemory(pid) {
   return { bytes: of("VmRSS"), privateBytes: of("RssAnon") };
 }
 
-/** Of a Node.js that does nothing. @returns {Promise<Memory>} */
+/** The memory of an idle Node.js. @returns {Promise<Memory>} */
 export async function bareMemory() {
   const bare = spawn(process.execPath, ["-e", "setInterval(() => {}, 1e6)"], { stdio: "ignore" });
   await new Promise((resolve) => setTimeout(resolve, 2000));
@@ -26,7 +26,7 @@ export async function bareMemory() {
 }
 
 /**
- * What the idle host has beyond a Node.js that does nothing.
+ * The memory of an idle host beyond that of an idle Node.js.
  * @param {import("./processes.mjs").Subject} detached @returns {Promise<Memory>}
  */
 export async function hostMemory(detached) {
@@ -38,7 +38,7 @@ export async function hostMemory(detached) {
   };
 }
 
-/** What massif has counted last: the heap of a program that ends without letting go of anything. */
+/** The last count of massif: the heap of a program that ends without freeing its memory. */
 async function measureHeap(program, providers, folder) {
   const out = path.join(folder, `massif.${providers}`);
   const tool = ["--tool=massif", "--stacks=no", `--massif-out-file=${out}`];
@@ -49,7 +49,7 @@ async function measureHeap(program, providers, folder) {
   return last("mem_heap_B") + last("mem_heap_extra_B");
 }
 
-/** One of many: what a hundred more providers cost. @param {string} program */
+/** The memory of a provider: a hundredth of the cost of a hundred. @param {string} program */
 export async function providerMemory(program) {
   const folder = mkdtempSync(path.join(os.tmpdir(), "tap-massif-"));
   try {

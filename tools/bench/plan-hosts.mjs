@@ -1,5 +1,5 @@
-// Two hosts of tap's engine: one that starts programs and has no repository, and `copilot-tap plan run`, which has all
-// of it: the gateway, the feature host, git, logs.
+// Two hosts of tap's engine: a host that starts programs and has no repository, and `copilot-tap plan run`, which has it
+// all: the gateway, the feature host, git, logs.
 
 import { execFile, spawn } from "node:child_process";
 import fs from "node:fs";
@@ -25,7 +25,7 @@ export const ended = (program, args = [], cwd) =>
   });
 
 /**
- * Nothing but scheduling: what a node starts with and what it commits takes no time.
+ * Only scheduling: the start and the commit of a node take no time.
  * @param {object} plan @param {string} file of the journal @param {(node: any) => Promise<void>} work
  * @returns {Promise<void>} once the plan has succeeded
  */
@@ -34,8 +34,8 @@ export async function runScheduled(plan, file, work) {
   let resolve;
   const done = new Promise((given) => (resolve = given));
   const submit = async (/** @type {object} */ input) => {
-    const told = { planId: PLAN, ...input };
-    const refused = await plans.input(JSON.stringify(told), Date.now(), 2 ** 40);
+    const entry = { planId: PLAN, ...input };
+    const refused = await plans.input(JSON.stringify(entry), Date.now(), 2 ** 40);
     if (refused) throw new CommandFailed(refused);
   };
   /** @param {any} effect */
@@ -60,7 +60,7 @@ export async function runScheduled(plan, file, work) {
   plans.close();
 }
 
-/** A home of its own, and what is typed there. */
+/** A home of its own, and the commands that run there. */
 export class Home {
   /** @param {string} folder @returns {Promise<Home>} */
   static async make(folder) {
@@ -74,7 +74,7 @@ export class Home {
     this.env = { ...process.env, COPILOT_HOME: folder, TAP_GATEWAY_PORT: String(port) };
   }
 
-  /** @param {string[]} words @returns {Promise<string>} what is printed */
+  /** @param {string[]} words @returns {Promise<string>} the output */
   async type(...words) {
     const { stdout } = await execute(process.execPath, [command, ...words], {
       ...{ env: this.env, maxBuffer: 1 << 28 },

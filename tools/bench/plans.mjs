@@ -1,6 +1,6 @@
-// Plans: what reading one, a step, its journal and its memory take in the core, how soon a program runs, and whole
-// plans, beside a shell script, GNU make, and an engine that polls. `node tools/bench/plans.mjs` runs this part alone;
-// `--smoke` shows that it works.
+// Plans: how long the core takes to read a plan, for a step, and for its journal, its memory, how soon a program runs,
+// and whole plans, compared with a shell script, GNU make, and an engine that polls. `node tools/bench/plans.mjs` runs
+// this part alone; `--smoke` shows that it works.
 
 import fs from "node:fs";
 import os from "node:os";
@@ -35,7 +35,7 @@ async function reading({ program, rounds, smoke }) {
   /** @type {Case} */
   const all = {};
   for (let round = 0; round < rounds; ++round) {
-    // The first one has no memory yet.
+    // The first read has to allocate its memory.
     add(all, "tap", "ms", (await readJsonOutput(program, ["read", nodes, "2"])).ms[1]);
     const began = performance.now();
     readPlan(text);
@@ -70,7 +70,7 @@ async function steps({ program, folder, rounds, smoke }) {
   return all;
 }
 
-/** Each group once the one before is written, as its effects need it. @param {Case} all @param {Omit<How, "rounds">} how */
+/** Each group once its predecessor is written, as its effects need it. @param {Case} all @param {Omit<How, "rounds">} how */
 async function journal(all, { program, folder, smoke }) {
   const entries = smoke ? 200 : 20_000;
   /** @type {[name: string, group: number, sync: number, share: number][]} */
@@ -88,7 +88,7 @@ async function journal(all, { program, folder, smoke }) {
   }
 }
 
-/** One node at a time, in a small repository. @param {How} how */
+/** A single node at a time, in a small repository. @param {How} how */
 async function starts({ folder, rounds, smoke }) {
   const repo = path.join(folder, "small");
   makeRepository(repo, 10);
@@ -125,7 +125,7 @@ const makefile = (nodes) =>
     "",
   ].join("\n");
 
-/** Programs that do nothing, in their order; no repository. @param {How} how */
+/** Empty programs, in their order; no repository. @param {How} how */
 async function scheduling({ folder, rounds, smoke }) {
   const nodes = Array.from({ length: smoke ? 10 : 200 }, (_, index) => ({
     ...{ id: `n${index}`, work: { type: "process", executable: "true" } },
@@ -157,7 +157,7 @@ async function scheduling({ folder, rounds, smoke }) {
   return all;
 }
 
-/** The heap's, when nothing and when everything has been done. @param {How} how */
+/** The heap before the first node and after the last. @param {How} how */
 async function memory({ program, smoke }) {
   const nodes = String(smoke ? 100 : 10_000);
   const at = async (/** @type {string} */ done) => {

@@ -1,4 +1,4 @@
-// The processes of a run: one for each rival, and a provider program for whatever is measured.
+// The processes of a run: a process for each rival, and a provider program for each measurement.
 
 import { fork, spawn } from "node:child_process";
 import path from "node:path";
@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 
 const subject = fileURLToPath(new URL("subject.mjs", import.meta.url));
 
-/** One rival's process. */
+/** The process of a rival. */
 export class Subject {
   #count = 0;
   /** @type {Map<number, {resolve: (value: any) => void, reject: (error: Error) => void}>} */
@@ -26,7 +26,7 @@ export class Subject {
     /** Where its provider connects. */
     this.port = 0;
     this.token = "";
-    /** Where its gateway runs: in its caller's process or in another. */
+    /** Where its gateway runs: in its caller's process or in its own. */
     this.gatewayPid = 0;
     /** @type {"tools" | "websocket" | "tcp"} */
     this.speaks = "tools";
@@ -100,7 +100,7 @@ export class Provider {
   }
 }
 
-/** A program that prints one line of JSON. @param {string} program @param {string[]} args */
+/** Runs a program that prints a line of JSON. @param {string} program @param {string[]} args */
 export function readJsonOutput(program, args) {
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, { stdio: ["ignore", "pipe", "inherit"] });

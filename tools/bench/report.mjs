@@ -1,4 +1,4 @@
-// The table of a run: every figure as median (min to max), and what was to be reached beside it.
+// The table of a run: every figure as median (min to max), and the target beyond it.
 
 import { latencies, metrics, targets } from "./cases.mjs";
 import { floodNames } from "./emitters.mjs";
@@ -7,7 +7,7 @@ import { spread } from "./statistics.mjs";
 
 /** @typedef {Record<string, Record<string, Record<string, number[]>>>} All case → rival → metric → values */
 
-/** Which metrics of a case tell something. @type {Record<string, import("./cases.mjs").Metric[]>} */
+/** The metrics of a case that the table shows. @type {Record<string, import("./cases.mjs").Metric[]>} */
 const shown = {
   ...Object.fromEntries(latencies.map(({ name }) => [name, ["p50", "p99"]])),
   "64 in flight": ["perSecond", "cpuPer100k", "loopPerCall", "p99"],
@@ -25,7 +25,7 @@ const shown = {
   "a provider comes": ["instructions", "linkBytes"],
   ...Object.fromEntries(lineSets.map((name) => [name, ["mbPerCpuSecond"]])),
   ...Object.fromEntries(floodNames.map((name) => [name, ["p50", "p99", "linesPerSecond"]])),
-  "what lines add": ["p99"],
+  "cost of lines": ["p99"],
   "an idle emitter": ["privateBytes"],
   memory: ["bytes", "privateBytes"],
   "reading a plan": ["ms"],
@@ -42,17 +42,17 @@ const at = (all, [name, rival, metric]) => spread(all[name][rival][metric]);
 
 /** @param {All} all */
 export function judge(all) {
-  return targets.map(({ what, value, than, factor, atLeast }) => {
+  return targets.map(({ title, value, than, factor, atLeast }) => {
     const reached = at(all, value).median / (than ? at(all, than).median : 1);
     const met = atLeast ? reached >= factor : reached <= factor;
     const rival = than ? `${than[1]} ${than[2] === value[2] ? "" : than[2]}`.trim() : "";
     const scale = than ? 1 : metrics[value[2]].scale;
     const wanted = `${atLeast ? "≥" : "≤"} ${factor * scale}`;
-    return { what, wanted, than: rival, reached: reached * scale, met };
+    return { title, wanted, than: rival, reached: reached * scale, met };
   });
 }
 
-/** What a run should have measured and has not. @param {All} all @returns {string[]} */
+/** The measurements that a run should have and lacks. @param {All} all @returns {string[]} */
 export function gaps(all) {
   return Object.entries(shown).flatMap(([name, columns]) => {
     const rivals = Object.entries(all[name] ?? {});
@@ -96,8 +96,8 @@ function caseTable(all, name) {
 
 /** @param {ReturnType<typeof judge>} verdicts */
 export function targetTable(verdicts) {
-  const rows = verdicts.map(({ what, wanted, than, reached, met }) => [
-    what,
+  const rows = verdicts.map(({ title, wanted, than, reached, met }) => [
+    title,
     than ? `${wanted} × ${than}` : wanted,
     short(reached),
     met ? "reached" : "missed",

@@ -1,5 +1,5 @@
-// What is compared. Each rival lives in a process of its own (subject.mjs) with its caller, and
-// gives it the same thing: a port for providers, and `call`, which is what a session's handler does.
+// The rivals. Each lives in a process of its own (subject.mjs) with its caller, and offers the same
+// interface: a port for providers, and `call`, as the handler of a session's tool has it.
 
 import { fork, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
@@ -22,7 +22,7 @@ import { onFrames, sendFrame } from "./js-link.mjs";
 
 /**
  * @typedef {object} Rival
- * @property {"tools" | "websocket" | "tcp"} speaks what its provider is to speak
+ * @property {"tools" | "websocket" | "tcp"} speaks the protocol of its provider
  * @property {number} port
  * @property {string} token
  * @property {number} gatewayPid
@@ -36,9 +36,9 @@ import { onFrames, sendFrame } from "./js-link.mjs";
  */
 
 const here = path.dirname(fileURLToPath(import.meta.url));
-const nothing = () => {};
+const noop = () => {};
 
-/** What a gateway needs of a CopilotSession, with the CLI's side of it played here. */
+/** The part of a CopilotSession that a gateway needs; the CLI's side is played here. */
 class BenchSession {
   sessionId = randomUUID();
   handlers = new Map();
@@ -53,7 +53,7 @@ class BenchSession {
   connection = {
     sendRequest: async (_method, { tools }) => {
       if (!tools) return;
-      this.offered = tools.filter(({ name }) => !name.startsWith("tap_")).length; // not tap's own
+      this.offered = tools.filter(({ name }) => !name.startsWith("tap_")).length; // without tap's tools
       this.syncs += 1;
     },
   };
@@ -68,7 +68,7 @@ class BenchSession {
   async log() {}
   async send() {}
   on() {
-    return nothing;
+    return noop;
   }
 }
 
@@ -97,7 +97,7 @@ async function tapEmbedded() {
   };
 }
 
-/** @param {{records?: boolean, spans?: boolean}} [config] the user's; most have none @returns {Promise<Rival>} */
+/** @param {{records?: boolean, spans?: boolean}} [config] the user's; most runs have no settings @returns {Promise<Rival>} */
 async function tapDetached(config) {
   const home = fs.mkdtempSync(path.join(os.tmpdir(), "tap-bench-"));
   const port = await findFreePort();
@@ -116,14 +116,14 @@ async function tapDetached(config) {
   let welcomed = false;
   const link = new GatewayLink({
     files,
-    log: nothing,
+    log: noop,
     register: () => runner.registration(),
     onEvent: (event) => runner.receive(event),
     onWelcome: () => {
       welcomed = true;
       runner.resendState();
     },
-    onLost: nothing,
+    onLost: noop,
     onTrouble: (text) => process.stderr.write(`${text}\n`),
   });
   const session = new BenchSession();
@@ -132,7 +132,7 @@ async function tapDetached(config) {
     cwd: process.cwd(),
     cliPid: process.pid,
     sync: "live",
-    log: nothing,
+    log: noop,
   });
   runner.adopt(session);
   await waitFor(() => fs.existsSync(files.descriptor), { what: "the gateway's descriptor" });
@@ -243,13 +243,13 @@ async function wsEcho() {
   });
 }
 
-/** The same with nothing but a socket of Node.js's. Only one in flight: there are no frames. @returns {Promise<Rival>} */
+/** The same with a bare socket of Node.js. Only a single call in flight: there are no frames. @returns {Promise<Rival>} */
 async function nodeTcp() {
   /** @type {net.Socket} */
   let socket;
   let left = 0;
   /** @type {(value?: unknown) => void} */
-  let settle = nothing;
+  let settle = noop;
   const server = net.createServer({ noDelay: true }, (connected) => {
     socket = connected;
     socket.on("data", (bytes) => {
@@ -281,7 +281,7 @@ const echoing = (speaks, port, call) => ({
   call: (/** @type {string} */ _tool, /** @type {object} */ args) => call(args),
   toolCount: () => 0,
   syncCount: () => 0,
-  close: nothing,
+  close: noop,
 });
 
 /** @type {Record<string, () => Promise<Rival>>} */
@@ -294,6 +294,6 @@ export const rivals = {
   "js detached": jsDetached,
   "ws echo": wsEcho,
   "tcp from node": nodeTcp,
-  // The caller's own loop: what is subtracted from the others.
+  // The caller's own loop, which is subtracted from the other rivals.
   nothing: async () => ({ ...echoing("tcp", 0, async () => "done") }),
 };

@@ -1,4 +1,4 @@
-// What one change of tools costs beside how many tools there are already, all bound to each session:
+// The cost of a change of a tool, by the number of tools that are there already, all bound to each session:
 // instructions in the core, counted by callgrind within measured() (scale.cc), and bytes on the links.
 
 import { attempt, CommandFailed } from "../commands.mjs";
@@ -6,7 +6,7 @@ import { attempt, CommandFailed } from "../commands.mjs";
 const TOOLS_EACH = 20;
 const MAX_PROVIDERS = 50;
 
-/** Each a case, with what scale.cc calls it. */
+/** The cases, with their names in scale.cc. */
 const changes = {
   "a tool is added": "adds",
   "a provider leaves": "leaves",
@@ -23,7 +23,9 @@ async function count(program, providers, sessions, change) {
   const [, bytes] = /^(\d+)$/m.exec(output) ?? [];
   const [, collected] = /Collected : (\d+)/.exec(output) ?? [];
   if (!ok || !(Number(collected) > 0)) {
-    throw new CommandFailed(`callgrind counted nothing for ${providers} providers:\n${output}`);
+    throw new CommandFailed(
+      `callgrind counted no instruction for ${providers} providers:\n${output}`,
+    );
   }
   return {
     instructions: Number(collected) / sessions,
@@ -32,7 +34,7 @@ async function count(program, providers, sessions, change) {
 }
 
 /**
- * One count is like the other: there are no rounds. @param {string} program @param {number} sessions
+ * All counts are alike: there are no rounds. @param {string} program @param {number} sessions
  * @returns {Promise<import("./report.mjs").All>}
  */
 export async function scale(program, sessions) {

@@ -1,6 +1,6 @@
 // npm run soak -- [--calls 10000000]: as many calls through the detached gateway, from a session's
-// process over its link to a provider and back, and what memory both processes take meanwhile. It
-// fails where either takes more at the end than near the beginning. Less than all calls leave no results.
+// process over its link to a provider and back, and the memory of both processes meanwhile. It fails
+// where either has more at the end than near the beginning. Fewer than all calls leave no results.
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -23,7 +23,7 @@ const IN_FLIGHT = 64;
 const MB = 1048576;
 /**
  * How much more private memory the last tenth may take than the second, by their medians. The first
- * tenth is for what grows once. A byte lost with each call would be 8 MB.
+ * tenth is for memory that grows once. A byte lost with each call would be 8 MB.
  * @type {Record<"host" | "extension", number>}
  */
 const BOUNDS_MB = { host: 4, extension: 8 };

@@ -1,4 +1,4 @@
-// What is made of measurements.
+// The statistics of measurements.
 
 /** @param {ArrayLike<number>} sorted @param {number} percent */
 export function percentile(sorted, percent) {

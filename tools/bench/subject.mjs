@@ -1,4 +1,4 @@
-// The process of one rival and its caller. The bench tells it what to measure, one thing at a time.
+// The process of a rival and its caller. The bench orders its measurements, each after its predecessor.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { waitFor } from "../../test/support/wait.mjs";
@@ -23,7 +23,7 @@ function gatewayCpu() {
   return { all: user + system, loop };
 }
 
-/** What is wrong with a result ends the run. @param {any} result @param {number} bytes */
+/** An error in a result ends the run. @param {any} result @param {number} bytes */
 function check(result, bytes) {
   if (result?.resultType === "failure") throw new Error(result.textResultForLlm);
   const size = result?.textResultForLlm?.length;
@@ -33,8 +33,8 @@ function check(result, bytes) {
 }
 
 /**
- * Calls, so many at once, and what they took. The time of a single one is from the call to its
- * promise's settling.
+ * Calls, so many at once, and their times. The time of a single call ends when its promise
+ * settles.
  * @param {{calls: number, inFlight: number, providers?: number, bytes?: number}} load
  */
 async function load({ calls, inFlight, providers = 1, bytes = 64 }) {
@@ -100,7 +100,7 @@ async function group({ name }) {
   return { ms: performance.now() - startedAt };
 }
 
-/** A call of one of tap's own tools. @param {{name: string, args?: object}} options */
+/** A call of a tool of tap's own. @param {{name: string, args?: object}} options */
 async function tool({ name, args = {} }) {
   const result = await rival.call(name, args);
   if (result.resultType !== "success") throw new Error(JSON.stringify(result).slice(0, 500));

@@ -1,7 +1,7 @@
 // 100 nodes of `true`, 8 at a time, each in a worktree of a repository of 5,000 files: `copilot-tap plan run`, from the
-// command to its end, beside a shell script and an engine that polls, which take exactly the git steps of a node. In
-// memory where there is such a folder: figures of a disk do not repeat. `node tools/bench/worktrees.mjs` runs this part
-// alone, and tap's worktrees without an engine, with and without a pool; `--smoke` shows that it works.
+// command to its end, compared with a shell script and an engine that polls, which take exactly the git steps of a
+// node. In memory where there is such a folder: figures of a disk do not repeat. `node tools/bench/worktrees.mjs` runs
+// this part alone, and tap's worktrees without an engine, with and without a pool; `--smoke` shows that it works.
 
 import { execFileSync } from "node:child_process";
 import fs from "node:fs";
@@ -26,9 +26,9 @@ const FILE_BYTES = 8000;
 export const SMALL = { rounds: 1, nodes: 9, wide: 3, files: 50 };
 
 /**
- * The steps of a node: a worktree without files, in turn; its files; `true`; whether it has a ref; what was changed,
- * by files and by lines; what else is there; with CHECKS a second checkout for `true`; away with it, in turn. With
- * WALL, arguments of bwrap, what tap runs in a sandbox runs in one here, too.
+ * The steps of a node: a worktree without files, in turn; its files; `true`; whether it has a ref; its changes, by
+ * files and by lines; the other files there; with CHECKS a second checkout for `true`; its removal, in turn. With
+ * WALL, arguments of bwrap, the steps that tap runs in a sandbox run in such a sandbox, too.
  */
 const SCRIPT = `
 set -e
@@ -37,7 +37,7 @@ inside() {
   if [ -z "$WALL" ]; then "$@"; return; fi
   bwrap $WALL --bind "$PWD/.git/worktrees/s-$id" "$PWD/.git/worktrees/s-$id" --bind "$PWD/$tree" "$PWD/$tree" -- "$@"
 }
-one() {
+run_node() {
   id=$1
   tree=".worktrees/s-$1"
   flock .git/turn git worktree add --quiet --no-checkout --detach "$tree" HEAD
@@ -58,7 +58,7 @@ one() {
   fi
   flock .git/turn git worktree remove --force "$tree"
 }
-if [ -n "$4" ]; then one "$4"; exit; fi
+if [ -n "$4" ]; then run_node "$4"; exit; fi
 seq "$2" | xargs -P "$3" -I{} sh "$0" "$1" "$2" "$3" {}
 `;
 
@@ -211,7 +211,7 @@ export async function worktrees({ rounds, nodes = 100, wide = 8, files = 5000, a
   return all;
 }
 
-/** What a rival is compared with. @param {string} rival */
+/** The script that a rival is compared with. @param {string} rival */
 function findScript(rival) {
   if (rival.includes("checks")) return "shell script, bwrap, checks";
   return rival === "tap, plan run" ? "shell script, bwrap" : "shell script";
@@ -224,7 +224,7 @@ if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
   for (const [rival, { ms }] of Object.entries(all)) {
     const { median, min, max } = spread(ms);
     const script = spread(all[findScript(rival)].ms).median;
-    const seconds = [median, min, max].map((one) => (one / 1000).toFixed(2));
+    const seconds = [median, min, max].map((value) => (value / 1000).toFixed(2));
     printLine(
       `${rival}: ${seconds[0]} s (${seconds[1]} to ${seconds[2]}), ${(median / script).toFixed(2)} x`,
     );

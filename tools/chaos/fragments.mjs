@@ -1,4 +1,4 @@
-// What clients send that do not go on.
+// The first bytes of clients that then stay silent.
 
 export const FRAGMENTS = [
   "",

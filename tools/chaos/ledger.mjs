@@ -1,12 +1,12 @@
-// Every call and every check of a run: who asked for it, and what became of it. Each settles exactly
-// once, within its deadline: a call with the right answer or a failure that says which, a check with
+// Every call and every check of a run: its owner and its outcome. Each settles exactly once, within its
+// deadline: a call with the right answer or a failure with a code, a check with
 // a verdict that its gates can have led to.
 
 import { clock } from "./pulse.mjs";
 
 export const TIMEOUT_MS = 2000;
 export const GATE_MS = 2000;
-/** Of the time in which the session's process ran: its own deadlines, and what a busy machine takes. */
+/** Of the time in which the session's process ran: its own deadlines, and the delays of a busy machine. */
 const PATIENCE_MS = {
   call: TIMEOUT_MS + 5000 + 1000,
   query: 30_000 + 5000, // a tool's usual time
@@ -27,7 +27,7 @@ const FOREVER_MS = 60_000;
 /** Failures that a call may have while things are killed around it. */
 const DISTURBED = new Set(["DISCONNECTED", "TIMEOUT", "NOT_FOUND", "CANCELLED", "RATE_LIMITED"]);
 
-/** What a question to a feature may end with, besides: there is no room or no descriptor. */
+/** The failures of a question to a feature, besides: there is no room or no descriptor. */
 const UNAVAILABLE =
   /^Provider "tap-(records|orchestrator)" failed with \w+: (ServiceError: )?unavailable: /;
 
@@ -70,7 +70,7 @@ export class Ledger {
   counts = {
     calls: 0,
     queries: 0,
-    told: 0,
+    recordAnswers: 0,
     answered: 0,
     failed: 0,
     checks: 0,
@@ -84,7 +84,7 @@ export class Ledger {
   codes = {};
   /** Of the time in which its process ran. */
   slowestMs = { call: 0, query: 0, check: 0, plan: 0 };
-  /** From the order to the report: what the parent's and the session's waiting for the processor add. */
+  /** From the order to the report: with the time that parent and session waited for the processor. */
   mostMs = 0;
   /** The longest that an order took to be heard. */
   deliveryMs = 0;
@@ -99,7 +99,7 @@ export class Ledger {
     return id;
   }
 
-  /** @param {object} owner @returns {number | undefined} one of its open calls */
+  /** @param {object} owner @returns {number | undefined} any of its open calls */
   anyOpen(owner) {
     for (const entry of this.#open.values()) {
       if (entry.owner === owner && entry.kind === "call") return entry.id;
@@ -129,9 +129,9 @@ export class Ledger {
     this.#open.delete(entry.id);
   }
 
-  /** @param {Entry} entry @param {string} what */
-  #blame({ kind, id, name, mode }, what) {
-    this.problems.push(`${kind} ${id} (${mode} of ${name}) ${what}`);
+  /** @param {Entry} entry @param {string} fault */
+  #blame({ kind, id, name, mode }, fault) {
+    this.problems.push(`${kind} ${id} (${mode} of ${name}) ${fault}`);
   }
 
   /** @param {Entry} entry @param {string} text */
@@ -155,7 +155,7 @@ export class Ledger {
 
   /** @param {Entry} entry @param {string} text */
   #checkRecords(entry, text) {
-    this.counts.told += 1;
+    this.counts.recordAnswers += 1;
     if (!isRecords(text)) this.#blame(entry, `got ${JSON.stringify(text).slice(0, 200)}`);
   }
 
@@ -166,7 +166,7 @@ export class Ledger {
     this.#agree(entry);
   }
 
-  /** A provider was asked about it, and does what its mode says. @param {number} id */
+  /** A provider was asked about it, and follows its mode. @param {number} id */
   gateAsked(id) {
     const entry = this.#checks.get(id);
     if (!entry) return;
@@ -179,7 +179,7 @@ export class Ledger {
     if (entry.allowed && entry.asked && entry.mode !== "allow") this.#blame(entry, "was allowed");
   }
 
-  /** The session's process has ended: nobody waits for its calls any more. @param {object} owner */
+  /** The session's process has ended: its calls have no waiter any more. @param {object} owner */
   lose(owner) {
     for (const entry of this.#open.values()) {
       if (entry.owner !== owner) continue;
@@ -188,7 +188,7 @@ export class Ledger {
     }
   }
 
-  /** What has been open for so long that no starvation excuses it. */
+  /** Reports questions that have been open for so long that no starvation excuses it. */
   reportOverdue() {
     for (const entry of this.#open.values()) {
       const ms = clock() - entry.openedAt;

@@ -14,10 +14,10 @@ const here = path.dirname(fileURLToPath(import.meta.url));
 /** @param {string} command @param {string[]} args */
 const run = (command, args) => execFileSync(command, args, { stdio: ["ignore", "pipe", "pipe"] });
 
-/** The soft limit of a process, and how it is put back. @param {number} pid @param {string} what @param {string} value */
-function limit(pid, what, value) {
+/** The soft limit of a process, and how it is put back. @param {number} pid @param {string} resource @param {string} value */
+function limit(pid, resource, value) {
   try {
-    run("prlimit", ["--pid", String(pid), `--${what}=${value}:`]);
+    run("prlimit", ["--pid", String(pid), `--${resource}=${value}:`]);
   } catch {
     // It has gone meanwhile.
   }
@@ -47,12 +47,12 @@ export class Machine {
     }
   }
 
-  /** What fillDisk fills. */
+  /** The space that fillDisk fills. */
   get disk() {
-    return this.#mounted ? "the home's own file system" : "what the host may write";
+    return this.#mounted ? "the home's own file system" : "the host's limit of writing";
   }
 
-  /** @returns {NodeJS.ProcessEnv} what its processes run with */
+  /** @returns {NodeJS.ProcessEnv} the environment of its processes */
   start() {
     this.#mounted = this.#mount();
     const library = path.join(this.tools, "clock.so");
@@ -77,7 +77,7 @@ export class Machine {
     fs.closeSync(file);
   }
 
-  /** Until nothing more can be written; of a host's files, where the disk is everybody's. @param {number | undefined} host */
+  /** Until the disk is full; by the limit of a host's files, where the disk is shared. @param {number | undefined} host */
   fillDisk(host) {
     if (!this.#mounted) return void (host && limit(host, "fsize", "0"));
     const file = fs.openSync(this.#filler, "a");
@@ -101,7 +101,7 @@ export class Machine {
     fs.rmSync(this.#filler, { force: true });
   }
 
-  /** It can open nothing more. @param {number} host */
+  /** It can open no further file. @param {number} host */
   exhaustDescriptors(host) {
     try {
       limit(host, "nofile", String(fs.readdirSync(`/proc/${host}/fd`).length));

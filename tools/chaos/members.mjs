@@ -1,4 +1,4 @@
-// The processes of a run, each started again when it has ended, and what is known of them.
+// The processes of a run, each started again when it has ended, and the state of each.
 
 import { fork } from "node:child_process";
 import path from "node:path";
@@ -38,7 +38,7 @@ export class Member {
     this.child = child;
     this.alive = true;
     child.on("message", (message) => this.receive(message));
-    child.on("error", () => {}); // it has gone while it was told something
+    child.on("error", () => {}); // it has gone while an order was sent
     this.exited = new Promise((resolve) => {
       child.once("exit", () => {
         this.alive = false;
@@ -57,7 +57,7 @@ export class Member {
     if (!this.#stopping) setTimeout(() => this.#stopping || this.start(), RESTART_MS);
   }
 
-  /** @returns {boolean} whether there is somebody to hear it */
+  /** @returns {boolean} whether there is a process to hear it */
   send(order) {
     if (!this.alive || !this.child.connected) return false;
     this.child.send(order, () => {});
@@ -80,7 +80,7 @@ export class Member {
     }, ms);
   }
 
-  /** No other follows this one. */
+  /** No process follows this child. */
   last() {
     this.#stopping = true;
   }
@@ -106,7 +106,7 @@ export class SessionMember extends Member {
     super("session.mjs", name, { ...env, SESSION_ID: name }, ledger, cwd);
   }
 
-  /** In the end, when nothing is disturbed. @param {string} tool @param {object} args @returns {Promise<any>} */
+  /** In the end, when the faults are over. @param {string} tool @param {object} args @returns {Promise<any>} */
   ask(tool, args) {
     return new Promise((resolve) => {
       const id = --this.#lastAsked;
@@ -129,7 +129,7 @@ export class SessionMember extends Member {
     super.gone();
   }
 
-  /** The CLI's way to have an extension read its tools again: it ends, and another joins. */
+  /** The CLI's way to have an extension read its tools again: it ends, and a new process joins. */
   reload() {
     const { child } = this;
     child.kill("SIGTERM");
@@ -159,7 +159,7 @@ export class SessionMember extends Member {
     this.send({ do: "call", id, tool: "create_copilot_plan", args: planOf(id) });
   }
 
-  /** A use of a tool that gates have a say in. @param {string} mode what they say */
+  /** A use of a tool that gates judge. @param {string} mode their answer */
   check(mode) {
     if (!this.alive) return;
     const id = this.ledger.open({ kind: "check", owner: this, name: "bash", mode });

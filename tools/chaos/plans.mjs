@@ -140,7 +140,7 @@ export class Plans {
     await waitFor(ended, { timeoutMs: PATIENCE_MS, intervalMs: 500, what });
   }
 
-  /** @param {number} asked how many were @returns {Promise<string[]>} what is wrong */
+  /** @param {number} asked how many were @returns {Promise<string[]>} the problems */
   async problems(asked) {
     const branches = this.git("for-each-ref", "--format=%(refname:short)", "refs/heads/plans");
     const numbers = branches

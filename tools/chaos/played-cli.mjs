@@ -1,5 +1,5 @@
-// What the CLI does with an extension, as far as the runtime needs it: it has a list of tools, puts
-// each tool use to the hooks, and has turns.
+// The behaviour of the CLI towards an extension, as far as the runtime needs it: it has a list of tools,
+// puts each tool use to the hooks, and has turns.
 
 import process from "node:process";
 
@@ -33,7 +33,7 @@ export class PlayedCli {
     for (const listener of this.listeners) listener(event);
   }
 
-  /** What an extension joins with. */
+  /** The joinSession of an extension. */
   join = async ({ tools }) => {
     this.registerTools(tools);
     return this;

@@ -1,5 +1,5 @@
 // A provider's process: of every session there is, and back whenever its connection is lost. Some
-// have a gate. What it pushes it wants to hear about, once.
+// have a gate. It expects a single answer to each push.
 
 import { readFileSync } from "node:fs";
 import process from "node:process";
@@ -19,7 +19,7 @@ const { port, token } = gatewayFiles();
 const tools = [
   {
     name: `do_${name}`,
-    description: "Does what it is told.",
+    description: "Answers as its arguments order.",
     parameters: { type: "object", properties: {} },
     timeout: 2000,
   },
@@ -46,7 +46,7 @@ const send = (message) =>
 const answers = {
   echo: ({ say }) => ({ data: `${name}: ${say}` }),
   big: ({ say }) => ({ data: `${name}: ${say}${"x".repeat(300_000)}` }),
-  fail: () => ({ error: "as it was told to", errorCode: "NOT_FOUND" }),
+  fail: () => ({ error: "as the order wants", errorCode: "NOT_FOUND" }),
 };
 
 function answer({ id, args }) {
@@ -62,7 +62,7 @@ function judge({ gateId, callId, args }) {
   sendToParent({ gate: Number(id) });
   if (mode === "silent") return;
   const decision = mode === "allow" ? "allow" : "deny";
-  send({ type: "gate.result", gateId, callId, decision, reason: "as it was told to" });
+  send({ type: "gate.result", gateId, callId, decision, reason: "as the order wants" });
 }
 
 function push() {
@@ -144,7 +144,7 @@ function connect() {
 const orders = {
   end: () => process.exit(0),
   reconnect: () => socket?.terminate(),
-  // It reads nothing for a while, and says nothing.
+  // For a while it reads no message, and sends none.
   deaf: ({ ms }) => {
     const stalled = socket;
     if (stalled?.readyState !== WebSocket.OPEN) return;

@@ -1,10 +1,10 @@
-// What happens in a run of chaos, and when: nothing but the seed decides it.
+// The events of a run of chaos, and their times: only the seed decides them.
 
 import { Random } from "./random.mjs";
 
 /**
- * @typedef {{at: number, kind: string, session: number, provider: number, mode: string, verdict: string, ms: number, count: number}} Step
- *   at: milliseconds from the start; what a kind does not need is drawn all the same
+ * @typedef {{at: number, kind: string, session: number, provider: number, mode: string, verdict: string, ms: number,
+ *   count: number}} Step at: milliseconds from the start; values that a kind does not need are drawn all the same
  */
 
 /** How often each comes, in parts of the sum. @type {Record<string, number>} */
@@ -36,7 +36,7 @@ const WEIGHTS = {
   plan: 8,
 };
 
-/** What a gate says. */
+/** The answers of a gate. */
 const VERDICTS = ["allow", "allow", "deny", "silent"];
 const MODES = ["echo", "echo", "echo", "echo", "late", "big", "fail", "silent"];
 

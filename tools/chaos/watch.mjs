@@ -1,11 +1,11 @@
-// Which process is the host, and what it takes of the machine. Linux only (/proc).
+// Which process is the host, and its use of the machine. Linux only (/proc).
 
 import { readdirSync, readFileSync } from "node:fs";
 import { readDescriptor } from "../../js/lib/host-files.mjs";
 import { waitFor } from "../../test/support/wait.mjs";
 
 const POLL_MS = 250;
-/** What Node.js, the listeners and the logs of a host hold open. */
+/** The descriptors of Node.js, the listeners and the logs of a host. */
 const OWN_DESCRIPTORS = 45;
 
 /** @param {number} pid @param {string} file @returns {string} empty where it has gone */
@@ -55,7 +55,7 @@ export class HostWatch {
     return read(pid, "cmdline").includes("js/feature-host/main.mjs");
   }
 
-  /** The pids of the host's feature host: one, or none while there is none. @returns {number[]} */
+  /** The pids of the host's feature host: empty while there is no such host. @returns {number[]} */
   get features() {
     const { host } = this;
     const children = host === undefined ? "" : read(host, `task/${host}/children`);
@@ -70,7 +70,7 @@ export class HostWatch {
     return [...this.featureHosts].filter((pid) => this.isFeatureHost(pid));
   }
 
-  /** Whether it is a host that does not run until it is told to. @param {number} pid */
+  /** Whether it is a host that does not run until a signal continues it. @param {number} pid */
   isStopped(pid) {
     return this.isHost(pid) && /^State:\s*T/m.test(read(pid, "status"));
   }
@@ -84,7 +84,7 @@ export class HostWatch {
     this.mostMb = Math.max(this.mostMb, this.memoryMb);
   }
 
-  /** @param {number} peers that are connected @returns {Promise<string[]>} what is wrong */
+  /** @param {number} peers that are connected @returns {Promise<string[]>} the problems */
   async descriptorsWithin(peers) {
     const count = () => readdirSync(`/proc/${this.host}/fd`).length;
     const few = waitFor(() => count() <= peers + OWN_DESCRIPTORS, { timeoutMs: 15_000 });

@@ -16,7 +16,7 @@ test("a known weakness fails, with the package, the versions and how bad it is",
 
 test("without one it passes", () => {
   const report = { vulnerabilities: {}, metadata: {} };
-  assert.deepEqual(judgeAudit(printed(report)), { ok: true, text: "nothing known" });
+  assert.deepEqual(judgeAudit(printed(report)), { ok: true, text: "no known weakness" });
 });
 
 test("a registry that cannot be asked is said, and fails nothing", () => {
@@ -28,6 +28,6 @@ test("a registry that cannot be asked is said, and fails nothing", () => {
   const offline = judgeAudit("npm error network request failed\n");
   assert.deepEqual(offline, {
     ok: true,
-    text: "not possible: npm said npm error network request failed",
+    text: "not possible: npm printed npm error network request failed",
   });
 });

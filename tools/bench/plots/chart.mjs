@@ -1,4 +1,4 @@
-// What all plots have in common: they are SVG, and look alike.
+// The common part of all plots: they are SVG, and look alike.
 
 import * as vega from "vega";
 

@@ -53,7 +53,7 @@ async function bars(all, name, metric, title, rivals) {
 }
 
 /**
- * What one change of tools costs beside how many there are.
+ * The cost of a change of a tool, by the number of tools.
  * @param {All} all @param {string} metric @param {string} title @param {number} unit
  */
 async function scaling(all, metric, title, unit) {

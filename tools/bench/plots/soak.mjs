@@ -1,4 +1,4 @@
-// Memory over a soak, as SVG: a line for what is resident and one for what is private, of each process.
+// Memory over a soak, as SVG: for each process a line for its resident memory and a line for its private memory.
 
 import { COLORS, draw, forEach, fromZero } from "./chart.mjs";
 
