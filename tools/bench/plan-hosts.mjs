@@ -1,5 +1,5 @@
-// Two hosts of tap's engine: a host that starts programs and has no repository, and `copilot-tap plan run`, which has it
-// all: the gateway, the feature host, git, logs.
+// Two hosts of the engine: a host that starts programs and has no repository, and `copilot-tap plan run`, which has
+// it all: the gateway, the feature host, git, logs.
 
 import { execFile, spawn } from "node:child_process";
 import fs from "node:fs";
