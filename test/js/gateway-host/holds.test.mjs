@@ -165,7 +165,7 @@ for (const [what, [content, mode]] of Object.entries(hostile)) {
 
 test("the log of a gateway says what of the file it ignores", async (t) => {
   for (const [content, said] of /** @type {const} */ ([
-    [{ version: 99, holds: [good] }, /holds\.json is ignored, .*another form/],
+    [{ version: 99, holds: [good] }, /holds\.json is ignored, .*unexpected form/],
     [{ version: 1, holds: [hold({ at, feature: "builtin:other" })] }, /holds of builtin:other in /],
   ])) {
     const { files } = place(t, content);
