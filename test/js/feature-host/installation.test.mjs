@@ -238,7 +238,7 @@ describe("sinks", () => {
     assert.ok(said.events.length <= 30 && said.model.length <= 30, `${said.events.length}`);
     assert.ok(refused > 1900);
     assert.ok(report().diagnostics.length <= 20);
-    assert.match(texts(report()), /left out/);
+    assert.match(texts(report()), /the others are dropped/);
   });
 
   test("take bounded text without secrets", async (t) => {
