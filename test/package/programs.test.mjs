@@ -15,7 +15,7 @@ const printed = (text) =>
     fileName: "program.js",
   }).outputText;
 
-test("comments, indentation and blanks go, and no two tokens become one", () => {
+test("comments, indentation and blanks go, and no two tokens merge", () => {
   const program =
     "/** @param {number} a */\nfunction f(a) {\n  // Why\n  if (a) {\n    g();\n  }\n}\n";
   assert.equal(slimProgram(program), "function f(a){\nif(a){\ng();\n}\n}\n");

@@ -1,5 +1,5 @@
 // The tarball of this checkout, made once for a test file, and machines to install it on: an environment
-// whose PATH has Node.js and little else.
+// whose PATH has Node.js and few other programs.
 
 import { execFile } from "node:child_process";
 import fs from "node:fs";
@@ -18,7 +18,7 @@ async function release(t) {
   const args = ["packaging/release.mjs", "--addon", addon, "--out", out];
   const { stdout } = await execute(process.execPath, args, { cwd: root });
   const name = fs.readdirSync(out).find((file) => file.endsWith(".tgz"));
-  return { tarball: path.join(out, String(name)), said: stdout };
+  return { tarball: path.join(out, String(name)), output: stdout };
 }
 
 /** @type {ReturnType<typeof release> | undefined} */
@@ -34,7 +34,7 @@ function onPath(program) {
   return fs.realpathSync(found);
 }
 
-/** What npm and the CLI start by name; `tar` unpacks the sources. */
+/** The programs that npm and the CLI start by name; `tar` unpacks the sources. */
 const PROGRAMS = ["sh", "env", "git", "bash", "tar"];
 
 /**
@@ -48,14 +48,14 @@ export function bareMachine(t) {
   fs.symlinkSync(process.execPath, path.join(bin, "node"));
   for (const name of PROGRAMS) fs.symlinkSync(onPath(name), path.join(bin, name));
   const prefix = path.join(folder, "prefix");
-  // Nothing of npm's own: a registry is not to be asked, and a cache not to be found.
+  // No setting of npm's own: a registry is not to be asked, and a cache not to be found.
   const env = { PATH: bin, HOME: folder, npm_config_cache: path.join(folder, "cache") };
   return { folder, prefix, env };
 }
 
 /**
  * @param {ReturnType<typeof bareMachine>} machine @param {string[]} args
- * @returns {Promise<string>} what npm and the scripts said
+ * @returns {Promise<string>} the output of npm and the scripts
  */
 export async function runNpm({ folder, env }, args) {
   const { command, args: before } = npm();

@@ -1,4 +1,4 @@
-// What `npm run release` makes: that it holds what it should, installs without a compiler and without a
+// The package of `npm run release`: that it has the right files, installs without a compiler and without a
 // registry, and serves a session of the real CLI.
 
 import assert from "node:assert/strict";
@@ -33,14 +33,14 @@ const filesBelow = (folder) =>
 async function runInstaller(folder, env) {
   const run = execute(process.execPath, ["js/install/installer.mjs"], { cwd: folder, env });
   const { code = 0, stderr } = await run.catch((error) => error);
-  return { code, said: stderr };
+  return { code, output: stderr };
 }
 
 /** Loads the addon as the program does. @param {string} folder */
 const loadAddon = (folder) =>
   execute(process.execPath, ["-e", 'import("./js/lib/addon.mjs")'], { cwd: folder });
 
-test("a link to what is not there becomes its words, and code stays as it is", () => {
+test("a link to a missing page becomes its words, and code stays as it is", () => {
   const page = "[a](a.md#x) [b](b.md) [c](https://c) `d[b](b.md)`\n\n```js\ne[b](b.md);\n```\n";
   assert.equal(
     withoutDeadLinks(page, (target) => target === "a.md"),
@@ -55,7 +55,7 @@ test("a table loses the blanks that align it, and code stays as it is", () => {
 });
 
 describe("the tarball", { concurrency: 1 }, () => {
-  test("holds what users run, and nothing that only developers need", async (t) => {
+  test("holds what users run, and no file that only developers need", async (t) => {
     const { tarball } = await tarballOf(t);
     const folder = await unpacked(t, tarball);
     const files = filesBelow(folder);
@@ -81,7 +81,7 @@ describe("the tarball", { concurrency: 1 }, () => {
     );
   });
 
-  test("has the pages for users, and no link in them leads to nothing", async (t) => {
+  test("has the pages for users, and each link in them has a target", async (t) => {
     const { tarball } = await tarballOf(t);
     const folder = await unpacked(t, tarball);
     const pages = filesBelow(folder).filter((file) => /^(?!node_modules).*\.md$/.test(file));
@@ -101,7 +101,7 @@ describe("the tarball", { concurrency: 1 }, () => {
   });
 
   test("has at most 6,144 kB unpacked, the packages that it needs included", async (t) => {
-    const { tarball, said } = await tarballOf(t);
+    const { tarball, output } = await tarballOf(t);
     const folder = await unpacked(t, tarball);
     const needed = Object.keys(
       JSON.parse(fs.readFileSync(path.join(folder, "package.json"), "utf8")).dependencies,
@@ -110,7 +110,7 @@ describe("the tarball", { concurrency: 1 }, () => {
     const sizes = filesBelow(folder).map((file) => fs.statSync(path.join(folder, file)).size);
     const bytes = sizes.reduce((sum, size) => sum + size, 0);
     const all = bytes + OF_A_RELEASE;
-    assert.ok(all <= MOST_BYTES, `${all} bytes as a release:\n${said}`);
+    assert.ok(all <= MOST_BYTES, `${all} bytes as a release:\n${output}`);
   });
 
   test("brings along packages that load", async (t) => {
@@ -136,8 +136,8 @@ describe("the tarball", { concurrency: 1 }, () => {
       assert.ok(!fs.existsSync(path.join(machine.env.PATH, tool)), `${tool} is out of reach`);
     }
     const install = ["install", "--global", "--offline", "--foreground-scripts"];
-    const said = await runNpm(machine, [...install, "--prefix", machine.prefix, tarball]);
-    assert.match(said, /the prebuilt addon for \S+ works, so no compiler is needed/);
+    const output = await runNpm(machine, [...install, "--prefix", machine.prefix, tarball]);
+    assert.match(output, /the prebuilt addon for \S+ works, so no compiler is needed/);
 
     const rig = await startTap(t, undefined, {
       extension: undefined,
@@ -170,7 +170,7 @@ describe("the tarball", { concurrency: 1 }, () => {
     const at = { cwd: rig.cli.workFolder, env: { ...process.env, COPILOT_HOME: rig.cli.home } };
     await execute(process.execPath, [command, "install", "--local"], at);
     const { stdout } = await execute("git", ["status", "--porcelain"], at);
-    assert.equal(stdout, "", "nothing of it is in the way of a commit");
+    assert.equal(stdout, "", "no file of it is in the way of a commit");
     rig.model.script(steps([onceOffered("greet", {}), () => say("bye")]));
     const running = rig.run();
     await rig.provide({ greet: answering("Hello from a project") }, { name: "greeter" });
@@ -185,28 +185,28 @@ describe("the tarball", { concurrency: 1 }, () => {
       path.join(folder, "prebuilds", PLATFORM),
       path.join(folder, "prebuilds", "plan9-mips"),
     );
-    // What make finds up to date it does not compile again: whatever is missing, it misses.
+    // make compiles only sources that are newer than their output: so it finds each missing file.
     fs.cpSync(path.join(root, "build"), path.join(folder, "build"), {
       recursive: true,
       preserveTimestamps: true,
     });
     fs.rmSync(path.join(folder, "build", "Release", "tap.node"));
-    const { code, said } = await runInstaller(folder, process.env);
-    assert.equal(code, 0, said);
-    assert.match(said, new RegExp(`this package has no prebuilt addon for ${PLATFORM}`));
-    assert.match(said, /native addon built in/);
+    const { code, output } = await runInstaller(folder, process.env);
+    assert.equal(code, 0, output);
+    assert.match(output, new RegExp(`this package has no prebuilt addon for ${PLATFORM}`));
+    assert.match(output, /native addon built in/);
     assert.ok(fs.existsSync(path.join(folder, "build", "Release", "tap.node")));
     await loadAddon(folder);
   });
 
-  test("says what is wrong and what it needs where its addon does not load and nothing can compile", async (t) => {
+  test("names the fault and its needs where its addon does not load and no compiler is there", async (t) => {
     const { tarball } = await tarballOf(t);
     const folder = await unpacked(t, tarball);
-    fs.writeFileSync(path.join(folder, PREBUILT), "from another world");
-    const { code, said } = await runInstaller(folder, bareMachine(t).env);
+    fs.writeFileSync(path.join(folder, PREBUILT), "no addon");
+    const { code, output } = await runInstaller(folder, bareMachine(t).env);
     assert.equal(code, 1);
-    assert.match(said, /the prebuilt addon for \S+ does not load here: .+/);
-    assert.match(said, /lacks:\ntap: {3}a C\+\+20 compiler .*\ntap: {3}make\ntap: {3}Python 3/);
+    assert.match(output, /the prebuilt addon for \S+ does not load here: .+/);
+    assert.match(output, /lacks:\ntap: {3}a C\+\+20 compiler .*\ntap: {3}make\ntap: {3}Python 3/);
     await assert.rejects(loadAddon(folder), /tap's native addon does not load/);
   });
 });

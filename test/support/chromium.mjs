@@ -6,7 +6,7 @@ import { findChromium } from "../../tools/setup.mjs";
 
 /** @typedef {import("node:test").TestContext} TestContext */
 
-/** What it would otherwise say to the world at its start; and no sandbox, which root cannot have. */
+/** Without requests to the network at its start; and without a sandbox, which root cannot have. */
 const QUIET = [
   "--disable-gpu",
   "--disable-quic",
@@ -33,7 +33,7 @@ export async function startChromium(more = []) {
 
 const EMPTY_PAGE = "<!doctype html><title>a page</title>";
 
-/** A web server with one page. @param {TestContext} t @returns {Promise<string>} its origin */
+/** A web server with a single page. @param {TestContext} t @returns {Promise<string>} its origin */
 export async function servePage(t, host = "127.0.0.1", html = EMPTY_PAGE) {
   const server = http.createServer((_request, response) => {
     response.setHeader("content-type", "text/html; charset=utf-8");

@@ -23,7 +23,7 @@ export const GOOD = JSON.stringify({
 
 /** Where a command runs. @typedef {{workspace: string, env: Record<string, string | undefined>}} Place */
 
-/** What would change what a command prints. */
+/** The variables that would change the output of a command. */
 const SURROUNDINGS = ["TAP_GATEWAY_PORT", "COPILOT_AGENT_SESSION_ID", "NO_COLOR", "FORCE_COLOR"];
 
 /** @returns {Record<string, string | undefined>} */
@@ -92,7 +92,7 @@ export class Running {
 
   /** @param {string[]} args @param {Place} at @param {{extra?: object, input?: string}} [options] */
   constructor(args, { env, workspace }, { extra = {}, input } = {}) {
-    this.what = `copilot-tap ${args.join(" ")}`;
+    this.command = `copilot-tap ${args.join(" ")}`;
     this.process = spawn(process.execPath, [CLI, ...args], {
       cwd: workspace,
       env: { ...env, ...extra },
@@ -107,9 +107,9 @@ export class Running {
     });
   }
 
-  #report = () => `${this.what}\n${this.out}\n${this.err}`;
+  #report = () => `${this.command}\n${this.out}\n${this.err}`;
 
-  /** @param {RegExp} wanted in what it has printed */
+  /** @param {RegExp} wanted in its output */
   async says(wanted) {
     return waitFor(() => wanted.exec(this.out), {
       what: () => `${wanted} of ${this.#report()}`,
@@ -143,7 +143,7 @@ export async function tap(args, { env, workspace }, extra = {}) {
   return { code: exit, out: run.out, err: run.err };
 }
 
-/** The same, for what it prints as JSON. @returns {Promise<{code: number | null, value: any}>} */
+/** The same, for output as JSON. @returns {Promise<{code: number | null, value: any}>} */
 export async function tapJson(args, at, extra = {}) {
   const { code, out, err } = await tap([...args, "--json"], at, extra);
   if (err !== "") throw new Error(`${args.join(" ")} --json complains: ${err}`);
@@ -151,11 +151,11 @@ export async function tapJson(args, at, extra = {}) {
 }
 
 /**
- * Runs its arguments, says how they ended, and stays. node-pty drops what is unread 200 ms after
+ * Runs its arguments, prints how they ended, and stays. node-pty drops output that is unread 200 ms after
  * its process has ended: a shell that stays keeps the terminal until the test has read everything.
  */
 const STAYING = `trap : INT; "$@"; printf '\\033]777;%d\\007' $?; exec sleep 60`;
-// eslint-disable-next-line no-control-regex -- the shell's mark is one of the terminal's sequences
+// eslint-disable-next-line no-control-regex -- the shell's mark is a sequence of the terminal
 const ENDED = /\x1b\]777;(\d+)\x07/;
 
 /** A command in a terminal, with a screen that can be read. */
@@ -168,7 +168,7 @@ export class InTerminal {
   /**
    * @param {import("node:test").TestContext} t @param {string[]} args @param {Place} at
    * @param {{extra?: Record<string, string>, cols?: number, rows?: number, program?: string}} [options]
-   *   `program`: another one than the command
+   *   `program`: in place of the command
    */
   constructor(t, args, { env, workspace }, options = {}) {
     const { extra = {}, cols = 80, rows = 60, program = CLI } = options;
@@ -198,7 +198,7 @@ export class InTerminal {
     t.after(() => this.#pty.kill("SIGKILL"));
   }
 
-  /** What a reader sees, what has scrolled away included. */
+  /** The text that a reader sees, with the lines that have scrolled away. */
   get text() {
     const buffer = this.#screen.buffer.active;
     return Array.from({ length: buffer.length }, (_, row) =>
@@ -208,7 +208,7 @@ export class InTerminal {
       .trimEnd();
   }
 
-  /** The screen's rows as what draws them wants them: with colours. */
+  /** The screen's rows with their colours, for a picture. */
   get runs() {
     const { cols, rows } = this.#screen;
     const buffer = this.#screen.buffer.active;

@@ -1,4 +1,4 @@
-// The real Copilot CLI, offline, in a home of its own. Nothing here reads or writes the user's ~/.copilot.
+// The real Copilot CLI, offline, in a home of its own. No helper here reads or writes the user's ~/.copilot.
 
 import { execFile, execFileSync, spawn } from "node:child_process";
 import { existsSync, readFileSync, statSync } from "node:fs";
@@ -23,7 +23,7 @@ export { findFreePort } from "../../js/lib/free-port.mjs";
 export const REPO_ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
 /**
- * What a CLI may inherit. A list of what passes: credentials, proxies and settings of the
+ * The variables that a CLI may inherit. A list of those that pass: credentials, proxies and settings of the
  * surrounding shell must not reach it, or a test would depend on who runs it.
  */
 const INHERITED =
@@ -69,7 +69,7 @@ function commandFromPackage(packageFolder) {
   );
 }
 
-/** A folder holding the package, or one with it in its node_modules. */
+/** A folder that is the package, or that has it in its node_modules. */
 function packageFolderIn(folder) {
   if (
     existsSync(path.join(folder, "package.json")) &&
@@ -87,7 +87,7 @@ function packageFolderIn(folder) {
 
 /**
  * @param {string} [where] an executable, or a folder with (or that is) the npm package;
- *   without it TAP_TEST_CLI, else the repository's own devDependency
+ *   without it TAP_TEST_CLI, or the repository's own devDependency
  * @returns {CliCommand}
  */
 export function findCli(where = process.env.TAP_TEST_CLI || REPO_ROOT) {
@@ -103,7 +103,7 @@ export const tail = (text, max = 3000) => (text.length > max ? `…${text.slice(
 
 /**
  * How the extension comes into the home:
- * - "entries" (default): a real folder with a link per entry, so that files written beside the
+ * - "entries" (default): a real folder with a link per entry, so that files written into the
  *   extension (a token, say) land in this home and not in the checkout shared by all tests;
  * - "link": the folder itself is a link; - "copy": a copy.
  */
@@ -198,7 +198,7 @@ export class CopilotCli {
   }
 
   /**
-   * Runs one prompt to the end.
+   * Runs a prompt to the end.
    * @param {string} prompt
    * @param {PromptOptions} [options]
    * @returns {Promise<RunResult>}
@@ -208,8 +208,8 @@ export class CopilotCli {
   }
 
   /**
-   * Starts one prompt and gives the child at once, for tests that act meanwhile.
-   * `allow` is what opens the permission gates (`[]`: nothing).
+   * Starts a prompt and gives the child at once, for tests that act meanwhile.
+   * `allow` opens the permission gates (`[]`: none of them).
    * @param {string} prompt
    * @param {PromptOptions} [options]
    */
@@ -235,7 +235,7 @@ export class CopilotCli {
       child[name].setEncoding("utf8").on("data", (text) => (output[name] += text));
     }
     const done = this.#finish(child, output, startedAt, timeoutMs);
-    // A run that nobody awaits yet must not end the test process; whoever awaits `done` still sees it.
+    // A run without a waiter must not end the test process; a later waiter of `done` still sees the error.
     done.catch(() => {});
     return { child, output, done };
   }
@@ -261,7 +261,7 @@ export class CopilotCli {
     } finally {
       clearTimeout(timer);
     }
-    // Reported after the kill, but a detached gateway of this home goes on, as it would for a user.
+    // Reported after the kill, but a detached gateway of this home still runs, as it would for a user.
     throw new Error(`the CLI did not end within ${timeoutMs} ms\n${await this.report(output)}`);
   }
 
@@ -280,26 +280,26 @@ export class CopilotCli {
     return (await this.processes()).filter(isGatewayHost);
   }
 
-  /** Waits until exactly one gateway host runs and gives it. */
+  /** Waits until exactly 1 gateway host runs and gives it. */
   gatewayHost() {
-    const one = async () => {
+    const find = async () => {
       const hosts = await this.gatewayHosts();
       return hosts.length === 1 && hosts[0];
     };
-    return waitFor(one, {
-      what: () => this.report().then((text) => `one gateway host\n${text}`),
+    return waitFor(find, {
+      what: () => this.report().then((text) => `a gateway host\n${text}`),
     });
   }
 
   /** Waits until no process of this home is left, without killing any. */
   allGone() {
-    const none = async () => (await this.processes()).length === 0;
-    return waitFor(none, {
+    const isGone = async () => (await this.processes()).length === 0;
+    return waitFor(isGone, {
       what: () => this.report().then((text) => `no process left\n${text}`),
     });
   }
 
-  // ---- what it leaves behind ---------------------------------------------------------------------
+  // ---- its traces ---------------------------------------------------------------------
 
   /** Everything the CLI has logged in this home (an extension's stderr is in there). */
   async logs() {
@@ -330,14 +330,14 @@ export class CopilotCli {
     );
   }
 
-  /** What one wants to read when a test fails. */
+  /** The facts that explain a failed test. */
   async report({ stdout = "", stderr = "" } = {}) {
     const processes = (await this.processes()).map((info) => `  ${describeProcess(info)}`);
     return [
       `CLI ${this.command.version ?? this.command.command}`,
       ...(stdout ? [`stdout:\n${tail(stdout)}`] : []),
       ...(stderr ? [`stderr:\n${tail(stderr)}`] : []),
-      `processes:\n${processes.join("\n") || "  none"}`,
+      `processes:\n${processes.join("\n") || "  (empty)"}`,
       `logs:\n${tail(await this.logs(), 6000)}`,
     ].join("\n");
   }
@@ -372,7 +372,7 @@ export async function copilotSdk() {
   const platforms = await readdir(folder);
   const found = platforms
     .map((name) => path.join(folder, name, version, "copilot-sdk"))
-    .find((one) => existsSync(path.join(one, "index.js")));
+    .find((place) => existsSync(path.join(place, "index.js")));
   if (!found) throw new Error(`no SDK of CLI ${version} in ${folder}`);
   return found;
 }

@@ -28,7 +28,7 @@ const notes = async (cli) =>
     .map((line) => JSON.parse(line));
 
 describe("CopilotCli", { concurrency: 1 }, () => {
-  test("one prompt calls the extension's tool and the model receives the result", async (t) => {
+  test("a prompt calls the extension's tool and the model receives the result", async (t) => {
     const { model, cli } = await rig(t, [callTool("echo", { text: "hi" }), say("bye")]);
     const run = await cli.runPrompt("go");
     assert.equal(run.code, 0, run.stderr);
@@ -71,7 +71,7 @@ describe("CopilotCli", { concurrency: 1 }, () => {
     await cli.allGone();
   });
 
-  test("a run that takes too long is ended, with what is needed to see why", async (t) => {
+  test("a run that takes too long is ended, with the facts that explain it", async (t) => {
     const { cli } = await rig(t, () => new Promise(() => {}));
     await assert.rejects(cli.runPrompt("go", { timeoutMs: 20_000 }), (error) => {
       assert.match(error.message, /did not end within 20000 ms/);
@@ -80,7 +80,7 @@ describe("CopilotCli", { concurrency: 1 }, () => {
     });
   });
 
-  test("dispose ends what still runs and removes the folder", async (t) => {
+  test("dispose ends the running processes and removes the folder", async (t) => {
     const { model, cli } = await rig(t, () => new Promise(() => {}));
     const { child, done } = cli.startPrompt("go");
     await model.waitForRequest();

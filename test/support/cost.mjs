@@ -1,4 +1,4 @@
-// What something costs this process or another, whatever else the machine does.
+// The CPU time of a process, whatever runs on the machine.
 
 import fs from "node:fs";
 

@@ -1,4 +1,4 @@
-// The codes of native/protocol/errors.h, as its text says them: nothing needs to be compiled for that.
+// The codes of native/protocol/errors.h, read from its text: without compiling it.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -7,7 +7,7 @@ import { root } from "../../tools/commands.mjs";
 
 const ROW = /\{ErrorCode::\w+,\s*"(\w+)",\s*(true|false),\s*((?:"(?:[^"\\]|\\.)*"\s*)+)\}/g;
 
-/** @param {string} literals of C++, beside each other */
+/** @param {string} literals of C++, next to each other */
 const joined = (literals) =>
   [...literals.matchAll(/"(?:[^"\\]|\\.)*"/g)].map(([literal]) => JSON.parse(literal)).join("");
 

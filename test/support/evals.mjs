@@ -31,7 +31,7 @@ export function casesIn(source) {
   return cases;
 }
 
-/** What would change what a run does, or where it leaves something. */
+/** The variables that would change a run, or the place of its files. */
 const SURROUNDINGS = /^(TAP_|COPILOT_|GH_TOKEN|GITHUB_TOKEN|NO_COLOR|FORCE_COLOR)/;
 
 export class EvalRig {
@@ -40,7 +40,7 @@ export class EvalRig {
 
   /**
    * @param {import("node:test").TestContext} t @param {import("./model.mjs").Script | import("./model.mjs").Reply[]} script
-   * @param {{auxiliaryReply?: import("./model.mjs").Reply}} [options] what a judge says: it has no tools
+   * @param {{auxiliaryReply?: import("./model.mjs").Reply}} [options] the reply of a judge, which has no tools
    */
   static async start(t, script, options) {
     const rig = new EvalRig();
@@ -99,7 +99,7 @@ export class EvalRig {
     return { code, out: running.out, err: running.err, results };
   }
 
-  /** What runs have left in the folder for temporary files. */
+  /** The files that runs have left in the folder for temporary files. */
   get left() {
     return fs.readdirSync(path.join(this.folder, "tmp")).filter((name) => /^tap-/.test(name));
   }

@@ -1,4 +1,4 @@
-// A feature that a test has made, installed beside a gateway in this process, and what came of it.
+// A feature that a test has made, installed next to a gateway in this process, and its effects.
 
 import { inProcess } from "../../js/gateway-host/in-process.mjs";
 import { Installation } from "../../js/feature-host/installation.mjs";

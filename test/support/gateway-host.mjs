@@ -1,5 +1,5 @@
 // A gateway host in a home of its own, with every step of its sessions in the hands of the test, and
-// programs beside it: what a provider's author has.
+// programs of a provider's author.
 
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -18,7 +18,7 @@ const TIMERS = {
   TAP_GRACE_MS: "20000",
 };
 
-/** The environment of every process here: nothing of the surrounding shell but what is named. */
+/** The environment of every process here: of the surrounding shell only the named variables. */
 function environment(home, port) {
   const { PATH, HOME, LANG, TMPDIR, LD_PRELOAD, ASAN_OPTIONS, UBSAN_OPTIONS } = process.env;
   const env = {
@@ -50,9 +50,9 @@ class Child {
 
   /** @param {string | RegExp} text */
   async says(text) {
-    const said = () =>
+    const isPrinted = () =>
       typeof text === "string" ? this.output.includes(text) : text.test(this.output);
-    await waitFor(said, { what: () => `${text} in the output:\n${this.output}` });
+    await waitFor(isPrinted, { what: () => `${text} in the output:\n${this.output}` });
   }
 
   /** @param {string} line */
@@ -67,7 +67,7 @@ class Child {
   }
 }
 
-/** A session as an extension would be one, with every step in the hands of the test. */
+/** A session as of an extension, with every step in the hands of the test. */
 export const Session = {
   /** @param {Gateway} gateway @param {string} id @param {string} [cwd] */
   async register(gateway, id, cwd = "/") {
@@ -77,7 +77,7 @@ export const Session = {
   },
 };
 
-/** A host in a home of its own, and what a test starts beside it. */
+/** A host in a home of its own, and the programs that a test starts for it. */
 export class Gateway {
   home = "";
   port = 0;

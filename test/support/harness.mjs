@@ -1,4 +1,4 @@
-// A gateway in this process with what a test needs around it: sessions, attached or over the link,
+// A gateway in this process with the surroundings that a test needs: sessions, attached or over the link,
 // and providers that answer.
 
 import { randomBytes, randomUUID } from "node:crypto";
@@ -44,15 +44,13 @@ export const registration = (fields = {}) => ({
 });
 
 /** A host's answer that has no methods. */
-const NO_METHODS = JSON.stringify({ error: { code: "UNKNOWN_METHOD", message: "there is none" } });
+const NO_METHODS = JSON.stringify({ error: { code: "UNKNOWN_METHOD", message: "no such method" } });
 
 export class TestGateway {
   token = `ptk-${randomBytes(8).toString("hex")}`;
   secret = randomBytes(8).toString("hex");
   /** @type {string[]} */
   log = [];
-  /** @type {string[]} what the host was told */
-  told = [];
 
   /**
    * @param {TestContext} t
@@ -75,15 +73,10 @@ export class TestGateway {
           pid: process.pid,
           persistRoot,
           onLog: (level, text) => this.log.push(`${level} ${text}`),
-          onSessionOpened: (id, cwd) => {
-            this.told.push(`opened ${id} ${cwd}`);
-            options.onSessionOpened?.(id, cwd);
-          },
-          onSessionEnded: (id) => this.told.push(`ended ${id}`),
+          onSessionOpened: options.onSessionOpened,
           onRequest:
             options.onRequest ?? ((number) => this.addon.answerRequest(number, NO_METHODS)),
           onRequestDropped: options.onRequestDropped,
-          onExit: (reason) => this.told.push(`exit ${reason}`),
         }),
     );
     t.after(() => this.addon.close());
@@ -133,7 +126,7 @@ export class TestGateway {
     return provider;
   }
 
-  /** A provider whose only tool, `echo_<name>`, says what it is told. */
+  /** A provider whose only tool, `echo_<name>`, repeats its arguments. */
   async echo(session, name = "bystander") {
     const tool = `echo_${name}`;
     const provider = await this.provider(session, name, { [tool]: (args) => args.say });
@@ -156,7 +149,7 @@ export class TestSession {
   closed;
   /** Whether it confirms each synchronisation, at once. */
   confirms = true;
-  /** What its user says to what the agent wants to run; undefined: nothing. @type {object | undefined} */
+  /** The answer of its user to the agent's questions; undefined: no answer. @type {object | undefined} */
   consent = { answer: "none", asked: false };
 
   constructor() {

@@ -33,9 +33,9 @@ const manifest = (name, version, dependencies = {}) =>
   });
 
 /** A session of this package prints its version and those of its packages. */
-const START = (version) => `import one from "one";
+const START = (version) => `import first from "one";
 import two from "two";
-export const start = (joinSession) => joinSession("${version} " + one + " " + two);
+export const start = (joinSession) => joinSession("${version} " + first + " " + two);
 `;
 const FILES_TO_COPY = 10;
 
@@ -54,7 +54,7 @@ export function makePackage(t, version, more = {}) {
     "js/extension/start.mjs": START(version),
     "js/extension/runtime.mjs": "",
     "build/Release/tap.node": "native",
-    // Two packages that need another version of a third each: one of these must lie deeper.
+    // Two packages that need different versions of a third: one version must lie deeper.
     "node_modules/one/package.json": manifest("one", "1.0.0", { deep: "1.0.0" }),
     "node_modules/one/index.js": `import deep from "deep"; export default "one:" + deep;`,
     "node_modules/two/package.json": manifest("two", "1.0.0", { deep: "2.0.0" }),
@@ -69,7 +69,7 @@ export function makePackage(t, version, more = {}) {
   });
 }
 
-/** A home whose entries find a stand-in for the CLI's SDK: it prints what it is given. @param {import("node:test").TestContext} t */
+/** A home whose entries find a stand-in for the CLI's SDK: it prints its argument. @param {import("node:test").TestContext} t */
 export function makeHome(t) {
   const sdk = "node_modules/@github/copilot-sdk";
   return writeFiles(fs.realpathSync(temporaryFolder(t)), {
@@ -77,11 +77,11 @@ export function makeHome(t) {
       type: "module",
       exports: { "./extension": "./e.js" },
     }),
-    [`${sdk}/e.js`]: "export const joinSession = (said) => process.stdout.write(said);",
+    [`${sdk}/e.js`]: "export const joinSession = (text) => process.stdout.write(text);",
   });
 }
 
-/** Runs the entry as the CLI would, and gives what its session says. @param {{folder: string}} target */
+/** Runs the entry as the CLI would, and gives the output of its session. @param {{folder: string}} target */
 export const runEntry = ({ folder }) =>
   execFileSync(process.execPath, [path.join(folder, "extension.mjs")], { encoding: "utf8" });
 
@@ -119,15 +119,15 @@ const child = (given, limits) => {
 /** Installs in a child that stops at that point, and kills it there. */
 export async function killedAt(root, target, stop, options = {}) {
   const running = child([root, target, stop, 0, options]);
-  const [said] = await once(running.stdout.setEncoding("utf8"), "data");
-  if (said !== "there") throw new Error(`it did not get to ${JSON.stringify(stop)}: ${said}`);
+  const [line] = await once(running.stdout.setEncoding("utf8"), "data");
+  if (line !== "there") throw new Error(`it did not get to ${JSON.stringify(stop)}: ${said}`);
   running.kill("SIGKILL");
   const [, signal] = await once(running, "exit");
   return signal;
 }
 
 /**
- * Installs in a child, as another user or with limits, and gives its error.
+ * Installs in a child, as a different user or with limits, and gives its error.
  * @param {string} root @param {string} target @param {{uid?: number, limits?: string}} [how]
  */
 export async function failureIn(root, target, { uid, limits } = {}) {

@@ -1,5 +1,5 @@
 // The gateway host and its feature host in the test's own process, with a home of their own, for the time of a test:
-// the same as test-host.mjs in a tenth of the time, but for what is about processes.
+// the same as test-host.mjs in a tenth of the time, except for tests of processes.
 
 import path from "node:path";
 import { openLog } from "../../js/lib/log.mjs";
@@ -19,7 +19,7 @@ import { withTimeout } from "./wait.mjs";
 /** @typedef {import("../../js/features/list.mjs").Feature} Feature */
 /** @typedef {import("../../js/gateway-host/feature-host-process.mjs").FeatureHostOptions} FeatureHostOptions */
 
-/** What js/gateway-host/feature-host-process.mjs is, without a process: it has no pid, and is not started again. */
+/** As js/gateway-host/feature-host-process.mjs, without a process: it has no pid, and is not started again. */
 class LocalFeatureHost {
   #options;
   #messages;
@@ -27,7 +27,7 @@ class LocalFeatureHost {
   #token = "";
   #startedAt = 0;
   #state = "starting";
-  /** Lines arrive in later turns, one after another. */
+  /** Lines arrive in later turns, in order. */
   #arrived = Promise.resolve();
 
   /** @param {FeatureHostOptions} options @param {readonly Feature[]} features */
@@ -76,7 +76,7 @@ export class LocalHost extends HostAccess {
   #stopping;
 
   /**
-   * Started, and the one that was elected.
+   * Started, and elected.
    * @param {import("node:test").TestContext} t
    * @param {Record<string, string>} [env] @param {readonly Feature[]} [features] in place of tap's own
    */
@@ -125,7 +125,7 @@ export class LocalHost extends HostAccess {
     );
   }
 
-  /** @param {{restarting?: boolean}} [how] @returns {Promise<void>} once nothing of it is left */
+  /** @param {{restarting?: boolean}} [how] @returns {Promise<void>} once it has ended entirely */
   stop({ restarting = false } = {}) {
     this.#stopping ??= this.#host.close(restarting).then(() => {
       this.#log.end();

@@ -1,4 +1,4 @@
-// Reading our own documentation: its code blocks, in order, with the words that say what a test does
+// Reading our own documentation: its code blocks, in order, with the words that order the steps of a test
 // with each.
 
 import assert from "node:assert/strict";

@@ -1,5 +1,5 @@
-// A chat-completions server whose answers a test writes. It stands where the language model would,
-// so a test sees exactly what the model is shown and decides exactly what the model says.
+// A chat-completions server whose answers a test writes. It stands in place of the language model, so
+// a test sees exactly the requests for the model and decides exactly the replies.
 
 import http from "node:http";
 import { PATIENCE_MS, waitFor } from "./wait.mjs";
@@ -16,12 +16,12 @@ export const say = (text) => ({ text });
 /** @param {string} name @param {unknown} [args] @returns {Reply} */
 export const callTool = (name, args = {}) => callTools([{ name, args }]);
 
-/** @param {{name: string, args?: unknown}[]} calls several calls in one answer @returns {Reply} */
+/** @param {{name: string, args?: unknown}[]} calls several calls in the same answer @returns {Reply} */
 export const callTools = (calls) => ({
   toolCalls: calls.map(({ name, args = {} }) => ({ name, args })),
 });
 
-// ---- what a request shows ------------------------------------------------------------------------
+// ---- reading a request ------------------------------------------------------------------------
 
 const bodyOf = (request) => request.body ?? request;
 const messagesOf = (request) => bodyOf(request).messages ?? [];
@@ -36,7 +36,7 @@ function textOf(message) {
 export const toolNames = (request) =>
   (bodyOf(request).tools ?? []).map((tool) => tool.function?.name ?? tool.name);
 
-/** The definition of one tool as the model sees it: `{name, description, parameters}`. */
+/** The definition of a tool as the model sees it: `{name, description, parameters}`. */
 export const toolDefinition = (request, name) =>
   (bodyOf(request).tools ?? [])
     .map((tool) => tool.function ?? tool)
@@ -128,7 +128,7 @@ async function readJson(request) {
 
 // ---- the server ----------------------------------------------------------------------------------
 
-/** A list of replies answers in order; its last one repeats. */
+/** A list of replies answers in order; the last reply repeats. */
 const scriptFrom = (script) =>
   typeof script === "function"
     ? script
@@ -137,9 +137,9 @@ const scriptFrom = (script) =>
 export class ScriptedModel {
   /** Requests of an agent's turn (they offer tools), in order of arrival. @type {ModelRequest[]} */
   requests = [];
-  /** Everything else, such as the request for a title. @type {ModelRequest[]} */
+  /** All other requests, such as the request for a title. @type {ModelRequest[]} */
   auxiliary = [];
-  /** What the script threw. The model then says so, instead of leaving the CLI to retry. @type {unknown[]} */
+  /** The errors of the script. The model then replies with them, instead of leaving the CLI to retry. @type {unknown[]} */
   errors = [];
   #script;
   #auxiliaryReply;
@@ -188,7 +188,7 @@ export class ScriptedModel {
     return waitFor(() => this.requests.find((request) => predicate(request)), { timeoutMs, what });
   }
 
-  /** One line per request, for error messages. */
+  /** A line per request, for error messages. */
   summary() {
     const lines = this.requests.map((request) => {
       const results = toolResults(request).map(({ name, text }) => `${name}: ${text.slice(0, 80)}`);
@@ -228,7 +228,7 @@ export class ScriptedModel {
     const record = { index: list.length, at: performance.now(), body };
     list.push(record);
     const reply = isTurn ? await this.#reply(record) : this.#auxiliaryReply;
-    // The CLI hangs up when the user interrupts; there is then nobody to answer.
+    // The CLI hangs up when the user interrupts; there is then no receiver.
     if (response.destroyed) return;
     const prefix = `call_${isTurn ? "" : "aux_"}${record.index}`;
     const head = {

@@ -89,7 +89,7 @@ describe("ScriptedModel", () => {
     assert.match((await answer).text, /let go/);
   });
 
-  test("a failing script is kept and said", async () => {
+  test("a failing script is kept and shown", async () => {
     model.script(() => {
       throw new Error("oops");
     });
@@ -97,7 +97,7 @@ describe("ScriptedModel", () => {
     assert.equal(model.errors.length, 1);
   });
 
-  test("a wait in vain tells what has been seen", async () => {
+  test("a wait in vain fails with the requests so far", async () => {
     await assert.rejects(
       model.waitForRequest(() => false, 20),
       /not within 20 ms: a model request[\s\S]*#0: 1 tools/,

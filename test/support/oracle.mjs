@@ -1,4 +1,4 @@
-// The executables of test/native that say what the core makes of something, for a comparison with JavaScript.
+// The executables of test/native that print the core's results, for a comparison with JavaScript.
 // `npm test -- js` builds them.
 
 import assert from "node:assert/strict";
@@ -36,7 +36,7 @@ export const sized = (part) => {
 /**
  * Asks once about many cases.
  * @param {string} name @param {Buffer | string} input @param {number} count of the cases
- * @param {string} [how] what a failure names, to make it happen again
+ * @param {string} [how] a text of a failure, to make it happen again
  * @returns {string[]} a line for each case
  */
 export function ask(name, input, count, how = "") {

@@ -1,4 +1,4 @@
-// A receiver of OTLP/HTTP JSON over real HTTP, which checks what it gets with OpenTelemetry's own types.
+// A receiver of OTLP/HTTP JSON over real HTTP, which checks each request with OpenTelemetry's own types.
 
 import http from "node:http";
 import { createRequire } from "node:module";
@@ -31,7 +31,7 @@ export class OtlpReceiver {
   /** Each request: its path, its headers, and its spans, as OpenTelemetry has read them. */
   requests = [];
   problems = [];
-  /** What it answers: a status, or a function that answers. @type {(count: number) => number | ((response: http.ServerResponse) => void)} */
+  /** Its answer: a status, or a function that answers. @type {(count: number) => number | ((response: http.ServerResponse) => void)} */
   answer = () => 200;
   #server = http.createServer((request, response) => {
     this.#receive(request, response).catch((error) => {

@@ -5,7 +5,7 @@ import path from "node:path";
 import { gitIn } from "../js/features/plans-rig.mjs";
 
 /**
- * A repository with one file in the CLI's folder, and workers that reach the scripted model.
+ * A repository with a file in the CLI's folder, and workers that reach the scripted model.
  * @param {any} rig @param {string[]} [toolGroups] that are on from the start
  */
 export function prepareForPlans(rig, toolGroups = []) {

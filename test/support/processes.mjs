@@ -73,7 +73,7 @@ export async function isAlive(pid) {
   }
 }
 
-/** One line, for error messages. @param {ProcessInfo} info */
+/** A line for error messages. @param {ProcessInfo} info */
 export const describeProcess = (info) =>
   `${info.pid} (parent ${info.ppid}): ${info.cmdline.join(" ").slice(0, 160)}`;
 
@@ -86,7 +86,7 @@ function signal(pid, name) {
 }
 
 /**
- * Kills what is left of a home until nothing is: a dying process may just have started another.
+ * Kills the processes of a home until none is left: a dying process may just have started a child.
  * @param {string} home
  */
 export async function killAll(home) {
@@ -102,7 +102,7 @@ export async function killAll(home) {
 }
 
 /**
- * Kills one process of a home and those it started, except a gateway host, which is meant to outlive the CLI.
+ * Kills a process of a home and its children, except a gateway host, which is meant to outlive the CLI.
  * @param {string} home
  * @param {number} root
  */
@@ -113,6 +113,6 @@ export async function killTree(home, root) {
     before = tree.size;
     for (const info of all) if (tree.has(info.ppid) && !isGatewayHost(info)) tree.add(info.pid);
   }
-  // Only what carries this home: the pid may have been given to a stranger meanwhile.
+  // Only processes with this home: the pid may have been given to a stranger meanwhile.
   for (const { pid } of all) if (tree.has(pid)) signal(pid, "SIGKILL");
 }

@@ -1,4 +1,4 @@
-// A provider as its author would write one, with every step in the hands of the test.
+// A provider as its author would write it, with every step in the hands of the test.
 
 import { readFile } from "node:fs/promises";
 import WebSocket from "ws";
@@ -59,7 +59,7 @@ export class TestProvider {
   /** @type {ReturnType<typeof deferred<{code: number, reason: string}>>} */
   #closing = deferred();
 
-  /** Opens a connection and nothing more. @param {ConnectOptions} options */
+  /** Only opens a connection. @param {ConnectOptions} options */
   static async connect({
     port,
     host = "127.0.0.1",
@@ -170,9 +170,9 @@ export class TestProvider {
    * Fails at once when the connection has ended without it.
    *
    * @param {string | string[] | ((message: any) => unknown)} match
-   * @param {string} [what]
+   * @param {string} [subject]
    */
-  async waitFor(match, what = String(match)) {
+  async waitFor(match, subject = String(match)) {
     const fits = matcher(match);
     const take = () => {
       const at = this.#inbox.findIndex((message) => fits(message));
@@ -180,10 +180,10 @@ export class TestProvider {
     };
     const found = await waitFor(() => take() ?? (this.closed && GONE), {
       intervalMs: 2,
-      what: () => `${what}\n${this.summary()}`,
+      what: () => `${subject}\n${this.summary()}`,
     });
     if (found === GONE)
-      throw new Error(`the connection ended while waiting for ${what}\n${this.summary()}`);
+      throw new Error(`the connection ended while waiting for ${subject}\n${this.summary()}`);
     return found;
   }
 
@@ -193,7 +193,7 @@ export class TestProvider {
     return withTimeout(this.#closing.promise, what, timeoutMs);
   }
 
-  /** What has been received, for error messages. */
+  /** The received messages, for errors. */
   summary() {
     const lines = this.received.map((message) => `  ${JSON.stringify(message).slice(0, 200)}`);
     const end = this.closed ? `closed ${this.closed.code} ${this.closed.reason}` : "open";
@@ -203,8 +203,8 @@ export class TestProvider {
   // ---- the easy mode -----------------------------------------------------------------------------
 
   /**
-   * Answers calls with these tools' handlers. A handler's return value is the result; what it throws
-   * is the error (with its `code`, else INTERNAL); `call.signal` aborts when the gateway cancels.
+   * Answers calls with these tools' handlers. A handler's return value is the result; its exception is
+   * the error (with its `code`, or INTERNAL); `call.signal` aborts when the gateway cancels.
    *
    * @param {Record<string, ServedTool>} tools
    */
@@ -304,7 +304,7 @@ export class TestProvider {
     return this.waitForClose(5000).catch(() => this.terminate());
   }
 
-  /** Goes as a crashed process does: without a word. */
+  /** Ends like a crashed process: without a word. */
   terminate() {
     this.socket.terminate();
   }

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, test } from "node:test";
 import { WebSocketServer } from "ws";
 import { ProviderError, TestProvider } from "./provider.mjs";
 
-/** Just enough of a gateway to see what a provider says. */
+/** Just enough of a gateway to see the messages of a provider. */
 async function fakeGateway(active) {
   const server = new WebSocketServer({ host: "127.0.0.1", port: 0 });
   await once(server, "listening");
@@ -44,14 +44,14 @@ const closing = (t, provider) => {
   return provider;
 };
 
-const SESSION = { id: "s1", label: "one", cwd: "/" };
+const SESSION = { id: "s1", label: "first", cwd: "/" };
 
 describe("TestProvider", () => {
   let gateway;
   beforeEach(async () => (gateway = await fakeGateway([SESSION])));
   afterEach(() => gateway.close());
 
-  test("takes one step at a time", async (t) => {
+  test("takes each step after its predecessor", async (t) => {
     const provider = closing(t, await TestProvider.connect({ port: gateway.port }));
     assert.deepEqual((await provider.auth("good")).active, [SESSION]);
     assert.equal((await provider.hello({ name: "p", session: "s1", tools: [] })).providerId, "p-1");
@@ -82,7 +82,7 @@ describe("TestProvider", () => {
 
   test("serve answers calls, failures and cancellations", async (t) => {
     const fail = () => {
-      throw Object.assign(new Error("none such"), { code: "NOT_FOUND" });
+      throw Object.assign(new Error("no such tool"), { code: "NOT_FOUND" });
     };
     const tools = {
       add: { handler: ({ a, b }) => a + b },

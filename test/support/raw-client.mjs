@@ -1,4 +1,4 @@
-// A WebSocket client that does nothing by itself: tests say which bytes go out.
+// A WebSocket client without steps of its own: tests choose the bytes that it sends.
 
 import net from "node:net";
 import { randomBytes } from "node:crypto";
@@ -14,10 +14,10 @@ function masked(payload, mask) {
 }
 
 /**
- * A client's frame, right unless told otherwise.
+ * A client's frame, right unless the options make it wrong.
  * @param {string | Buffer} payload
  * @param {{opcode?: number, fin?: boolean, mask?: boolean, reserved?: number, announce?: bigint}} [options]
- *   `announce`: another payload length than there is
+ *   `announce`: a wrong payload length
  */
 export function frame(
   payload,
@@ -41,7 +41,7 @@ export function frame(
   return Buffer.concat([Buffer.from(head), extended, key, mask ? masked(body, key) : body]);
 }
 
-/** @param {Record<string, string | undefined>} headers undefined leaves one out */
+/** @param {Record<string, string | undefined>} headers undefined removes a header */
 export function upgradeRequest(headers = {}) {
   const all = {
     Host: "127.0.0.1",
@@ -153,7 +153,7 @@ export class RawClient {
 
   /** @param {string} type @param {(message: any) => unknown} [fits] */
   message(type, fits = () => true) {
-    return waitFor(() => this.messages.find((one) => one.type === type && fits(one)), {
+    return waitFor(() => this.messages.find((message) => message.type === type && fits(message)), {
       intervalMs: 2,
       what: () => `${type} among ${JSON.stringify(this.messages).slice(0, 1000)}`,
     });

@@ -1,4 +1,4 @@
-// Recordings of tools: a head, then what was written and when, the steps of who recorded it, and exits.
+// Recordings of tools: a head, then the output with its times, the recorded steps of the user, and exits.
 
 import fs from "node:fs";
 import path from "node:path";

@@ -1,4 +1,4 @@
-// Draws what stands in a terminal as SVG: text on a grid, as a browser shows it, without a picture of a font.
+// Draws the text of a terminal as SVG: text on a grid, as a browser shows it, without a picture of a font.
 
 /**
  * A run of cells that look alike.
@@ -131,7 +131,7 @@ function paneSvg({ title, rows: lines }, top, rows, width) {
 }
 
 /**
- * Frames one after the other, without an end; the last one alone where nothing may move, or nothing can.
+ * Frames in turn, without an end; only the last frame where motion is unwanted or impossible.
  * @param {{columns: number, seconds: number[], alt: string}} look how long each frame stands
  * @param {Pane[][]} frames each with the same panes, from top to bottom
  * @returns {string}
@@ -146,9 +146,9 @@ export function animatedSvg({ columns, seconds, alt }, frames) {
     heights.slice(0, index).reduce((sum, height) => sum + height + GAP, 0),
   );
   const height = Math.ceil(tops.at(-1) + heights.at(-1));
-  const total = seconds.reduce((sum, one) => sum + one, 0);
+  const total = seconds.reduce((sum, length) => sum + length, 0);
   const percent = (/** @type {number} */ index) =>
-    round((100 * seconds.slice(0, index).reduce((sum, one) => sum + one, 0)) / total);
+    round((100 * seconds.slice(0, index).reduce((sum, length) => sum + length, 0)) / total);
   const keyframes = frames.map((_frame, index) => {
     const [from, to] = [percent(index), percent(index + 1)];
     const before = index > 0 ? `0%{visibility:hidden}` : "";

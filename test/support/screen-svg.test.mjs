@@ -15,7 +15,7 @@ async function drawn(text) {
   return runsOf(screen.buffer.active.getLine(0), 20);
 }
 
-test("cells that look alike are one run, at their column", async () => {
+test("cells that look alike form a run, at their column", async () => {
   const [plain, red, rest] = await drawn("ab \x1b[1;31mcd\x1b[0m ef");
   assert.deepEqual([plain.text, plain.column, plain.color], ["ab ", 0, undefined]);
   assert.deepEqual([red.text, red.column, red.bold, red.color], ["cd", 3, true, "#ff7b72"]);
@@ -27,18 +27,18 @@ test("a wide character takes two columns", async () => {
   assert.deepEqual([run.text, run.width, last.column], ["猫", 2, 2]);
 });
 
-test("the frames take turns, and the last one stands where nothing moves", () => {
+test("the frames take turns, and the last frame stands where motion is off", () => {
   const frame = (/** @type {string} */ text) => [{ title: "t", rows: plainRows([text]) }];
   const look = { columns: 20, seconds: [1, 3], alt: "a & b" };
-  const svg = animatedSvg(look, [frame("<one>"), frame("two")]);
+  const svg = animatedSvg(look, [frame("<first>"), frame("two")]);
   assert.match(svg, /aria-label="a &amp; b"/);
-  assert.match(svg, />&lt;one&gt;<\/text>/);
+  assert.match(svg, />&lt;first&gt;<\/text>/);
   assert.match(svg, /^\.f0\{visibility:hidden\}$/m);
   assert.doesNotMatch(svg, /^\.f1\{visibility/m);
   assert.match(svg, /@keyframes f1\{0%\{visibility:hidden\}25%\{visibility:visible\}/);
 });
 
-test("the pictures of the documentation are of what they say, and of no particular machine", () => {
+test("the pictures of the documentation show their subjects, and no particular machine", () => {
   const shown = {
     "timer.svg": ["tap: timer is here: set_timer", "set_timer", "egg is ready"],
     "plan.svg": ["copilot-tap plan watch p", "running (work)", "failed (postchecks)", "5 of 5"],

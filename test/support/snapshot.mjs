@@ -7,7 +7,7 @@ import path from "node:path";
 import { programFolder } from "../../js/lib/paths.mjs";
 
 export const SNAPSHOTS = path.join(programFolder, "test", "snapshots");
-/** Around what differs. */
+/** Lines around a difference. */
 const CONTEXT = 2;
 
 /** @param {string[]} lines @param {string[]} others @returns {number} how many are the same at the beginning */
@@ -37,7 +37,7 @@ export function compareLines(accepted, text) {
 }
 
 /**
- * Fails where the text is not the one that was accepted; with TAP_ACCEPT=1 accepts it.
+ * Fails where the text is not the accepted text; with TAP_ACCEPT=1 accepts it.
  * @param {string} name such as help/status @param {string} text
  */
 export function checkSnapshot(name, text) {
@@ -48,9 +48,9 @@ export function checkSnapshot(name, text) {
   }
   const accepted = fs.existsSync(file) ? fs.readFileSync(file, "utf8") : "";
   if (text === accepted) return;
-  const [here, suite] = [file, process.argv[1]].map((one) => path.relative(programFolder, one));
+  const [here, suite] = [file, process.argv[1]].map((place) => path.relative(programFolder, place));
   const message = [
-    `it is not what ${here} has; ${compareLines(accepted, text)}`,
+    `it differs from ${here}; ${compareLines(accepted, text)}`,
     `to accept it: TAP_ACCEPT=1 node --test ${suite}`,
   ].join("\n");
   throw new AssertionError({ message, stackStartFn: checkSnapshot });

@@ -1,4 +1,4 @@
-// What is said of a text that was not accepted.
+// The message for a text that was not accepted.
 
 import assert from "node:assert/strict";
 import fs from "node:fs";
@@ -18,13 +18,13 @@ test("the lines that differ are shown, with those around them", () => {
   }
 });
 
-test("a text that nobody has accepted fails, and says how to accept it", (t) => {
+test("a text without an accepted version fails, and names the way to accept it", (t) => {
   const { TAP_ACCEPT } = process.env;
   delete process.env.TAP_ACCEPT;
   t.after(() => TAP_ACCEPT !== undefined && (process.env.TAP_ACCEPT = TAP_ACCEPT));
-  assert.throws(() => checkSnapshot("help/nothing", "new\n"), {
+  assert.throws(() => checkSnapshot("help/missing", "new\n"), {
     name: "AssertionError",
-    message: /test\/snapshots\/help\/nothing\.txt has; [^]*\n\+ new\n[^]*TAP_ACCEPT=1 node --test /,
+    message: /test\/snapshots\/help\/missing\.txt; [^]*\n\+ new\n[^]*TAP_ACCEPT=1 node --test /,
   });
-  assert.ok(!fs.existsSync(`${SNAPSHOTS}/help/nothing.txt`));
+  assert.ok(!fs.existsSync(`${SNAPSHOTS}/help/missing.txt`));
 });

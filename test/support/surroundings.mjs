@@ -1,5 +1,5 @@
 // Surroundings of its own for work in the test's process: a folder, an environment and streams. Several such works can
-// run at once; what belongs to none of them sees the process as it is.
+// run at once; code outside of them sees the process as it is.
 
 import { AsyncLocalStorage } from "node:async_hooks";
 import childProcess from "node:child_process";
@@ -56,22 +56,22 @@ const patchPaths = (target, key, places = [0]) =>
   patchFunction(target, key, (was) => {
     /** @this {unknown} @param {unknown[]} given */
     return function resolved(...given) {
-      const own = given.map((one, at) => (places.includes(at) ? resolvePath(one) : one));
+      const own = given.map((value, at) => (places.includes(at) ? resolvePath(value) : value));
       return Reflect.apply(was, this, own);
     };
   });
 
-/** What is there as a value or by a getter. @param {"env" | "stdin" | "stdout" | "stderr"} key */
+/** A property with a value or a getter. @param {"env" | "stdin" | "stdout" | "stderr"} key */
 const patchProcess = (key) =>
   patchProperty(process, key, ({ value, get }) => ({
     get: () => current.getStore()?.[key] ?? (get ? get.call(process) : value),
   }));
 
-/** Nothing that runs here may end the process of the test. @param {typeof process.exit} was */
+/** Code that runs here must not end the process of the test. @param {typeof process.exit} was */
 const exitFor = (was) => (/** @type {number} */ code) => {
   const place = current.getStore();
   if (!place) return was(code);
-  const error = new Error("it ends its process: start it as one, with tapProcess()");
+  const error = new Error("it ends its process: start it with tapProcess()");
   place.onExit(error); // whoever catches it prints it
   throw error;
 };
@@ -126,7 +126,7 @@ function uninstall() {
   syncBuiltinESMExports();
 }
 
-/** A stream that keeps what is written. */
+/** A stream that keeps its input. */
 class Sink extends Writable {
   /** @type {Buffer[]} */
   #chunks = [];
@@ -151,7 +151,7 @@ const definedOnly = (env) =>
   );
 
 /**
- * Work that sees a folder, variables and streams of its own, none of which is a terminal. Its stdin is empty. The time
+ * Work that sees a folder, variables and streams of its own, without a terminal. Its stdin is empty. The time
  * zone, the language and the umask are the whole process's.
  * @template T
  */
@@ -162,7 +162,7 @@ export class Surrounded {
   /** @param {{workspace?: string, env: Record<string, string | undefined>}} place @param {() => Promise<T>} work */
   constructor({ workspace, env }, work) {
     if (env.TZ !== undefined && env.TZ !== process.env.TZ) {
-      throw new Error("a process has one time zone: start it as one, with tapProcess()");
+      throw new Error("a process has a single time zone: start it with tapProcess()");
     }
     const cwd = fs.realpathSync(workspace ?? process.cwd()); // as a process of its own would have it
     const streams = { stdin: Readable.from([]), stdout: this.#stdout, stderr: this.#stderr };

@@ -23,9 +23,9 @@ function placeNamed(t, name) {
 }
 
 describe("work in surroundings of its own", () => {
-  test("sees its folder, variables and streams, also where another runs beside it", async (t) => {
+  test("sees its folder, variables and streams, also where a second work runs at the same time", async (t) => {
     const before = { ...process };
-    const runs = ["one", "two"].map((name) => {
+    const runs = ["first", "second"].map((name) => {
       const place = placeNamed(t, name);
       const run = new Surrounded(place, async () => {
         await new Promise(setImmediate);
@@ -48,25 +48,25 @@ describe("work in surroundings of its own", () => {
     assert.deepEqual({ ...process }, before, "the process is as it was");
   });
 
-  test("leaves the process alone, and whoever else runs in it", async (t) => {
+  test("leaves the process and its other work alone", async (t) => {
     const folder = process.cwd();
     let inside = "";
     /** @type {() => void} */
     let go = () => {};
     const seen = new Promise((resolve) => (go = () => resolve(undefined)));
-    const run = new Surrounded(placeNamed(t, "one"), async () => {
+    const run = new Surrounded(placeNamed(t, "first"), async () => {
       await seen;
       inside = process.cwd();
     });
     assert.equal(process.cwd(), folder);
-    assert.notEqual(process.env.WHICH, "one");
+    assert.notEqual(process.env.WHICH, "first");
     go();
     await run.ended;
     assert.notEqual(inside, folder);
   });
 
   test("cannot end the process, nor hand its streams on, nor have a time zone", async (t) => {
-    const place = placeNamed(t, "one");
+    const place = placeNamed(t, "first");
     const exits = new Surrounded(place, async () => {
       setImmediate(() => assert.throws(() => process.exit(1), /tapProcess/));
       await new Promise(() => {});
@@ -77,6 +77,6 @@ describe("work in surroundings of its own", () => {
     });
     await assert.rejects(inherits.ended, /inherits streams/);
     const env = { ...place.env, TZ: `not ${process.env.TZ}` };
-    assert.throws(() => new Surrounded({ ...place, env }, async () => {}), /one time zone/);
+    assert.throws(() => new Surrounded({ ...place, env }, async () => {}), /single time zone/);
   });
 });

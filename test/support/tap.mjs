@@ -1,4 +1,4 @@
-// The whole of tap around one test: a scripted model, a real CLI in a home of its own with the
+// The whole of tap around a test: a scripted model, a real CLI in a home of its own with the
 // extension, a free port for the gateway, and providers. All of it is gone after the test.
 
 import { spawn } from "node:child_process";
@@ -22,7 +22,7 @@ const MAX_REQUESTS = 400;
 /** @typedef {Reply | ((request: ModelRequest) => Reply | false | undefined | void | Promise<Reply | false | undefined | void>)} Step */
 
 /**
- * A script of steps, one reply each; the last one repeats. A step that has no reply yet keeps the
+ * A script of steps, each a reply; the last step repeats. A step that has no reply yet keeps the
  * turn going with a call of tap_status, and is asked again: that is how a test waits for a tool.
  * @param {Step[]} list
  */
@@ -48,15 +48,15 @@ export const onceOffered = (name, args) => (request) =>
 /** A step: that reply, once the tool is no longer offered. @param {string} name @param {Reply} reply @returns {Step} */
 export const onceGone = (name, reply) => (request) => !toolNames(request).includes(name) && reply;
 
-/** What the model was given by the latest call of that tool. @param {ModelRequest} request @param {string} name */
+/** The result that the latest call of that tool gave to the model. @param {ModelRequest} request @param {string} name */
 export const resultOf = (request, name) =>
   toolResults(request).findLast((result) => result.name === name)?.text;
 
-/** A tool that answers with one text. @param {unknown} answer */
+/** A tool that answers with a text. @param {unknown} answer */
 export const answering = (answer) => ({ handler: () => answer });
 
 /**
- * What an installed tap consists of, as a folder of its own; with another version, if wanted.
+ * The files of an installed tap, in a folder of its own; with another version, if wanted.
  * @param {import("node:test").TestContext} t @param {string} [version]
  */
 export async function copyOfProject(t, version) {
@@ -96,7 +96,7 @@ export class TapRig {
       extension: REPO_ROOT,
       model: rig.model,
       ...options,
-      // A short grace, so that nothing outlives its test by long.
+      // A short grace, so that no host outlives its test by long.
       env: { TAP_GATEWAY_PORT: String(rig.port), TAP_GRACE_MS: "2000", ...options.env },
     });
     t.after(() => rig.cli.dispose());
@@ -118,7 +118,7 @@ export class TapRig {
    * A provider that connects again whenever its connection ends, until the test is over.
    * @param {Record<string, import("./provider.mjs").ServedTool>} tools
    * @param {object} [options] of TestProvider.serve
-   * @returns {{bindings: TestProvider[]}} one per hello that was accepted
+   * @returns {{bindings: TestProvider[]}} a binding per accepted hello
    */
   keepProviding(tools, options = {}) {
     const bindings = [];
@@ -146,7 +146,7 @@ export class TapRig {
     return { bindings };
   }
 
-  /** Where a provider finds this gateway, and what it shows. */
+  /** Where a provider finds this gateway, and its credential. */
   get where() {
     return { port: this.port, tokenFile: this.cli.tokenFile };
   }
@@ -174,12 +174,12 @@ export class TapRig {
     this.#t.after(() => child.kill("SIGKILL"));
     let output = "";
     child.stdout.setEncoding("utf8").on("data", (text) => (output += text));
-    const said = (word) =>
+    const printed = (word) =>
       waitFor(() => output.includes(word), {
-        what: `"${word}" from the provider process, it said: ${output}`,
+        what: `"${word}" from the provider process, which printed: ${output}`,
       });
-    await said("bound");
-    return { child, called: () => said("called") };
+    await printed("bound");
+    return { child, called: () => printed("called") };
   }
 
   /** A TUI with this extension. @param {object} [options] of startInteractive */
@@ -189,7 +189,7 @@ export class TapRig {
     return terminal;
   }
 
-  /** Runs one prompt and fails on what no test wants: a bad exit, an error in the script. */
+  /** Runs a prompt and fails on errors that no test wants: a bad exit, an error in the script. */
   async run(prompt = "go", options) {
     return this.ended(this.cli.startPrompt(prompt, options));
   }
@@ -227,7 +227,7 @@ export class TapRig {
     return lines.map(({ data }) => data.message).filter((message) => message?.startsWith("tap: "));
   }
 
-  /** What the model was last given by that tool. @param {string} name */
+  /** The last result of that tool for the model. @param {string} name */
   result(name) {
     return this.model.last && resultOf(this.model.last, name);
   }

@@ -1,4 +1,4 @@
-// Folders for the time of one test.
+// Folders for the time of a test.
 
 import fs from "node:fs";
 import os from "node:os";
@@ -7,7 +7,7 @@ import path from "node:path";
 /** @type {string[]} */
 const folders = [];
 
-// After the tests, and not after each: what was started first is ended last, so that a host may still
+// After the tests, and not after each: processes that were started first end last, so that a host may still
 // be writing when the test that it belongs to is over.
 process.on("exit", () => {
   for (const folder of folders) remove(folder);
@@ -16,7 +16,7 @@ process.on("exit", () => {
 const ATTEMPTS = 100;
 const PAUSE_MS = 100;
 
-/** A host whose gateway was killed takes a moment to end, and writes what it has to until then. @param {string} folder */
+/** A host whose gateway was killed takes a moment to end, and writes its last files until then. @param {string} folder */
 function remove(folder) {
   for (let attempt = 1; ; attempt += 1) {
     try {

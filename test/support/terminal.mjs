@@ -7,7 +7,7 @@ import { PATIENCE_MS, waitFor, withTimeout } from "./wait.mjs";
 /** Loaded on first use: few tests have a terminal, and node-pty is native. */
 const load = createRequire(import.meta.url);
 
-/** What a terminal sends for a key. */
+/** The sequences that a terminal sends for keys. */
 const KEYS = {
   enter: "\r",
   escape: "\x1b",
@@ -23,20 +23,20 @@ const KEYS = {
   "ctrl-u": "\x15",
 };
 
-/** What this CLI draws. Kept in one place: another version may draw it otherwise. */
+/** The screens of this CLI. Kept together: a later version may draw them otherwise. */
 const SCREENS = {
   trust: /Do you trust the files in this folder/,
-  /** The footer while nothing runs and the input is empty. */
+  /** The footer while no turn runs and the input is empty. */
   ready: /\/ commands[^\n]*$/,
   cancelled: /Operation cancelled by user/,
-  /** The dialog of Esc Esc while nothing runs. */
+  /** The dialog of Esc Esc while no turn runs. */
   rewind: /Rewind turn \d+/,
   ctrlCAgain: /ctrl\+c again to exit/i,
   /** The lines that frame the input. */
   rule: /^[─━]{20,}$/,
 };
 
-/** Nobody reads a choice and presses a key in less. */
+/** No user reads a choice and presses a key in less. */
 const SETTLED_MS = 300;
 
 /** The answer that the dialog at the end has preselected; without a dialog, the last prompt. @param {string} screen */
@@ -85,7 +85,7 @@ export class Terminal {
     if (!this.exited) this.#pty.write(data);
   }
 
-  /** What is on the screen now, without trailing blanks. */
+  /** The text on the screen now, without trailing blanks. */
   screenText() {
     const buffer = this.#screen.buffer.active;
     return this.#lines(buffer.baseY, buffer.baseY + this.#screen.rows);
@@ -96,7 +96,7 @@ export class Terminal {
     return this.#lines(0, this.#screen.buffer.active.length);
   }
 
-  /** The screen's rows as what draws them wants them: with colours. */
+  /** The screen's rows with their colours, for a picture. */
   screenRuns() {
     const { cols, rows } = this.#screen;
     const buffer = this.#screen.buffer.active;
@@ -117,7 +117,7 @@ export class Terminal {
     this.#write(text);
   }
 
-  /** @param {string} key a name, or one character */
+  /** @param {string} key a name, or a character */
   press(key) {
     if (!(key in KEYS) && key.length > 1)
       throw new Error(`no key "${key}", known: ${Object.keys(KEYS).join(", ")}`);
@@ -128,33 +128,33 @@ export class Terminal {
 
   /**
    * @param {RegExp | ((screen: string) => unknown)} wanted
-   * @param {string} [what]
+   * @param {string} [subject]
    * @param {number} [timeoutMs]
    * @returns {Promise<string>} the screen that fits
    */
-  async waitForScreen(wanted, what = `a screen that fits ${wanted}`, timeoutMs = PATIENCE_MS) {
+  async waitForScreen(wanted, subject = `a screen that fits ${wanted}`, timeoutMs = PATIENCE_MS) {
     const fits = typeof wanted === "function" ? wanted : (screen) => wanted.test(screen);
     const look = () => {
       const screen = this.screenText();
       if (fits(screen)) return { screen };
       return this.exited && { screen, over: true };
     };
-    const { screen, over } = await waitFor(look, { timeoutMs, what: () => this.#failure(what) });
-    if (over) throw new Error(`the CLI ended while waiting for ${await this.#failure(what)}`);
+    const { screen, over } = await waitFor(look, { timeoutMs, what: () => this.#failure(subject) });
+    if (over) throw new Error(`the CLI ended while waiting for ${await this.#failure(subject)}`);
     return screen;
   }
 
-  async #failure(what) {
-    return `${what}\nscreen:\n${this.screenText()}\n${await this.#cli.report()}`;
+  async #failure(subject) {
+    return `${subject}\nscreen:\n${this.screenText()}\n${await this.#cli.report()}`;
   }
 
-  /** Nothing runs and the input line is empty. */
+  /** No turn runs and the input line is empty. */
   waitUntilReady() {
     const ready = (screen) => SCREENS.ready.test(screen) && this.inputText(screen) === "";
     return this.waitForScreen(ready, "the CLI ready for input");
   }
 
-  /** What stands in the input line, or undefined where a dialog hides it. */
+  /** The text in the input line, or undefined where a dialog hides it. */
   inputText(screen = this.screenText()) {
     const lines = screen.split("\n").map((line) => line.trim());
     const end = lines.findLastIndex((line) => SCREENS.rule.test(line));
@@ -173,7 +173,7 @@ export class Terminal {
     return withTimeout(this.#ended, () => this.#failure("the end of the CLI"));
   }
 
-  // ---- what a user does --------------------------------------------------------------------------
+  // ---- actions of a user --------------------------------------------------------------------------
 
   /** Answers the dialog of the first start with its preselected "Yes". */
   async trustFolder() {
@@ -206,19 +206,19 @@ export class Terminal {
     return this.waitUntilReady();
   }
 
-  /** Ends this session and begins another; the CLI ends the extension's process and starts a new one. */
+  /** Ends this session and begins a new session; the CLI ends the extension's process and starts a new one. */
   clear() {
     return this.#switchSession("/clear");
   }
 
-  /** Begins another session; the old one and its extension's process live on in the background. */
+  /** Begins a new session; the old one and its extension's process live on in the background. */
   newSession() {
     return this.#switchSession("/new");
   }
 
   /**
-   * The footer is "ready" for a moment before the new session loads its extensions, so the process
-   * of the new session is what is waited for.
+   * The footer is "ready" for a moment before the new session loads its extensions, so this waits for
+   * the process of the new session.
    * @returns {Promise<string>} the id of the new session, "" in a home without extensions
    */
   async #switchSession(command) {
@@ -240,17 +240,17 @@ export class Terminal {
   }
 
   /**
-   * Answers the dialog on the screen: each key once what the one before it did is drawn, because the
-   * CLI takes keys that arrive together for one.
+   * Answers the dialog on the screen: each key once the effect of the key before is drawn, because the
+   * CLI takes keys that arrive together for a single key.
    * @param {string[]} keys names of keys, or characters
-   * @param {(screen: string) => unknown} [isOpen] whether the dialog is there: for one like the next one
+   * @param {(screen: string) => unknown} [isOpen] whether the dialog is there: for a dialog like the next dialog
    */
   async choose(keys, isOpen = () => true) {
     for (const key of keys) {
       const before = await this.#settledMark();
       const open = isOpen(this.screenText());
       const done = (screen) => marked(screen) !== before || (open && !isOpen(screen));
-      await this.#pressUntil(key, done, `what "${key}" does`);
+      await this.#pressUntil(key, done, `the effect of "${key}"`);
     }
   }
 
@@ -286,10 +286,13 @@ export class Terminal {
     for (;;) {
       this.press("ctrl-u");
       this.press("x");
-      const what = "a letter in the input line, or the dialog of Esc Esc";
-      const screen = await this.waitForScreen((one) => isTyped(one) || isRewinding(one), what);
+      const subject = "a letter in the input line, or the dialog of Esc Esc";
+      const screen = await this.waitForScreen(
+        (text) => isTyped(text) || isRewinding(text),
+        subject,
+      );
       if (isTyped(screen)) break;
-      await this.#pressUntil("escape", (one) => !isRewinding(one), "the dialog gone");
+      await this.#pressUntil("escape", (text) => !isRewinding(text), "the dialog gone");
     }
     this.press("ctrl-u");
   }
@@ -311,7 +314,7 @@ export class Terminal {
 
   /**
    * A key pressed while the CLI still draws can get lost, so it is repeated until it has had its effect.
-   * Not soon: on a busy machine the first may only be late, and the second would answer something else.
+   * Not soon: on a busy machine the first may only be late, and the second would answer a later question.
    */
   async #pressUntil(key, done, what, everyMs = 6000) {
     let pressedAt = -Infinity;

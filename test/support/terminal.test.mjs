@@ -46,7 +46,7 @@ const answeredBy = (request) => Number(/^echo (\d+):/.exec(toolResults(request).
 describe("interactive CLI", { concurrency: 1 }, () => {
   test("a prompt, /clear, and a prompt that a new extension process serves", async (t) => {
     const { model, cli, terminal } = await interactive(t, echoLastWord);
-    await terminal.prompt("say one", /done with one/);
+    await terminal.prompt("say first", /done with first/);
     const first = answeredBy(model.last);
     const [{ pid }] = await cli.extensionProcesses();
     assert.equal(first, pid);
@@ -54,7 +54,7 @@ describe("interactive CLI", { concurrency: 1 }, () => {
     const session = await terminal.clear();
     await joins(cli, 2);
     const screen = await terminal.prompt("say two", /done with two/);
-    assert.doesNotMatch(screen, /done with one/);
+    assert.doesNotMatch(screen, /done with first/);
     assert.notEqual(answeredBy(model.last), first);
     const calls = (await notes(cli)).filter(({ kind }) => kind === "call");
     assert.equal(calls.at(-1).session, session);
@@ -65,7 +65,7 @@ describe("interactive CLI", { concurrency: 1 }, () => {
 
   test("/new keeps the first session's process; ctrl-c twice ends all", async (t) => {
     const { cli, terminal } = await interactive(t, echoLastWord);
-    await terminal.prompt("say one", /done with one/);
+    await terminal.prompt("say first", /done with first/);
     await terminal.newSession();
     await joins(cli, 2);
     assert.equal((await cli.extensionProcesses()).length, 2);
@@ -84,10 +84,10 @@ describe("interactive CLI", { concurrency: 1 }, () => {
 
   test("without allow-all a tool call asks on the screen", async (t) => {
     const { model, terminal } = await interactive(t, echoLastWord, { allow: [] });
-    await terminal.submit("say one");
+    await terminal.submit("say first");
     await terminal.waitForScreen(/Run extension tool "echo"/);
     await terminal.choose(["enter"]);
-    await terminal.waitForScreen(/done with one/);
+    await terminal.waitForScreen(/done with first/);
     assert.ok(toolNames(model.last).includes("echo"));
   });
 });

@@ -28,7 +28,7 @@ export class Host extends HostAccess {
       ...hostEnvironment(process.env),
       COPILOT_HOME: temporaryFolder(t),
       TAP_GATEWAY_PORT: String(await findFreePort()),
-      // What a record takes beside a dozen busy processes. Tests of the time itself give their own.
+      // The time of a record among a dozen busy processes. Tests of the time itself give their own.
       TAP_COMMIT_MS: "60000",
       ...env,
     };
@@ -47,14 +47,14 @@ export class Host extends HostAccess {
     return host;
   }
 
-  /** Started, and the one that was elected. */
+  /** Started, and elected. */
   static async elected(t, env, main) {
     const host = await Host.start(t, env, main);
     await waitFor(() => host.descriptor, { what: () => `a descriptor\n${host.log}${host.errors}` });
     return host;
   }
 
-  /** Its own, not that of another process. @override */
+  /** Its own, not that of a different process. @override */
   get descriptor() {
     const descriptor = super.descriptor;
     return descriptor?.pid === this.process.pid ? descriptor : undefined;

@@ -1,8 +1,9 @@
-// What docs/tutorial-plans.md has agents do, and a scripted stand-in for the model that plays all of their parts.
+// The plan that docs/tutorial-plans.md gives to agents, and a scripted stand-in for the model that plays all of their
+// parts.
 
 import { callTool, say, toolNames, toolResults, userTexts } from "./model.mjs";
 
-/** What each agent does, by what it is told. */
+/** The command of each agent, by its task. */
 const AGENTS = /** @type {Record<string, string>} */ ({
   "Write a Greek greeting to greek.txt.": "echo Kalimera > greek.txt",
   "Write a Turkish greeting to turkish.txt.": "echo Merhaba > turkish.txt",
@@ -35,7 +36,7 @@ export function plansModel(request) {
       ? callTool("create_copilot_plan", PLAN)
       : callTool("tap_tools", { group: "plans" });
   }
-  const task = Object.keys(AGENTS).find((one) => text.includes(one));
+  const task = Object.keys(AGENTS).find((start) => text.includes(start));
   if (task === undefined) return say("I do not know that.");
   if (isResult) return say("It is written.");
   return callTool("bash", { command: AGENTS[task], description: "write" });

@@ -1,10 +1,10 @@
-// What docs/tutorial.md has the user ask for, and a scripted stand-in for the model that plays its part.
+// The prompts of docs/tutorial.md, and a scripted stand-in for the model that plays its part.
 
 import { callTool, say, userTexts } from "./model.mjs";
 
 /** @typedef {import("./model.mjs").ModelRequest} ModelRequest */
 
-/** The page speaks of 30 s until a provider counts as gone; nobody wants to wait that long in a test. */
+/** The page speaks of 30 s until a provider counts as gone; that is too long for a test. */
 export const hostEnv = { TAP_RECONNECT_TTL_MS: "1000" };
 
 /** @param {string} prompt @returns {{label: string, seconds: number} | undefined} */

@@ -1,7 +1,7 @@
-// Waiting for conditions: tests state what they wait for, never how long to sleep.
+// Waiting for conditions: tests state a condition, never how long to sleep.
 
 /**
- * For anything that should come: a test that fails takes this long, one that passes never does. It is long, since on a
+ * For each awaited event: a test that fails takes this long, a test that passes never does. It is long, since on a
  * machine with other work a start of Node takes ten times as long as alone.
  */
 export const PATIENCE_MS = 120_000;
@@ -9,10 +9,10 @@ export const PATIENCE_MS = 120_000;
 /** @param {number} ms */
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** @param {unknown} what a text, or a function that describes the state when the wait fails */
-async function describe(what) {
+/** @param {unknown} subject a text, or a function that describes the state when the wait fails */
+async function describe(subject) {
   try {
-    return String(typeof what === "function" ? await what() : what);
+    return String(typeof subject === "function" ? await subject() : subject);
   } catch (error) {
     return `a condition (its description failed: ${error})`;
   }
@@ -55,15 +55,15 @@ export async function waitFor(
  *
  * @template T
  * @param {Promise<T>} promise
- * @param {string | (() => unknown)} what
+ * @param {string | (() => unknown)} subject
  * @param {number} [timeoutMs]
  * @returns {Promise<T>}
  */
-export async function withTimeout(promise, what, timeoutMs = PATIENCE_MS) {
+export async function withTimeout(promise, subject, timeoutMs = PATIENCE_MS) {
   let timer;
   const late = new Promise((_resolve, reject) => {
     timer = setTimeout(async () => {
-      reject(new Error(`not within ${timeoutMs} ms: ${await describe(what)}`));
+      reject(new Error(`not within ${timeoutMs} ms: ${await describe(subject)}`));
     }, timeoutMs);
   });
   try {

@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { waitFor, withTimeout } from "./wait.mjs";
 
-test("waitFor gives what the predicate gave", async () => {
+test("waitFor gives the result of the predicate", async () => {
   let calls = 0;
   const value = await waitFor(() => (calls += 1) === 3 && "third", { intervalMs: 1 });
   assert.equal(value, "third");
 });
 
-test("waitFor names what it waited for and the last error", async () => {
+test("waitFor names its condition and the last error", async () => {
   const predicate = () => {
     throw new Error("still closed");
   };
@@ -19,6 +19,6 @@ test("waitFor names what it waited for and the last error", async () => {
 });
 
 test("withTimeout passes results and fails in time", async () => {
-  assert.equal(await withTimeout(Promise.resolve(1), "one"), 1);
+  assert.equal(await withTimeout(Promise.resolve(1), "first"), 1);
   await assert.rejects(withTimeout(new Promise(() => {}), "never", 5), /not within 5 ms: never/);
 });

@@ -1,16 +1,16 @@
-// Does what a page tells its reader to do, block by block, in a folder of its own. The words of a block:
+// Follows the steps of a page, block by block, in a folder of its own. The words of a block:
 //
 //   js file=x, python file=x,
 //   yaml plan file=x             the file's new content
-//   js file=x replace            a function, in place of the one of that name
+//   js file=x replace            a function, in place of the function of that name
 //   sh step                      commands that end with 0
-//   sh step fails                the same, but the last one ends with 1
-//   sh start                     a program that runs on; the one before gets Ctrl-C
+//   sh step fails                the same, but the last command ends with 1
+//   sh start                     a program that runs on; its predecessor gets Ctrl-C
 //   sh cli                       the Copilot CLI starts
-//   text says                    what the last command or program writes
-//   text prompt, text key        what the reader types into the CLI
-//   text cli                     what the CLI's screen shows then
-//   hangup                       beside others: first, the terminal of the program is closed
+//   text says                    the output of the last command or program
+//   text prompt, text key        the reader's input for the CLI
+//   text cli                     the lines that the CLI's screen shows then
+//   hangup                       with other words: first, the terminal of the program is closed
 //
 // Blocks of the other language, or marked with its name, are left out. `…` stands for anything.
 
@@ -31,7 +31,7 @@ const LANGUAGES = { js: "node", python: "python" };
 /** @param {string} text */
 const escaped = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 
-/** Lines without what frames them on a screen, and without the time of day. @param {string} text */
+/** Lines without their frames on a screen, and without the time of day. @param {string} text */
 export const plainLines = (text) =>
   text
     .split("\n")
@@ -72,7 +72,7 @@ export function withFunction(file, code) {
 }
 
 /**
- * What plays the CLI's part.
+ * The player of the CLI's part.
  * @typedef {{
  *   start: (command: string) => Promise<void>, prompt: (text: string) => Promise<void>,
  *   key: (text: string) => Promise<void>, shows: (text: string) => Promise<void>,
@@ -85,7 +85,7 @@ export class Walkthrough {
   #env;
   /** @type {Player} */ #player;
   /** @type {import("node:child_process").ChildProcess | undefined} */ #program;
-  /** What the last command or program has written. */
+  /** The output of the last command or program. */
   output = "";
 
   /** Where the reader is now. */
@@ -95,7 +95,7 @@ export class Walkthrough {
 
   /**
    * @param {{language: Language, folder: string, env: Record<string, string | undefined>, player: Player}} options
-   *   folder: an empty one; env: where a provider finds the gateway
+   *   folder: an empty folder; env: where a provider finds the gateway
    */
   constructor({ language, folder, env, player }) {
     this.#language = language;
@@ -123,7 +123,7 @@ export class Walkthrough {
     await this.#findPython();
     const { blocks } = parseMarkdown(readFileSync(path.join(REPO_ROOT, page), "utf8"));
     let done = 0;
-    for (const block of blocks.filter((one) => this.#isMine(one) && wanted(one))) {
+    for (const block of blocks.filter((given) => this.#isMine(given) && wanted(given))) {
       try {
         if (await this.#do(block)) done += 1;
       } catch (error) {
@@ -131,10 +131,10 @@ export class Walkthrough {
         throw error;
       }
     }
-    assert.ok(done > 0, `${page} has nothing to do`);
+    assert.ok(done > 0, `${page} has no step`);
   }
 
-  /** `python3` is one that has what the SDK needs. */
+  /** `python3` is a Python with the modules that the SDK needs. */
   async #findPython() {
     const python = await pythonForSdk();
     if (this.#language !== "python") return;
@@ -196,7 +196,7 @@ export class Walkthrough {
     this.#folder = new RegExp(`^${mark}(.*)$`, "m").exec(this.output)?.[1] ?? this.#folder;
   }
 
-  /** @param {string} code one command */
+  /** @param {string} code a command */
   async start(code) {
     await this.stop("SIGINT");
     this.#program = this.#spawn(`exec ${code.trim()}`);

@@ -18,10 +18,10 @@ import { waitFor } from "./wait.mjs";
 export const jobOf = (request) => userTexts(request).join("\n");
 export const resultsOf = (request) => toolResults(request).map(({ text }) => text);
 
-/** One turn of calls and a last word, for each job by a word in its instructions. */
+/** A turn of calls and a last word, for each job by a word in its instructions. */
 export const byJob = (scripts) => (request) => {
   const text = jobOf(request);
-  const word = Object.keys(scripts).find((one) => text.includes(one));
+  const word = Object.keys(scripts).find((start) => text.includes(start));
   const steps = word === undefined ? [say("no script")] : scripts[word];
   const step = steps[Math.min(toolResults(request).length, steps.length - 1)];
   return typeof step === "function" ? step(request) : step;
@@ -117,6 +117,6 @@ export async function failingModel(t, status, headers = {}) {
   return { url: `http://127.0.0.1:${port}/v1` };
 }
 
-/** What the command of a job has written of its shell. @param {string} folder */
+/** The pid that the command of a job has written of its shell. @param {string} folder */
 export const pidIn = (folder) =>
   waitFor(() => Number(fs.readFileSync(path.join(folder, "pid"), "utf8")));
