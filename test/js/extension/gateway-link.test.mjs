@@ -275,7 +275,7 @@ test("a link that is stopped starts no gateway, also where it has just looked fo
 test("a host that is slow to fail is waited for, and its reason is in the line", async (t) => {
   const home = temporaryFolder(t);
   const go = path.join(home, "go");
-  const fail = `until [ -e '${go}' ]; do sleep 0.05; done; echo 'tap: no room' >&2; exit 1`;
+  const fail = `while [ -d '${home}' ] && ! [ -e '${go}' ]; do sleep 0.05; done; echo 'tap: no room' >&2; exit 1`;
   const started = countStarts(t, home, fail);
   const env = { COPILOT_HOME: home, TAP_GATEWAY_PORT: String(await findFreePort()) };
   const { descriptor, ...rest } = gatewayFiles(env);
