@@ -92,6 +92,7 @@
       'lines/line_text.cc',
       'lines/literals.cc',
       'lines/matcher.cc',
+      'lines/parts.cc',
       'lines/ring.cc',
       'lines/rules.cc',
       'lines/scan.cc',

@@ -25,6 +25,8 @@ import {
  * @property {number} [cooldown] ms: the outcome at most once in so long
  * @property {number} [count] the outcome only for each n-th match
  * @property {{lines: number, time: number}} [window] one digest of so many lines, or of those in this time (ms)
+ * @property {number} [before] one text with so many lines before the match
+ * @property {number} [after] with so many after it @property {string} [until] or with those up to the first that it matches
  * @property {true} [capture] named groups become metadata
  */
 
@@ -35,6 +37,7 @@ export const MAX_PATTERN_BYTES = 1024;
 export const MAX_RULE_MS = 86_400_000;
 export const MAX_COUNT = 1_000_000;
 export const MAX_WINDOW_LINES = 1000;
+export const MAX_CONTEXT_LINES = 24;
 
 /** The short form of a filter in a call of a tool, in the order in which the patterns decide. */
 export const PATTERNS = ["excludePattern", "notifyPattern", "includePattern"];
@@ -49,6 +52,9 @@ const createPattern = (most = MAX_PATTERN_BYTES) =>
         ? place.problem(`expected a pattern of at most ${most} bytes`)
         : given,
   );
+
+/** The lines around a match. */
+const CONTEXT = ["before", "after", "until"];
 
 /** @type {import("./schema.mjs").Schema<Rule>} */
 const rule = object(
@@ -65,12 +71,15 @@ const rule = object(
         time: required(duration(1, MAX_RULE_MS)),
       }),
     ),
+    before: hidden(integer(1, MAX_CONTEXT_LINES)),
+    after: hidden(integer(1, MAX_CONTEXT_LINES)),
+    until: hidden(createPattern()),
     capture: hidden(refine(flag, (isOn) => isOn || undefined)),
   },
   {
     finish(read, place, given) {
       const isQuiet = read.outcome === "drop" || read.outcome === "keep";
-      for (const name of ["cooldown", "count", "window"]) {
+      for (const name of ["cooldown", "count", "window", ...CONTEXT]) {
         if (!isQuiet || given[name] === undefined) continue;
         const why = 'leave it out, or use the outcome "surface" or "inject", which it is for';
         place.at(name).problem(why);
@@ -79,6 +88,8 @@ const rule = object(
         const why = "leave it out: a rule with a window has no cooldown, its window is one";
         place.at("cooldown").problem(why);
       }
+      for (const name of CONTEXT.filter((one) => given.window && given[one] !== undefined))
+        place.at(name).problem("leave it out: a rule with a window gathers only its matches");
       return read;
     },
   },
@@ -89,7 +100,7 @@ const pattern = createPattern(MAX_PATTERN_BYTES - CASELESS.length);
 /** Of a filter, in tap_start_emitter and tap_set_event_filter. */
 export const filterFields = {
   eventFilter: about(
-    "Rules; the first whose regex match fits a line decides, none: keep. Also not, cooldown, count, window {lines, time}, capture.",
+    "Rules; the first whose regex match fits a line decides, none: keep. Also not, cooldown, count, window {lines, time}, before, after (lines), until, capture.",
     list(rule, { most: MAX_RULES, what: "rules" }),
   ),
   includePattern: about("Older form of rules, as the next two.", pattern),

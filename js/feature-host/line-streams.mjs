@@ -260,9 +260,12 @@ export class LineStream {
     this.#source.setRules(rules);
   }
 
-  /** Sets how lines of the next runs are read as builds or test runs. @param {string} matcher JSON @throws {RangeError} with the invalid `field` */
-  setMatcher(matcher) {
-    this.#source.setMatcher(matcher);
+  /**
+   * How the lines of the next runs are read as builds or test runs.
+   * @param {string} matcher JSON @param {string} [tools] JSON @throws {RangeError} with the `field` that is wrong
+   */
+  setMatcher(matcher, tools) {
+    this.#source.setMatcher(matcher, tools);
   }
 
   /** @param {LineDelivery} delivery */

@@ -379,6 +379,12 @@ export interface LineRule {
   count?: number;
   /** One digest of so many lines, or of those within `time` ms. */
   window?: { lines: number; time: number };
+  /** One text with so many lines before the match, at most 24. */
+  before?: number;
+  /** With so many lines after it, which come within 2 s. */
+  after?: number;
+  /** The first line after it that is not part of that text. */
+  until?: string;
   /** Named groups become metadata. */
   capture?: boolean;
 }
@@ -418,6 +424,9 @@ export interface LineProgram {
 
 /** One build or test run in a program's lines (native/lines/cycles.h). All texts come from the program. */
 export interface Cycle {
+  /** The part of the output, such as a package, and the tool that reads it; none: all of it. */
+  part?: string;
+  tool?: string;
   verdict: "unknown" | "green" | "red" | "none" | "crash";
   closedBy: "line" | "begin" | "quiet" | "exit";
   /** Green because no failure came. */
@@ -463,15 +472,16 @@ export class LineSource {
    * (Unix ms), `closed: Cycle[]` (native/lines/cycles.h) and `slow`: fields whose pattern took too
    * long, each once.
    * @param matcher JSON text (native/lines/matcher.h)
+   * @param tools JSON text of an array: the tools that the program may run, which many share
    * @throws RangeError with the `field` that is wrong
    */
-  setMatcher(matcher: string): void;
+  setMatcher(matcher: string, tools?: string): void;
   /**
    * What a recorded output is read as.
    * @param events JSON text of an array: `{t, d, s}` text at a time in ms, `{t, exit}`
    * @returns JSON text of an array: `{t, opened?, closed?}`
    */
-  static replay(matcher: string, events: string): string;
+  static replay(matcher: string, events: string, tools?: string): string;
   /** @param ms 0: not at all */
   expectEvery(ms: number): void;
   /** Something has come that is no line: it ends a silence. */

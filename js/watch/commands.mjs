@@ -17,6 +17,7 @@
  * @property {string[]} words the tool's command, without its starter
  * @property {Word[]} parts the same where it stands
  * @property {number} at after so many words options may follow; 0: nowhere
+ * @property {Entry[]} [parallel] the tools that the command runs at the same time
  */
 
 const BLANKS = /(?:[^\S\n]|\\\r?\n)+/uy;
@@ -308,6 +309,16 @@ function combine(all) {
   return { ...found, entry };
 }
 
+/** A single `&` outside of quotes: what is before it runs beside what follows. */
+const IN_PARALLEL = /(?<![&<>|\\])&(?![&>])\s*\S/u;
+
+/** @param {string | readonly string[]} command @param {Found[]} all */
+function listParallel(command, all) {
+  if (typeof command !== "string") return [];
+  const isParallel = IN_PARALLEL.test(command.replaceAll(/'[^']*'|"(?:\\.|[^"\\])*"/gsu, ""));
+  return isParallel ? [...new Set(all.map(({ entry }) => entry))] : [];
+}
+
 /**
  * @param {string | readonly string[]} command for a shell, or a program and its arguments
  * @param {readonly Tool[]} tools @param {ReadScript} [readScript]
@@ -320,7 +331,9 @@ export function recognize(command, tools, readScript = () => undefined) {
     if (words[0].text === "cd") folder = words[1]?.text ?? folder;
     return recognizeOne(words, tools, readScript, folder) ?? [];
   });
-  return combine(all);
+  const found = combine(all);
+  const parallel = listParallel(command, all);
+  return found && parallel.length > 1 ? { ...found, parallel } : found;
 }
 
 /** By its output. @param {string} line without colours @param {readonly Tool[]} tools @returns {Entry | undefined} */

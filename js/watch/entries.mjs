@@ -18,6 +18,7 @@ import {
   usually,
 } from "../config/schema.mjs";
 import { errorMessage } from "../lib/values.mjs";
+import { visible } from "../lib/visible.mjs";
 
 /** @typedef {{file: string, field: string, reason: string}} EntryProblem file: where the entry is; field: failure[0].at */
 /**
@@ -242,6 +243,8 @@ function readShipped(tool) {
 
 /** @type {readonly Tool[] | undefined} */
 let shipped;
+/** @type {{tools: readonly Tool[], problems: EntryProblem[]} | undefined} */
+let withoutOwn;
 
 /** Parsing them all takes about 100 ms, so each is parsed when it is needed. */
 function readAllShipped() {
@@ -255,17 +258,23 @@ function readAllShipped() {
 /** @param {string | undefined} source */
 const compile = (source) => (source === undefined ? undefined : new RegExp(source, "u"));
 
+/** An entry of a config. @typedef {{file: string, given?: unknown, reason?: string}} OwnTool `reason`: its file could not be read */
 /**
  * Those of a config come first, and replace ours of the same name. A wrong entry is left out.
- * @param {{own?: {file: string, given: unknown}[]}} [from]
+ * @param {{own?: OwnTool[]}} [from]
  * @returns {{tools: readonly Tool[], problems: EntryProblem[]}}
  */
 export function loadEntries({ own = [] } = {}) {
+  if (own.length === 0 && withoutOwn) return withoutOwn;
   /** @type {EntryProblem[]} */
   const problems = [];
   /** @type {Map<string, Tool>} */
   const tools = new Map();
-  for (const { file, given } of own.slice(0, MAX_OWN_ENTRIES)) {
+  for (const { file, given, reason } of own.slice(0, MAX_OWN_ENTRIES)) {
+    if (reason !== undefined) {
+      problems.push({ file, field: "", reason });
+      continue;
+    }
     const read = readEntry(given, file);
     if (read.ok === false) {
       problems.push(...read.problems);
@@ -283,8 +292,14 @@ export function loadEntries({ own = [] } = {}) {
   for (const { file } of own.slice(MAX_OWN_ENTRIES, MAX_OWN_ENTRIES + 1))
     problems.push({ file, field: "", reason: `expected at most ${MAX_OWN_ENTRIES} entries` });
   for (const tool of readAllShipped()) if (!tools.has(tool.tool)) tools.set(tool.tool, tool);
-  return { tools: [...tools.values()], problems };
+  const loaded = { tools: [...tools.values()], problems };
+  if (own.length === 0) withoutOwn = loaded;
+  return loaded;
 }
+
+/** @param {EntryProblem} problem */
+export const formatEntryProblem = ({ file, field, reason }) =>
+  [visible(file), field, reason].filter(Boolean).join(": ");
 
 /** Fields that only JavaScript reads. */
 const NOT_FOR_MATCHER = ["argv", "first", "runsOn", "better", "needs", "uses", "inner"];
@@ -301,6 +316,41 @@ function collectUsed(entry, tools, seen = new Set()) {
   const used = (entry.uses ?? []).flatMap((name) => tools.find(({ tool }) => tool === name) ?? []);
   return [entry, ...used.flatMap((tool) => collectUsed(tool.read(), tools, seen))];
 }
+
+/** @type {WeakMap<readonly Tool[], string>} */
+const innerTools = new WeakMap();
+
+/** @param {Entry} entry @param {readonly Tool[]} tools */
+const toInnerTool = (entry, tools) => ({
+  tool: entry.tool,
+  ...(entry.first !== undefined && { first: entry.first }),
+  matcher: JSON.stringify(toMatcher(entry, tools)),
+});
+
+/**
+ * The tools that a program may run, for the matcher: each is recognized by `first`; one without reads any other part.
+ * @param {readonly Tool[]} tools @param {Entry} entry of the program @returns {string} JSON
+ */
+export function toInnerTools(tools, entry) {
+  if (entry.prefix !== undefined && entry.inner !== "auto") {
+    const matcher = JSON.stringify({ ...toMatcher(entry, tools), prefix: undefined });
+    return JSON.stringify([{ tool: entry.tool, matcher }]);
+  }
+  const known = innerTools.get(tools);
+  if (known !== undefined) return known;
+  const all = tools
+    .filter(({ tool, first }) => first !== undefined || tool === GENERAL)
+    .map((one) => one.read())
+    .filter(({ prefix }) => prefix === undefined);
+  const json = JSON.stringify(all.map((one) => toInnerTool(one, tools)));
+  innerTools.set(tools, json);
+  return json;
+}
+
+/** For a command that names several tools, as `tsc -w & vite`. @param {readonly Entry[]} all @param {readonly Tool[]} tools */
+export const toParallel = (all, tools) => ({
+  inner: all.map((entry) => ({ ...toInnerTool(entry, tools), given: true })),
+});
 
 /** For the matcher (native/lines/cycles.h). @param {Entry} entry @param {readonly Tool[]} tools */
 export function toMatcher(entry, tools) {

@@ -1,8 +1,10 @@
 // How a command is watched: which entry reads its output, its further options, and the matcher for its lines.
 
+import fs from "node:fs";
+import path from "node:path";
 import { inLine } from "../lib/visible.mjs";
 import { improve, recognize, runsForever } from "./commands.mjs";
-import { loadEntries, toMatcher } from "./entries.mjs";
+import { loadEntries, toInnerTools, toMatcher, toParallel } from "./entries.mjs";
 
 /**
  * @typedef {object} Plan
@@ -12,6 +14,7 @@ import { loadEntries, toMatcher } from "./entries.mjs";
  * @property {boolean} runsOn the command is known not to end by itself
  * @property {boolean} keepsUnseen a cycle runs only changed files, so a failure stays until its file or test has passed
  * @property {string} matcher JSON, for the addon's LineSource
+ * @property {string} [tools] JSON: those that the program may run, each with a state of its own
  * @property {{match: string, outcome: "drop"}[]} rules for its lines
  *
  * @typedef {object} PlanOptions
@@ -20,37 +23,92 @@ import { loadEntries, toMatcher } from "./entries.mjs";
  * @property {boolean} [asIs] without further options
  * @property {boolean} [isTimed] it runs again and again, so each run is a cycle
  * @property {import("./commands.mjs").ReadScript} [readScript]
+ * @property {import("./entries.mjs").OwnTool[]} [own] entries of configs
  */
 
 /** The entry for unknown commands. */
 export const GENERAL = "general";
+
+/** @param {string | readonly string[]} command */
+const asGiven = (command) => ({ command, env: {}, changed: [] });
+
+/** Its cycles need not have all failures. @param {import("./entries.mjs").Entry} entry */
+const runsChangedOnly = ({ ran, touched }) => (ran ?? touched) !== undefined;
 
 /**
  * @param {string | readonly string[]} given the command @param {PlanOptions} options
  * @returns {Plan} @throws {RangeError} where no entry has the name
  */
 export function plan(given, options) {
-  const { folder, tool = "", red, green, asIs, isTimed = false, readScript } = options;
-  const { tools } = loadEntries();
+  const { folder, tool, asIs, isTimed, readScript, own } = options;
+  const { tools } = loadEntries({ own });
   const found = recognize(given, tools, readScript);
-  const entry = tool === "" ? (found?.entry ?? findEntry(tools, GENERAL)) : findEntry(tools, tool);
+  const entry = tool || !found ? findEntry(tools, tool || GENERAL) : found.entry;
   const isOwn = found?.entry === entry;
-  const better = isOwn ? improve(given, found, { asIs }) : { command: given, env: {}, changed: [] };
+  const { command, env, changed } = isOwn ? improve(given, found, { asIs }) : asGiven(given);
   // Whether an unknown command ends is not known either: its lines count, and its exit code.
   const isKnown = entry.tool !== GENERAL;
   const goesOn = !isKnown || (found !== undefined && runsForever(entry, found.words));
   const runsOn = goesOn && !isTimed;
-  const own = Object.entries({ red, green }).filter(([, pattern]) => pattern);
-  const matcher = { ...toMatcher(entry, tools), ...Object.fromEntries(own) };
   const how = { runsOn, root: `${folder}/`, exitDecides: !isKnown };
-  const { command, env, changed } = better;
+  const read = createMatcher(entry, tools, options, (isOwn && found.parallel) || []);
   return {
-    ...{ tool: entry.tool, env, changed, runsOn: runsOn && isKnown },
+    ...{ tool: read.name, env, changed, runsOn: runsOn && isKnown },
     ...(typeof command === "string" ? { command } : { argv: [...command] }),
-    keepsUnseen: runsOn && entry.ran !== undefined,
-    matcher: JSON.stringify({ ...matcher, ...how }),
+    keepsUnseen: runsOn && runsChangedOnly(entry),
+    matcher: JSON.stringify({ ...read.matcher, ...how }),
+    ...read.inner,
     rules: entry.drop ? [{ match: entry.drop, outcome: "drop" }] : [],
   };
+}
+
+/**
+ * @param {import("./entries.mjs").Entry} entry @param {readonly import("./entries.mjs").Tool[]} tools
+ * @param {PlanOptions} options @param {import("./entries.mjs").Entry[]} parallel tools that the command runs
+ */
+function createMatcher(entry, tools, { red, green }, parallel) {
+  const own = Object.fromEntries(Object.entries({ red, green }).filter(([, pattern]) => pattern));
+  if (parallel.length > 0) {
+    const name = parallel.map((one) => one.tool).join(", ");
+    return { name, matcher: { ...toParallel(parallel, tools), ...own }, inner: {} };
+  }
+  const matcher = { ...toMatcher(entry, tools), ...own };
+  const isUnknown = entry.tool === GENERAL && Object.keys(own).length === 0;
+  const mayHaveParts = entry.prefix !== undefined || isUnknown;
+  return {
+    name: entry.tool,
+    matcher,
+    inner: mayHaveParts ? { tools: toInnerTools(tools, entry) } : {},
+  };
+}
+
+/** @typedef {import("../config/emitter-spec.mjs").EmitterSpec} EmitterSpec */
+
+/**
+ * The emitter of a config with the command that will really run, for those who decide whether it may.
+ * @param {EmitterSpec} spec @param {string} folder of the config @param {import("./entries.mjs").OwnTool[]} own
+ * @returns {EmitterSpec}
+ */
+export function toPlanned(spec, folder, own) {
+  if (!spec.watch) return spec;
+  const place = path.join(folder, spec.cwd ?? "");
+  const readScript = (/** @type {string} */ name, other = "") => {
+    try {
+      const { scripts } = JSON.parse(
+        fs.readFileSync(path.join(place, other, "package.json"), "utf8"),
+      );
+      return Object.hasOwn(scripts, name) ? String(scripts[name]) : undefined;
+    } catch {
+      return undefined;
+    }
+  };
+  try {
+    const options = { ...spec.watch, folder: place, own, readScript };
+    const { command, argv, env } = plan(spec.argv ?? spec.command ?? "", options);
+    return { ...spec, command, argv, env: { ...env, ...spec.env } };
+  } catch {
+    return spec; // its tool is not known: it will not start
+  }
 }
 
 /** @param {readonly import("./entries.mjs").Tool[]} tools @param {string} name */

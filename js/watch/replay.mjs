@@ -41,7 +41,9 @@ export function replay({ cmd, cwd = "<project>", name, events }, { addon, tool }
   const planned = plan(cmd, { folder: cwd, tool: tool ?? (isLog ? findByOutput(events) : "") });
   // A log may have several cycles, and no exit.
   const matcher = { ...JSON.parse(planned.matcher), ...(isLog && { runsOn: true }) };
-  const read = JSON.parse(addon.LineSource.replay(JSON.stringify(matcher), JSON.stringify(events)));
+  const read = JSON.parse(
+    addon.LineSource.replay(JSON.stringify(matcher), JSON.stringify(events), planned.tools),
+  );
   const { keepsUnseen } = planned;
   const state = new WatchState({ folder: cwd, now: 0, keepsUnseen });
   const marks = events.filter(({ step }) => step !== undefined);
@@ -49,15 +51,14 @@ export function replay({ cmd, cwd = "<project>", name, events }, { addon, tool }
   const steps = [];
   for (const { t, closed = [] } of read) {
     const step = marks.findLast((mark) => mark.t < t)?.step ?? "";
-    for (const cycle of closed) {
-      const isEnd = planned.runsOn && cycle.closedBy === "exit";
-      state.close(cycle, isEnd);
-      const report = state.pending;
-      const how = { name: name ?? planned.tool, command: cmd, folder: cwd, now: cycle.to };
-      const text = report ? formatReport(report, { ...how, tool: planned.tool }) : "";
-      if (report) state.markTold();
-      steps.push({ t, step, verdict: cycle.verdict, state: state.state, text });
-    }
+    const last = closed.at(-1);
+    if (!last) continue;
+    for (const cycle of closed) state.close(cycle, planned.runsOn && cycle.closedBy === "exit");
+    const report = state.pending;
+    const how = { name: name ?? planned.tool, command: cmd, folder: cwd, now: last.to };
+    const text = report ? formatReport(report, { ...how, tool: planned.tool }) : "";
+    if (report) state.markTold();
+    steps.push({ t, step, verdict: last.verdict, state: state.state, text });
   }
   return { tool: planned.tool, steps };
 }

@@ -7,6 +7,8 @@
  * @property {string} [name] @property {string} [what] @property {string[]} lines @property {number} lineNumber
  *
  * @typedef {object} Cycle
+ * @property {string} [part] of the output, such as a package of a monorepo; none: the program itself
+ * @property {string} [tool] that reads the part
  * @property {"unknown" | "green" | "red" | "none" | "crash"} verdict
  * @property {"line" | "begin" | "quiet" | "exit"} closedBy
  * @property {boolean} isGuess green because no failure came
@@ -16,9 +18,10 @@
  * @property {boolean} isRecognized @property {string} [count] @property {number} [exitCode] @property {string[]} ran
  * @property {number} [ranLeftOut] further files and tests that passed
  *
- * @typedef {CycleFailure & {id: string, detail: string, since: number, seen: number, run: number}} Failure `detail`:
- *   the part that may change while it stays the same failure
+ * @typedef {CycleFailure & {id: string, detail: string, since: number, seen: number, run: number, part?: string}} Failure
+ *   `detail`: what may change while it stays the same failure
  * @typedef {"unknown" | "green" | "red"} State
+ * @typedef {{part: string, tool?: string, state: State, why: Reason, since: number, leftOut: number}} PartState
  *
  * @typedef {object} Snapshot the saved part
  * @property {State} state
@@ -27,6 +30,7 @@
  * @property {Failure[]} failures
  * @property {Known} told
  * @property {number} cycles
+ * @property {PartState[]} [parts]
  *
  * @typedef {"start" | "verdict" | "no tests" | "crash" | "ended"} Reason
  * @typedef {{state: State, why: Reason, since: number, details: Record<string, string>}} Known
@@ -37,12 +41,15 @@
  * @property {Failure[]} added @property {Failure[]} changed @property {Failure[]} same
  * @property {string[]} mended identities
  * @property {{from: number, to: number}[]} over reds that the model has not read
+ * @property {string[]} redParts
  * @property {number} leftOut @property {boolean} isGuess @property {boolean} isRecognized
  * @property {number} [exitCode] @property {number} run @property {number} firstLine @property {number} lastLine
  */
 
 const MAX_DETAIL_LINES = 4;
 const MAX_FAILURES = 50;
+/** Of all parts. */
+const MAX_ALL_FAILURES = 200;
 const MAX_OVER = 6;
 /** Of a saved text. */
 const MAX_TEXT = 480;
@@ -61,13 +68,13 @@ export function shortenFile(file, folder) {
   return plain.startsWith(`${folder}/`) ? plain.slice(folder.length + 1) : plain;
 }
 
-/** @param {CycleFailure} failure @param {string} folder */
-function identify(failure, folder) {
+/** @param {CycleFailure} failure @param {string} folder @param {string} part that its text names; "": none */
+function identify(failure, folder, part) {
   const { code = "", name, what = "", lines } = failure;
   const file = shortenFile(failure.file ?? "", folder);
   const own = name ?? normalize(what || (lines[0] ?? ""));
   return {
-    id: [file, code, own].join("|"),
+    id: `${part && `${part}: `}${[file, code, own].join("|")}`,
     detail: [what, ...lines.slice(0, MAX_DETAIL_LINES)].map(normalize).join("\n"),
   };
 }
@@ -81,6 +88,15 @@ const NO_CYCLE = {
   firstLine: 0,
   lastLine: 0,
 };
+
+/** @template {Pick<PartState, "state" | "why" | "since">} T @param {T} of */
+const pickState = ({ state, why, since }) => ({ state, why, since });
+
+/** The file counts as hostile. @param {any} part */
+const isPartState = (part) =>
+  typeof part?.part === "string" &&
+  ["unknown", "green", "red"].includes(part.state) &&
+  [part.since, part.leftOut].every(Number.isFinite);
 
 export class WatchState {
   /** Since when a cycle runs, Unix ms. @type {number | undefined} */
@@ -97,6 +113,8 @@ export class WatchState {
   #why = "start";
   /** @type {Map<string, Failure>} */
   #failures = new Map();
+  /** By name; that of the program itself is "". @type {Map<string, PartState>} */
+  #parts;
   /** @type {Known} */
   #told;
   /** @type {{from: number, to: number}[]} */
@@ -112,6 +130,9 @@ export class WatchState {
     this.#keepsUnseen = keepsUnseen;
     this.#since = now;
     this.#told = { state: "unknown", why: "start", since: now, details: {} };
+    const first = { part: "", leftOut: 0, state: this.#state, why: this.#why, since: now };
+    const { parts = [{ ...first, ...pickState(saved ?? first) }] } = saved ?? {};
+    this.#parts = new Map(parts.map((one) => [one.part, one]));
     if (!saved) return;
     this.#state = saved.state;
     this.#since = saved.since;
@@ -139,7 +160,23 @@ export class WatchState {
   }
 
   get leftOut() {
-    return this.#cycle.leftOut;
+    return this.#listParts().reduce((sum, { leftOut }) => sum + leftOut, 0);
+  }
+
+  #listParts() {
+    return [...this.#parts.values()];
+  }
+
+  /** Those of a program that runs several tools. @returns {(PartState & {failures: Failure[]})[]} */
+  get parts() {
+    return this.#listParts().flatMap((one) =>
+      one.part === "" ? [] : [{ ...one, failures: this.#selectFailures(one.part) }],
+    );
+  }
+
+  /** @param {string} name */
+  #selectFailures(name) {
+    return this.failures.filter(({ part = "" }) => part === name);
   }
 
   /** A cycle has begun. @param {number} at Unix ms */
@@ -156,8 +193,8 @@ export class WatchState {
     this.cycles += 1;
     const before = { state: this.#state, since: this.#since, key: this.#key() };
     this.#cycle = cycle;
-    if (cycle.verdict === "red" || cycle.verdict === "green") this.#takeFailures(cycle);
-    const [state, why] = this.#judge(cycle, isEnd);
+    this.#closePart(cycle, isEnd && !cycle.part);
+    const [state, why] = this.#combine();
     if (state !== before.state || why !== this.#why) {
       if (before.state === "red" && this.#told.state !== "red") {
         this.#over.push({ from: before.since, to: cycle.to });
@@ -172,37 +209,83 @@ export class WatchState {
     return isOther;
   }
 
-  /** @param {Cycle} cycle @param {boolean} isEnd @returns {[State, Reason]} */
-  #judge({ verdict }, isEnd) {
+  /** @param {Cycle} cycle @param {boolean} isEnd */
+  #closePart(cycle, isEnd) {
+    const { part = "", tool, verdict, closedBy, to } = cycle;
+    const left = verdict === "red" || verdict === "green" ? this.#takeFailures(cycle) : 0;
+    // Of a command that ends well, nothing in it has failed.
+    const isGood = part === "" && closedBy === "exit" && verdict === "green";
+    if (isGood) this.#failures.clear();
+    const own = this.#parts.get("");
+    if (part !== "" && own?.why === "ended") this.#parts.set("", { ...own, why: "start" }); // it runs again
+    const former = this.#parts.get(part);
+    const [state, why] = this.#judge(cycle, isEnd, former);
+    this.#setPart({ part, tool, state, why, since: to, leftOut: cycle.leftOut + left });
+    if (!isEnd && !isGood) return;
+    for (const one of this.#listParts())
+      this.#setPart({ ...one, state, why, since: to, leftOut: 0 });
+  }
+
+  /** @param {PartState} now */
+  #setPart(now) {
+    const former = this.#parts.get(now.part);
+    const isSame = former?.state === now.state && former.why === now.why;
+    this.#parts.set(now.part, isSame ? { ...now, since: former.since } : now);
+  }
+
+  /** @param {Cycle} cycle @param {boolean} isEnd @param {PartState} [former] @returns {[State, Reason]} */
+  #judge({ part = "", verdict }, isEnd, former) {
     if (isEnd) return ["unknown", "ended"];
     if (verdict === "none") return ["unknown", "no tests"];
     if (verdict === "crash") return ["red", "crash"];
-    if (verdict === "unknown") return [this.#state, this.#why];
-    return [verdict === "green" && this.#failures.size > 0 ? "red" : verdict, "verdict"];
+    if (verdict === "unknown") return [former?.state ?? "unknown", former?.why ?? "start"];
+    const isRed = verdict === "green" && this.#selectFailures(part).length > 0;
+    return [isRed ? "red" : verdict, "verdict"];
   }
 
-  /** @param {Cycle} cycle */
-  #takeFailures({ verdict, failures, ran, ranLeftOut = 0, run, to }) {
-    const former = this.#failures;
-    /** @type {Map<string, Failure>} */
-    const now = new Map();
+  /** The state of all parts together. @returns {[State, Reason]} */
+  #combine() {
+    const all = this.#listParts();
+    if (this.#parts.get("")?.why === "ended") return ["unknown", "ended"];
+    const red = all.filter(({ state }) => state === "red");
+    if (red.length > 0)
+      return ["red", red.every(({ why }) => why === "crash") ? "crash" : "verdict"];
+    if (all.some(({ state }) => state === "green")) return ["green", "verdict"];
+    return ["unknown", all.some(({ why }) => why === "no tests") ? "no tests" : "start"];
+  }
+
+  /** @param {Cycle} cycle @returns {number} failures for which there is no room */
+  #takeFailures({ part = "", tool, verdict, failures, ran, ranLeftOut = 0, run, to, isGuess }) {
+    const former = new Map(this.#selectFailures(part).map((one) => [one.id, one]));
+    const others = this.failures.filter((one) => !former.has(one.id));
+    this.#failures = new Map(others.map((one) => [one.id, one]));
+    let left = 0;
     for (const failure of verdict === "red" ? failures : []) {
-      const { id, detail } = identify(failure, this.#folder);
+      const { id, detail } = identify(failure, this.#folder, part === tool ? "" : part);
       const { since = to, seen = 0 } = former.get(id) ?? {};
-      if (!now.has(id)) now.set(id, { ...failure, id, detail, since, seen: seen + 1, run });
+      if (this.#failures.has(id)) continue;
+      if (this.#failures.size >= MAX_ALL_FAILURES) left += 1;
+      else {
+        const own = { ...failure, id, detail, since, seen: seen + 1, run };
+        this.#failures.set(id, part === "" ? own : { ...own, part });
+      }
     }
-    this.#failures = now;
-    if (this.#keepsUnseen && ranLeftOut === 0) this.#keepUnseen(former, ran);
+    // A file that was loaded again says nothing about the others.
+    const isTouched = isGuess && ran.length > 0;
+    if (this.#keepsUnseen && ranLeftOut === 0) this.#keepUnseen(former, ran, isTouched);
+    return left;
   }
 
-  /** @param {Map<string, Failure>} former @param {string[]} ran */
-  #keepUnseen(former, ran) {
-    const passed = new Set(ran.map((one) => shortenFile(one, this.#folder)));
+  /** @param {Map<string, Failure>} former @param {string[]} ran @param {boolean} isTouched */
+  #keepUnseen(former, ran, isTouched) {
+    const paths = ran.map((one) => shortenFile(one, this.#folder));
+    const passed = new Set([...paths, ...paths.map((one) => one.replace(/^\//, ""))]);
     for (const [id, failure] of former) {
       const file = shortenFile(failure.file ?? "", this.#folder);
       // Without a name it is of no test, so none can show that it is mended.
       const { name = "" } = failure;
-      if (name === "" || this.#failures.has(id) || passed.has(file) || passed.has(name)) continue;
+      const isUnseen = isTouched ? file !== "" : name !== "";
+      if (!isUnseen || this.#failures.has(id) || passed.has(file) || passed.has(name)) continue;
       if (this.#failures.size < MAX_FAILURES) this.#failures.set(id, failure);
     }
   }
@@ -229,13 +312,17 @@ export class WatchState {
     const isNews = this.#state === "red" && added.length + changed.length > 0;
     if (!isOther && !isNews) return undefined;
     const news = new Set([...added, ...changed]);
-    const { leftOut, isGuess, isRecognized, exitCode, run, firstLine, lastLine } = this.#cycle;
+    const { leftOut } = this;
+    const { isGuess, isRecognized, exitCode, run, firstLine, lastLine } = this.#cycle;
+    const { parts } = this;
+    const isNamed = parts.length > 1 || parts.some(({ part, tool }) => part !== tool);
+    const red = parts.filter(({ state }) => state === "red");
     return {
       ...{ state: this.#state, why: this.#why, since: this.#since },
       before: { state: told.state, since: told.since },
       ...{ added, changed, same: all.filter((one) => !news.has(one)) },
       mended: wasRed ? Object.keys(told.details).filter((id) => !this.#failures.has(id)) : [],
-      over: this.#over,
+      ...{ over: this.#over, redParts: isNamed ? red.map(({ part }) => part) : [] },
       ...{ leftOut, isGuess, isRecognized, exitCode, run, firstLine, lastLine },
     };
   }
@@ -257,6 +344,7 @@ export class WatchState {
       ...{ state: this.#state, since: this.#since, why: this.#why, cycles: this.cycles },
       failures: this.failures.map(cut),
       told: this.#told,
+      parts: this.#listParts(),
     };
   }
 }
@@ -267,6 +355,7 @@ export const isWatchSnapshot = (saved) =>
   [saved.since, saved.cycles].every(Number.isFinite) &&
   typeof saved.told === "object" &&
   typeof saved.told?.details === "object" &&
+  (saved.parts === undefined || (Array.isArray(saved.parts) && saved.parts.every(isPartState))) &&
   Array.isArray(saved.failures) &&
   saved.failures.every(
     (/** @type {any} */ failure) => typeof failure?.id === "string" && Array.isArray(failure.lines),

@@ -46,11 +46,17 @@ function formatPlace({ file, line, col }, folder) {
 
 /** The place and the message. @param {Failure} failure @param {string} folder */
 export function formatFailure(failure, folder) {
-  const { code, name, what, lines } = failure;
+  const { id, part, code, name, what, lines } = failure;
   const message = what ?? (name ? undefined : lines[0]);
-  return [formatPlace(failure, folder), code, name, message]
+  return [
+    part && id.startsWith(`${part}: `) && `[${part}]`,
+    formatPlace(failure, folder),
+    code,
+    name,
+    message,
+  ]
     .filter(Boolean)
-    .map((part) => visible(String(part)))
+    .map((one) => visible(String(one)))
     .join("  ");
 }
 
@@ -159,6 +165,13 @@ function formatCounts({ state, added, changed, same, mended, leftOut }) {
   return `${counts.filter(Boolean).join(", ")}.`;
 }
 
+/** Of a program that runs several tools. @param {Report} report */
+function formatParts({ state, redParts }) {
+  if (state !== "red" || redParts.length === 0) return "";
+  const more = redParts.length > MAX_MENDED ? ` and ${redParts.length - MAX_MENDED} more` : "";
+  return `Red: ${redParts.slice(0, MAX_MENDED).map(inLine).join(", ")}${more}.`;
+}
+
 /**
  * The failures, in at most 20 lines.
  * @param {Report} report @param {Pick<Watched, "name" | "folder" | "tool" | "lastLines">} watcher
@@ -198,7 +211,7 @@ export function formatReport(report, watcher) {
   const isOver = state !== "unknown" ? formatIdentities("Mended", mended) : "";
   const source =
     run > 0 && lastLine > 0 ? `Source: run ${run}, lines ${firstLine}-${lastLine}.` : "";
-  const first = [head, ...formatBefore(report, now), formatCounts(report)];
+  const first = [head, ...formatBefore(report, now), formatCounts(report), formatParts(report)];
   const body = state === "red" ? formatBody(report, watcher) : [];
   return [first.filter(Boolean).join(" "), ...body, isOver, source].filter(Boolean).join("\n");
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <memory>
 #include <string_view>
 #include <utility>
 
@@ -46,6 +47,8 @@ void writeCycle(json::Writer& writer, const lines::Cycle& cycle) {
   writer.field("isGuess", cycle.isGuess).field("from", cycle.from).field("to", cycle.to);
   writer.field("run", cycle.run).field("firstLine", cycle.firstLine);
   writer.field("lastLine", cycle.lastLine).field("leftOut", cycle.leftOut);
+  if (!cycle.part.empty()) writer.field("part", std::string_view(cycle.part));
+  if (!cycle.tool.empty()) writer.field("tool", std::string_view(cycle.tool));
   writer.field("warnings", cycle.warnings).field("isRecognized", cycle.isRecognized);
   if (!cycle.count.empty()) writer.field("count", std::string_view(cycle.count));
   if (cycle.exitCode) writer.field("exitCode", *cycle.exitCode);
@@ -136,14 +139,29 @@ class Replay {
 
 }  // namespace
 
-std::optional<lines::Matcher> readMatcher(Napi::Env env, const std::string& json) {
+std::optional<lines::Matcher> readMatcher(Napi::Env env, const std::string& json,
+                                          const Napi::Value& tools) {
+  const auto refuse = [&env](const lines::MatcherError& why) {
+    const Napi::Error error = Napi::RangeError::New(env, why.message);
+    error.Set("field", Napi::String::New(env, why.field));
+    error.ThrowAsJavaScriptException();
+    return std::nullopt;
+  };
   auto matcher = lines::readMatcher(json);
-  if (matcher) return std::move(matcher.value());
-  const auto& [field, message] = matcher.error();
-  const Napi::Error error = Napi::RangeError::New(env, message);
-  error.Set("field", Napi::String::New(env, field));
-  error.ThrowAsJavaScriptException();
-  return std::nullopt;
+  if (!matcher) return refuse(matcher.error());
+  if (!tools.IsString()) return std::move(matcher.value());
+  // All programs of a thread share them.
+  thread_local std::string last;
+  thread_local std::weak_ptr<std::vector<lines::InnerTool>> lastTools;
+  std::string text = tools.As<Napi::String>();
+  matcher.value().inner = text == last ? lastTools.lock() : nullptr;
+  if (matcher.value().inner) return std::move(matcher.value());
+  auto read = lines::readInnerTools(text);
+  if (!read) return refuse(read.error());
+  matcher.value().inner = std::make_shared<std::vector<lines::InnerTool>>(std::move(read.value()));
+  lastTools = matcher.value().inner;
+  last = std::move(text);
+  return std::move(matcher.value());
 }
 
 void writeCycles(json::Writer& writer, const lines::CycleEffects& cycles) {
@@ -158,11 +176,11 @@ void writeCycles(json::Writer& writer, const lines::CycleEffects& cycles) {
 
 Napi::Value replayCycles(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
-  const Arguments arguments(info, "replay(matcher, events)");
+  const Arguments arguments(info, "replay(matcher, events, tools)");
   const std::optional<std::string> given = arguments.text(0);
   const std::optional<std::string> events = arguments.text(1);
   if (!given || !events) return env.Undefined();
-  std::optional<lines::Matcher> matcher = readMatcher(env, *given);
+  std::optional<lines::Matcher> matcher = readMatcher(env, *given, info[2]);
   if (!matcher) return env.Undefined();
   json::Scanner scanner;
   auto root = scanner.scan(*events);

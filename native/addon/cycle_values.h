@@ -12,7 +12,8 @@
 namespace tap::addon {
 
 // Empty if it is wrong; a RangeError with the property `field` is then pending.
-[[nodiscard]] std::optional<lines::Matcher> readMatcher(Napi::Env env, const std::string& json);
+[[nodiscard]] std::optional<lines::Matcher> readMatcher(Napi::Env env, const std::string& json,
+                                                        const Napi::Value& tools);
 
 // Writes the members `opened`, `closed` and `slow`, if present.
 void writeCycles(json::Writer& writer, const lines::CycleEffects& cycles);

@@ -100,9 +100,11 @@ void LineSourceClass::setRules(const Napi::CallbackInfo& info) {
 }
 
 void LineSourceClass::setMatcher(const Napi::CallbackInfo& info) {
-  const std::optional<std::string> json = Arguments(info, "setMatcher(matcher)").text(0);
+  const std::optional<std::string> json = Arguments(info, "setMatcher(matcher, tools)").text(0);
   if (!json) return;
-  if (auto matcher = readMatcher(info.Env(), *json)) source_->setMatcher(std::move(*matcher));
+  if (auto matcher = readMatcher(info.Env(), *json, info[1])) {
+    source_->setMatcher(std::move(*matcher));
+  }
 }
 
 void LineSourceClass::setDelivery(const Napi::CallbackInfo& info) {

@@ -40,6 +40,14 @@ template <size_t N>
         count < 0 || count > lines::kMaxCount ? lines::kMaxCount + 1 : static_cast<uint32_t>(count);
   }
   rule.capture = options.flag("capture");
+  const auto readLines = [&options](const char* key) {
+    const int64_t count = options.whole(key);
+    const bool isUsable = count >= 0 && count <= lines::kMaxContextLines;
+    return isUsable ? static_cast<uint32_t>(count) : lines::kMaxContextLines + 1;
+  };
+  rule.before = readLines("before");
+  rule.after = readLines("after");
+  if (std::string until = options.text("until"); !until.empty()) rule.until = std::move(until);
   if (options.failed()) return std::nullopt;
   const std::optional<FilterOutcome> known = parseOutcome(given.Env(), outcome);
   if (!known) return std::nullopt;

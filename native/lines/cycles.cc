@@ -380,10 +380,10 @@ bool CycleReader::matches(FieldPattern& pattern, std::string_view text) {
 Verdict CycleReader::verdictAtExit(std::optional<int> exitCode) const {
   const ExitCodes& known = matcher_.exit;
   if (!exitCode || hasCode(known.crash, *exitCode)) return Verdict::Crash;
-  if (hasCode(known.none, *exitCode)) return Verdict::Nothing;
-  if (hasCode(known.green, *exitCode)) {
-    return cycle_.verdict == Verdict::Nothing ? Verdict::Nothing : Verdict::Green;
-  }
+  // A tool that found no tests may say so with the exit code of a failure.
+  const bool isEmpty = cycle_.verdict == Verdict::Nothing;
+  if (isEmpty || hasCode(known.none, *exitCode)) return Verdict::Nothing;
+  if (hasCode(known.green, *exitCode)) return Verdict::Green;
   return known.red.empty() || hasCode(known.red, *exitCode) ? Verdict::Red : Verdict::Crash;
 }
 
@@ -407,6 +407,10 @@ void CycleReader::close(CycleEnd by, std::optional<int> exitCode, Now now, Cycle
   if (block_) endBlock();
   if (!std::exchange(isOpen_, false)) return;
   cycle_.verdict = verdictAtEnd(by, exitCode);
+  report(by, exitCode, now, effects);
+}
+
+void CycleReader::report(CycleEnd by, std::optional<int> exitCode, Now now, CycleEffects& effects) {
   Cycle closed = std::exchange(cycle_, {});
   bytes_ = 0;
   ranBytes_ = 0;
@@ -421,6 +425,26 @@ void CycleReader::endRun(std::optional<int> exitCode, Now now, CycleEffects& eff
   if (!std::exchange(isRunning_, false)) return;
   if (!isOpen_) open(0, now);
   close(CycleEnd::Exit, exitCode, now, effects);
+}
+
+void CycleReader::endWithProgram(Now now, CycleEffects& effects) {
+  if (!std::exchange(isRunning_, false)) return;
+  if (block_) endBlock();
+  if (!std::exchange(isOpen_, false)) return;
+  if (cycle_.verdict == Verdict::Unknown) {
+    if (matcher_.runsOn) return;
+    cycle_.verdict = Verdict::Green;
+    cycle_.isGuess = true;
+  }
+  report(CycleEnd::Exit, std::nullopt, now, effects);
+}
+
+void CycleReader::ignoreFailures() {
+  block_.reset();
+  matcher_.failures.clear();
+  cycle_.failures.clear();
+  cycle_.verdict = Verdict::Unknown;
+  findLiterals();
 }
 
 // --- time ---

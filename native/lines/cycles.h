@@ -37,6 +37,8 @@ struct Failure {
 };
 
 struct Cycle {
+  std::string part;  // of the output; "": all of it
+  std::string tool;  // that reads the part
   Verdict verdict = Verdict::Unknown;
   CycleEnd closedBy = CycleEnd::Line;
   bool isGuess = false;  // green because no failure came
@@ -87,6 +89,13 @@ class CycleReader {
   // Without an exit code where a signal has ended it.
   void endRun(std::optional<int> exitCode, Now now, CycleEffects& effects);
 
+  // Its program has ended. Where nobody knows its own exit code, failures decide.
+  void endWithProgram(Now now, CycleEffects& effects);
+  // Failures are read elsewhere; the exit code still counts.
+  void ignoreFailures();
+  // A line of the program about its parts.
+  [[nodiscard]] bool isOmitted(std::string_view text) { return matches(matcher_.omit, text); }
+
   [[nodiscard]] std::optional<Time> nextDeadline() const;
   void due(Now now, CycleEffects& effects);
 
@@ -112,6 +121,7 @@ class CycleReader {
   void open(uint64_t number, Now now);
   void sayBegin(uint64_t number, Now now, CycleEffects& effects);
   void close(CycleEnd by, std::optional<int> exitCode, Now now, CycleEffects& effects);
+  void report(CycleEnd by, std::optional<int> exitCode, Now now, CycleEffects& effects);
   [[nodiscard]] Verdict verdictAtEnd(CycleEnd by, std::optional<int> exitCode);
   [[nodiscard]] Verdict verdictAtExit(std::optional<int> exitCode) const;
   void readLine(const Line& line, uint64_t number, Now now, CycleEffects& effects);

@@ -11,16 +11,20 @@ namespace tap::lines {
 Result<LineFilter::Compiled, std::string> LineFilter::compile(const Rule& rule) {
   auto match = LinePattern::compile(rule.match);
   if (!match) return "match: " + notAPattern(match.error());
-  std::optional<LinePattern> notMatch;
+  Compiled made{.rule = rule, .match = std::move(match.value())};
   if (rule.notMatch) {
     auto compiled = LinePattern::compile(*rule.notMatch);
     if (!compiled) return "not: " + notAPattern(compiled.error());
-    notMatch = std::move(compiled.value());
+    made.notMatch = std::move(compiled.value());
   }
-  const bool always = analyzePattern(rule.match).always;
-  const bool isSimple = !rule.count && !rule.window && !rule.cooldown;
-  return Compiled{
-      rule, std::move(match.value()), std::move(notMatch), always, isSimple, {}, 0, std::nullopt};
+  if (rule.until) {
+    auto compiled = LinePattern::compile(*rule.until);
+    if (!compiled) return "until: " + notAPattern(compiled.error());
+    made.until = std::move(compiled.value());
+  }
+  made.always = analyzePattern(rule.match).always;
+  made.isSimple = !rule.count && !rule.window && !rule.cooldown && !rule.hasContext();
+  return made;
 }
 
 std::optional<RuleError> LineFilter::setRules(const std::vector<Rule>& rules) {
@@ -98,6 +102,11 @@ bool LineFilter::matches(Compiled& rule, std::string_view text) {
   return !rule.notMatch || !runPattern(rule, *rule.notMatch, text);
 }
 
+bool LineFilter::endsContext(size_t index, std::string_view text) {
+  Compiled& rule = rules_[index];
+  return rule.until && runPattern(rule, *rule.until, text);
+}
+
 Decision LineFilter::decide(const Line& line, Time now) {
   if (now >= slowUntil_) {
     slow_.left = std::min(slow_.left + kSlowTime, kSlowTime);
@@ -128,19 +137,21 @@ Decision LineFilter::decided(size_t index, Time now) {
   if (rule.rule.count && ++rule.counted < *rule.rule.count) return keep(decision.isHeld);
   rule.counted = 0;
   if (rule.rule.window) return keep(decision.isGathered);
-  if (!rule.rule.cooldown) return decision;
-  if (rule.last && now < *rule.last + *rule.rule.cooldown) {
-    ++rule.counts.suppressed;
-    return keep(decision.isHeld);
+  if (rule.rule.cooldown) {
+    if (rule.last && now < *rule.last + *rule.rule.cooldown) {
+      ++rule.counts.suppressed;
+      return keep(decision.isHeld);
+    }
+    rule.last = now;
   }
-  rule.last = now;
-  return decision;
+  return rule.rule.hasContext() ? keep(decision.isGathered) : decision;
 }
 
 size_t LineFilter::bytes() const {
   size_t bytes = rules_.capacity() * sizeof(Compiled);
   for (const Compiled& rule : rules_) {
-    bytes += rule.match.bytes() + (rule.notMatch ? rule.notMatch->bytes() : 0);
+    bytes += rule.match.bytes() + (rule.notMatch ? rule.notMatch->bytes() : 0) +
+             (rule.until ? rule.until->bytes() : 0);
     bytes += rule.rule.match.capacity();
   }
   return bytes + search_.bytes();
@@ -153,6 +164,8 @@ Result<std::vector<Decision>, RuleError> tryRules(std::vector<Rule> rules,
     rule.cooldown.reset();
     rule.count.reset();
     rule.window.reset();
+    rule.before = rule.after = 0;
+    rule.until.reset();
   }
   LineFilter filter(Search::Never);
   if (auto problem = filter.setRules(rules)) return *problem;

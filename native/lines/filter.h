@@ -55,6 +55,8 @@ class LineFilter {
   static constexpr size_t kMaxMetadata = 1024;
   [[nodiscard]] std::string captured(size_t index, std::string_view text) const;
 
+  // Whether a line ends the lines after a match of the rule.
+  [[nodiscard]] bool endsContext(size_t index, std::string_view text);
   // The block that the next lines with `inBlock` lie in.
   void enter(std::string_view block) { search_.enter(block); }
   // REQUIRES: lines come in their order.
@@ -68,8 +70,9 @@ class LineFilter {
     Rule rule;
     LinePattern match;
     std::optional<LinePattern> notMatch;
+    std::optional<LinePattern> until;
     bool always = false;   // the pattern matches every line
-    bool isSimple = true;  // it has no count, window or cooldown
+    bool isSimple = true;  // it has no count, window, cooldown or context
     RuleCounts counts;
     uint32_t counted = 0;
     std::optional<Time> last;  // when it last had its outcome

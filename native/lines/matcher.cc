@@ -124,6 +124,35 @@ class MatcherReader {
                      .isLast = given.flag("last")};
 }
 
+// What follows the prefix is a group, too.
+[[nodiscard]] std::optional<FieldPattern> readPrefix(const MatcherReader& given) {
+  const std::string prefix = given.text("prefix");
+  if (prefix.empty()) return std::nullopt;
+  auto compiled = LinePattern::compile("(?:" + prefix + ")(?<rest>.*)");
+  if (compiled) return FieldPattern{std::move(compiled.value()), given.at("prefix")};
+  given.refuse("prefix", notAPattern(compiled.error()));
+  return std::nullopt;
+}
+
+[[nodiscard]] std::vector<InnerTool> readTools(json::Value list,
+                                               std::optional<MatcherError>& error) {
+  std::vector<InnerTool> tools;
+  json::Elements elements(list);
+  json::Value one;
+  while (elements.next(one)) {
+    const MatcherReader tool(one, "inner[" + std::to_string(tools.size()) + "]", error);
+    if (tools.size() >= kMaxInnerTools) {
+      tool.refuse("tool", atMost(kMaxInnerTools));
+      break;
+    }
+    tools.push_back({.name = tool.text("tool"),
+                     .first = tool.pattern("first"),
+                     .matcher = tool.text("matcher"),
+                     .isGiven = tool.flag("given")});
+  }
+  return tools;
+}
+
 void readFailures(const MatcherReader& given, Matcher& matcher,
                   std::optional<MatcherError>& error) {
   const auto all = given.find("failure", json::Kind::Array, "expected a list of failures");
@@ -142,6 +171,16 @@ void readFailures(const MatcherReader& given, Matcher& matcher,
 }
 
 }  // namespace
+
+Result<std::vector<InnerTool>, MatcherError> readInnerTools(std::string_view text) {
+  json::Scanner scanner;
+  auto root = scanner.scan(text);
+  if (!root || root.value().kind != json::Kind::Array) return MatcherError{"", "expected a list"};
+  std::optional<MatcherError> error;
+  std::vector<InnerTool> tools = readTools(root.value(), error);
+  if (error) return std::move(*error);
+  return tools;
+}
 
 Result<Matcher, MatcherError> readMatcher(std::string_view text) {
   json::Scanner scanner;
@@ -170,6 +209,11 @@ Result<Matcher, MatcherError> readMatcher(std::string_view text) {
   matcher.ran = given.pattern("ran");
   matcher.omit = given.pattern("omit");
   matcher.ignored = given.pattern("not");
+  matcher.prefix = readPrefix(given);
+  matcher.exitLine = given.pattern("exitLine");
+  if (const auto inner = given.find("inner", json::Kind::Array, "expected a list of tools")) {
+    matcher.inner = std::make_shared<std::vector<InnerTool>>(readTools(*inner, error));
+  }
   readFailures(given, matcher, error);
   if (const auto exit = given.find("exit", json::Kind::Object, "expected an object")) {
     const MatcherReader codes(*exit, "exit", error);

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -51,6 +52,14 @@ struct ExitCodes {
   std::vector<int> crash;
 };
 
+// A tool that a program may run, with the matcher for its part of the output.
+struct InnerTool {
+  std::string name;
+  std::optional<FieldPattern> first;  // a line that shows that it runs; none: any other tool
+  std::string matcher;                // JSON, read when the tool is there
+  bool isGiven = false;               // the command names it
+};
+
 struct Matcher {
   bool runsOn = false;       // it does not end by itself: a cycle ends by its lines
   bool exitDecides = false;  // nobody knows whether it ends: its exit code counts, too
@@ -69,7 +78,11 @@ struct Matcher {
   std::optional<FieldPattern> file;
   std::optional<FieldPattern> ran;
   std::optional<FieldPattern> omit;
-  std::optional<FieldPattern> ignored;  // `not`: lines that are no failure
+  std::optional<FieldPattern> ignored;   // `not`: lines that are no failure
+  std::optional<FieldPattern> prefix;    // groups `who`: the part of the line; `rest`: its text
+  std::optional<FieldPattern> exitLine;  // a part has ended; groups `code`, `who`
+  // Tools that it may run. Several programs may share them.
+  std::shared_ptr<std::vector<InnerTool>> inner;
   std::vector<FailureRule> failures;
   ExitCodes exit;
 };
@@ -79,8 +92,12 @@ struct MatcherError {
   std::string message;  // for people
 };
 
+// A JSON list of tools.
+[[nodiscard]] Result<std::vector<InnerTool>, MatcherError> readInnerTools(std::string_view json);
+
 inline constexpr uint32_t kMaxFailureLines = 24;
 inline constexpr size_t kMaxFailureRules = 60;
+inline constexpr size_t kMaxInnerTools = 200;
 
 // Unknown fields are left out. REQUIRES: the text is UTF-8.
 [[nodiscard]] Result<Matcher, MatcherError> readMatcher(std::string_view json);

@@ -7,8 +7,11 @@ namespace {
 
 [[nodiscard]] std::string checkRule(const Rule& rule) {
   const bool isTold = rule.outcome >= FilterOutcome::Surface;
-  if (!isTold && (rule.cooldown || rule.count || rule.window)) {
-    return "cooldown, count and window need the outcome surface or inject";
+  if (!isTold && (rule.cooldown || rule.count || rule.window || rule.hasContext())) {
+    return "cooldown, count, window, before, after and until need the outcome surface or inject";
+  }
+  if (rule.before > kMaxContextLines || rule.after > kMaxContextLines) {
+    return "before and after: expected at most " + std::to_string(kMaxContextLines);
   }
   if (rule.cooldown && (*rule.cooldown <= Millis(0) || *rule.cooldown > kMaxRuleTime)) {
     return "cooldown: expected more than 0 ms and at most a day";
@@ -24,6 +27,7 @@ namespace {
     return "window.ms: expected more than 0 and at most a day";
   }
   if (rule.cooldown) return "a rule with a window has no cooldown: its window is one";
+  if (rule.hasContext()) return "a rule with a window has no before, after and until";
   return {};
 }
 

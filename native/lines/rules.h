@@ -30,7 +30,14 @@ struct Rule {
     friend bool operator==(const Window&, const Window&) = default;
   };
   std::optional<Window> window;  // one digest of so many lines, or of those in this time
-  bool capture = false;          // named groups become metadata of the entry
+  // One text with the lines around the match: so many before it; so many after it, or those up to
+  // the first that matches `until`.
+  uint32_t before = 0;
+  uint32_t after = 0;
+  std::optional<std::string> until;
+
+  [[nodiscard]] bool hasContext() const { return before > 0 || after > 0 || until; }
+  bool capture = false;  // named groups become metadata of the entry
 
   friend bool operator==(const Rule&, const Rule&) = default;
 };
@@ -40,6 +47,8 @@ inline constexpr size_t kMaxRules =
 inline constexpr Millis kMaxRuleTime = std::chrono::hours(24);
 inline constexpr uint32_t kMaxCount = 1'000'000;
 inline constexpr uint32_t kMaxWindowLines = 1000;
+inline constexpr uint32_t kMaxContextLines = 24;  // before and after the match together
+inline constexpr Millis kContextTime{2000};       // until the last of them
 
 struct RuleError {
   size_t rule = 0;

@@ -89,6 +89,7 @@ void LineSource::setRun(uint32_t run) {
 void LineSource::beginRun(Now now, SourceEffects& effects) {
   runSince_ = now.steady;
   line_ = 0;
+  contextEnd_ = 0;
   runLeftOut_ = {};
   if (cycles_) cycles_->beginRun(run_, now);
   note("run " + std::to_string(run_) + " began", FilterOutcome::Keep, now, effects);
@@ -182,6 +183,7 @@ void LineSource::accept(const Line& line, Source from, const Decision& decision,
     return;
   }
   ++counters_.kept;
+  if (!digests_.empty()) continueContexts(decision, line.text, now, effects);
   counters_.suppressed += decision.isHeld ? 1 : 0;
   std::string metadata;
   if (decision.rule >= 0) {
@@ -197,7 +199,9 @@ void LineSource::accept(const Line& line, Source from, const Decision& decision,
   emitEntry(entry, false, now, effects);
   if (!decision.isGathered) return;
   ++counters_.gathered;
-  gather(static_cast<size_t>(decision.rule), line.text, now, effects);
+  const auto rule = static_cast<size_t>(decision.rule);
+  if (filter_.rule(rule).hasContext()) return openContext(rule, line.text, now, effects);
+  gather(rule, line.text, now, effects);
 }
 
 FilterOutcome LineSource::effectiveOutcome(const Entry& entry, bool mustInject) const {
@@ -270,30 +274,77 @@ void LineSource::sendBatch(SourceEffects& effects) {
 // --- digests ---
 
 void LineSource::gather(size_t rule, std::string_view text, Now now, SourceEffects& effects) {
-  auto digest = std::find_if(digests_.begin(), digests_.end(),
-                             [rule](const Digest& one) { return one.rule == rule; });
   const Rule::Window& window = *filter_.rule(rule).window;
-  if (digest == digests_.end()) {
-    digests_.push_back({rule, now.steady + window.time, 0, {}, 0});
-    digest = std::prev(digests_.end());
+  Digest& digest = openDigest(rule, now.steady + window.time);
+  addToDigest(digest, line_, text);
+  if (digest.lines < window.lines) return;
+  endDigest(static_cast<size_t>(&digest - digests_.data()), now, effects);
+}
+
+// The rule's own, or a new one.
+LineSource::Digest& LineSource::openDigest(size_t rule, Time due) {
+  const auto open = std::find_if(digests_.begin(), digests_.end(),
+                                 [rule](const Digest& one) { return one.rule == rule; });
+  if (open != digests_.end()) return *open;
+  digests_.push_back({.rule = rule, .due = due});
+  return digests_.back();
+}
+
+void LineSource::addToDigest(Digest& digest, uint64_t line, std::string_view text) const {
+  ++digest.lines;
+  digest.last = line;
+  if (digest.text.size() >= kDigestBytes) return;
+  digest.text += linePrefix(run_, line) + shortened(text, kDigestBytes - digest.text.size() + 16);
+  ++digest.shown;
+}
+
+// A match within the lines after another one is one of these lines: more lines follow it.
+void LineSource::openContext(size_t index, std::string_view text, Now now, SourceEffects& effects) {
+  const Rule& rule = filter_.rule(index);
+  Digest& digest = openDigest(index, now.steady + kContextTime);
+  if (digest.lines == 0) {
+    for (const Entry& entry : ring_.query({rule.before + size_t{1}, 0, FilterOutcome::Keep})) {
+      const bool isBefore = entry.run == run_ && entry.line > contextEnd_ && entry.line < line_;
+      if (isBefore && entry.outcome == FilterOutcome::Keep)
+        addToDigest(digest, entry.line, entry.text);
+    }
   }
-  ++digest->lines;
-  if (digest->text.size() < kDigestBytes) {
-    digest->text +=
-        linePrefix(run_, line_) + shortened(text, kDigestBytes - digest->text.size() + 16);
-    ++digest->shown;
+  addToDigest(digest, line_, text);
+  const uint32_t room = kMaxContextLines - std::min(digest.lines, kMaxContextLines);
+  digest.missing = rule.after > 0 ? std::min(rule.after, room) : rule.until ? room : 0;
+  if (digest.missing == 0) {
+    endDigest(static_cast<size_t>(&digest - digests_.data()), now, effects);
   }
-  if (digest->lines < window.lines) return;
-  endDigest(static_cast<size_t>(digest - digests_.begin()), now, effects);
+}
+
+// Lines that go on their own are not repeated.
+void LineSource::continueContexts(const Decision& decision, std::string_view text, Now now,
+                                  SourceEffects& effects) {
+  for (size_t i = digests_.size(); i-- > 0;) {
+    Digest& digest = digests_[i];
+    if (!filter_.rule(digest.rule).hasContext()) continue;
+    const bool isMatch = decision.isGathered && digest.rule == static_cast<size_t>(decision.rule);
+    if (filter_.endsContext(digest.rule, text)) {
+      endDigest(i, now, effects);
+    } else if (decision.outcome == FilterOutcome::Keep && !isMatch) {
+      addToDigest(digest, line_, text);
+      if (--digest.missing == 0) endDigest(i, now, effects);
+    }
+  }
 }
 
 void LineSource::endDigest(size_t index, Now now, SourceEffects& effects) {
   const Digest digest = std::move(digests_[index]);
   digests_.erase(digests_.begin() + static_cast<std::ptrdiff_t>(index));
   const Rule& rule = filter_.rule(digest.rule);
-  const Millis began = (digest.due - rule.window->time).time_since_epoch();
-  const Millis took = now.steady.time_since_epoch() - began;
-  std::string text = numbered(digest.lines, "line") + " in " + inSeconds(took) + ":" + digest.text;
+  std::string text = numbered(digest.lines, "line");
+  if (rule.window) {
+    const Millis began = (digest.due - rule.window->time).time_since_epoch();
+    text += " in " + inSeconds(now.steady.time_since_epoch() - began);
+  } else {
+    contextEnd_ = digest.last;
+  }
+  text += ":" + digest.text;
   if (digest.lines > digest.shown) {
     text += "\n" + numbered(digest.lines - digest.shown, "more line");
   }

@@ -16,6 +16,7 @@
 #include "base/time.h"
 #include "lines/cycles.h"
 #include "lines/filter.h"
+#include "lines/parts.h"
 #include "lines/ring.h"
 #include "lines/rules.h"
 #include "lines/splitter.h"
@@ -147,13 +148,15 @@ class LineSource {
     std::optional<Time> until_;
     uint32_t taken_ = 0;
   };
-  // The lines that a rule with a window has gathered.
+  // The lines that a rule with a window has gathered, or those around a match.
   struct Digest {
     size_t rule = 0;
     Time due;
     uint32_t lines = 0;
     std::string text;
     uint32_t shown = 0;
+    uint32_t missing = 0;  // lines after the match that are still to come
+    uint64_t last = 0;     // of these lines
   };
   struct LeftOut {
     uint64_t surfaced = 0;
@@ -169,6 +172,11 @@ class LineSource {
   void inject(const Entry& entry, Now now, SourceEffects& effects);
   void sendBatch(SourceEffects& effects);
   void gather(size_t rule, std::string_view text, Now now, SourceEffects& effects);
+  Digest& openDigest(size_t rule, Time due);
+  void addToDigest(Digest& digest, uint64_t line, std::string_view text) const;
+  void openContext(size_t rule, std::string_view text, Now now, SourceEffects& effects);
+  void continueContexts(const Decision& decision, std::string_view text, Now now,
+                        SourceEffects& effects);
   void endDigest(size_t index, Now now, SourceEffects& effects);
   void endDigests(bool all, Now now, SourceEffects& effects);
   void flush(Now now, SourceEffects& effects);
@@ -183,7 +191,7 @@ class LineSource {
   LineSplitter stdout_;
   LineSplitter stderr_;
   LineFilter filter_;
-  std::optional<CycleReader> cycles_;
+  std::optional<PartReader> cycles_;
   LineRing ring_;
   SourceCounters counters_;
   uint32_t run_ = 0;
@@ -197,7 +205,8 @@ class LineSource {
   size_t batchBytes_ = 0;
   std::optional<Time> batchDue_;
   std::vector<Digest> digests_;
-  LeftOut leftOut_;  // since the last notice
+  uint64_t contextEnd_ = 0;  // the last line of the last context
+  LeftOut leftOut_;          // since the last notice
   LeftOut runLeftOut_;
   std::optional<Time> noticeDue_;
   std::optional<Time> noticed_;

@@ -16,7 +16,7 @@ import { findSession } from "../reference.mjs";
 /**
  * @typedef {import("../options.mjs").CommandOptions & {action: string, name?: string, session?: string,
  *   prompt?: string, every?: string, cron?: string, onChange: string[], cwd?: string,
- *   inject?: string[], surface?: string[], drop?: string[],
+ *   inject?: string[], surface?: string[], drop?: string[], before?: string, after?: string, until?: string,
  *   stderr: boolean, last: string, follow: boolean, rest: string[]}} EmitOptions
  * @typedef {{at: string, outcome: string, text: string, emitter: string, number: number}} Line
  */
@@ -62,9 +62,26 @@ export async function requestEmitters(control, session, what) {
   return answer;
 }
 
+/** @param {string} name @param {string} [count] of lines */
+export function parseLines(name, count) {
+  if (count === undefined || /^(?:[1-9]|1\d|2[0-4])$/.test(count)) return count && Number(count);
+  throw usage(`--${name} must be 1 to 24 (got "${count}")`);
+}
+
+/** The lines around a match. @param {{before?: string, after?: string, until?: string}} given */
+export function readContext({ before, after, until }) {
+  const all = { before: parseLines("before", before), after: parseLines("after", after), until };
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
+}
+
 /** Rules in the order drop, inject, surface: what is dropped is not told. @param {EmitOptions} given */
-const listRules = (given) =>
-  OUTCOMES.flatMap((outcome) => (given[outcome] ?? []).map((match) => ({ match, outcome })));
+function listRules(given) {
+  const context = readContext(given);
+  return OUTCOMES.flatMap((outcome) => {
+    const more = outcome === "drop" ? {} : context;
+    return (given[outcome] ?? []).map((match) => ({ match, outcome, ...more }));
+  });
+}
 
 /** @param {EmitOptions} given */
 function createStartRequest(given) {
@@ -232,6 +249,9 @@ export default {
     inject: patterns("put lines that match this pattern before the model"),
     surface: patterns("show lines that match it in the timeline"),
     drop: patterns("drop lines that match it"),
+    before: { describe: "with so many lines before such a line, at most 24" },
+    after: { describe: "with so many lines after it" },
+    until: { describe: "or with the lines up to the first that matches this pattern" },
     stderr: { describe: "also read stderr", type: "boolean" },
     last: { short: "n", describe: "at most this many lines; default: 20", default: "20" },
     follow: FOLLOW,

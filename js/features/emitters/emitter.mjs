@@ -113,9 +113,9 @@ export class Emitter {
 
   /** Nothing of it runs yet. @returns {Promise<void>} rejected with a RangeError where a rule is wrong */
   async open() {
-    const matcher = await this.#openWatcher();
+    const read = await this.#openWatcher();
     await this.feed.open(
-      { ...this.spec, ...(matcher && { matcher }) },
+      { ...this.spec, ...read },
       (end) => this.#handleProgramEnd(end),
       (cycles) => this.watcher?.handleCycles(cycles, this.#run?.stopped !== undefined),
     );
@@ -135,7 +135,8 @@ export class Emitter {
       ...{ spec: this.spec, plan, folder, feed, parts },
       saved: this.#savedState,
     });
-    return plan.matcher;
+    const { matcher, tools } = plan;
+    return { matcher, tools };
   }
 
   /** @returns {Promise<void>} once what is due at once has begun */

@@ -69,11 +69,11 @@ export class Feed {
   }
 
   /**
-   * @param {{expectEvery?: number, cwd?: string, matcher?: string}} options @param {(end: ProgramEnd) => EndJudgement} onEnded
+   * @param {{expectEvery?: number, cwd?: string, matcher?: string, tools?: string}} options @param {(end: ProgramEnd) => EndJudgement} onEnded
    * @param {(cycles: Pick<LineEffects, "opened" | "closed">) => void} [onCycles] where there is a `matcher`
    * @returns {Promise<void>} rejected with a RangeError where a rule or the folder is wrong
    */
-  async open({ expectEvery, cwd, matcher }, onEnded, onCycles) {
+  async open({ expectEvery, cwd, matcher, tools }, onEnded, onCycles) {
     this.#lines = await this.#parts.services.process.lines({
       ...(cwd !== undefined && { place: { folder: this.owner.folder, cwd } }),
       delivery: this.#getDelivery(),
@@ -86,7 +86,7 @@ export class Feed {
       onRows: (/** @type {string} */ json) => this.#recordLines(json),
       onEnded,
     });
-    if (matcher !== undefined) this.#lines.setMatcher(matcher);
+    if (matcher !== undefined) this.#lines.setMatcher(matcher, tools);
   }
 
   #getDelivery() {

@@ -34,7 +34,9 @@ export async function planWatch(spec, workspace, services) {
   const isTimed = onChange !== undefined || every !== undefined || cron !== undefined;
   const readScript = (/** @type {string} */ name, /** @type {string} */ other = "") =>
     other === "" && Object.hasOwn(scripts, name) ? scripts[name] : undefined;
-  return { ...plan(argv ?? command ?? "", { ...watch, isTimed, folder, readScript }), folder };
+  const { tools: own = [] } = await services.emitters.configured({ folder: workspace });
+  const options = { ...watch, isTimed, folder, readScript, own };
+  return { ...plan(argv ?? command ?? "", options), folder };
 }
 
 export class Watcher {
@@ -68,7 +70,7 @@ export class Watcher {
     const former = isWatchSnapshot(saved) ? saved : undefined;
     const { keepsUnseen } = plan;
     this.state = new WatchState({ folder, now: parts.now(), keepsUnseen, saved: former });
-    this.wakes = new Wakes({ hold: spec.watch?.hold });
+    this.wakes = new Wakes({ hold: spec.watch?.hold, most: spec.watch?.wakesPerHour });
   }
 
   get plan() {
@@ -257,7 +259,7 @@ export class Watcher {
   /** As `watch show --json`. */
   view() {
     const now = this.#parts.now();
-    const { state, since, why, runningSince, failures, leftOut } = this.state;
+    const { state, since, why, runningSince, failures, leftOut, parts } = this.state;
     return {
       tool: this.#plan.tool,
       ...(this.#plan.changed.length > 0 && { added: this.#plan.changed }),
@@ -268,6 +270,7 @@ export class Watcher {
           failures,
           leftOut,
         },
+        ...parts.map((one) => ({ ...one, since: new Date(one.since).toISOString() })),
       ],
       wakes: {
         ...{ lastHour: this.wakes.count(now), attempts: this.wakes.attempts },

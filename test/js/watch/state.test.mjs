@@ -81,6 +81,46 @@ test("where only changed files run, a failure stays until its test has passed", 
   assert.equal(state.state, "green");
 });
 
+test("each part has a state, and the program is red while one of them is", () => {
+  const state = open();
+  const part = (/** @type {string} */ name) => ({ part: name, tool: "tsc" });
+  state.close(cycle("red", [wrong("a.ts", "bad")], part("web")));
+  state.close(cycle("green", [], part("api")));
+  assert.equal(state.state, "red");
+  assert.deepEqual(state.pending?.redParts, ["web"]);
+  state.markTold();
+  state.close(cycle("red", [wrong("a.ts", "bad")], part("api")));
+  assert.deepEqual(
+    state.pending?.added.map(({ part: name }) => name),
+    ["api"],
+  );
+  state.close(cycle("green", [], part("web")));
+  const states = (/** @type {WatchState} */ of) => of.parts.map((one) => [one.part, one.state]);
+  assert.deepEqual(states(state), [
+    ["web", "green"],
+    ["api", "red"],
+  ]);
+  const saved = JSON.parse(JSON.stringify(state.toSnapshot()));
+  assert.ok(isWatchSnapshot(saved));
+  assert.deepEqual(states(open({ saved })), states(state));
+  assert.equal(isWatchSnapshot({ ...saved, parts: [{ part: 1 }] }), false);
+  state.close(cycle("green", [], { closedBy: "exit" }));
+  assert.deepEqual([state.state, state.failures.length], ["green", 0], "the exit code decides");
+  state.close(cycle("unknown", [], { closedBy: "exit" }), true);
+  assert.deepEqual([state.why, ...state.parts.map(({ why }) => why)], ["ended", "ended", "ended"]);
+  state.close(cycle("red", [wrong("a.ts", "bad")], part("web")));
+  assert.equal(state.state, "red", "it runs again");
+});
+
+test("a file that is loaded again mends its own failures only", () => {
+  const state = open({ keepsUnseen: true });
+  state.close(cycle("red", [wrong("src/a.vue", "bad"), wrong("src/b.vue", "bad")]));
+  state.close(cycle("green", [], { isGuess: true, ran: ["/src/a.vue"] }));
+  assert.deepEqual([state.state, state.failures.map(({ file }) => file)], ["red", ["src/b.vue"]]);
+  state.close(cycle("green", [], { isGuess: true, ran: ["src/b.vue"] }));
+  assert.equal(state.state, "green");
+});
+
 test("a state that was saved goes on, and a damaged one is refused", () => {
   const state = open();
   state.close(cycle("red", [wrong("a.ts", "bad")]));

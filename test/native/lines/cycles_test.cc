@@ -229,6 +229,8 @@ TEST(Cycles, OfACommandTheExitCodeDecides) {
   EXPECT_EQ(verdict(0, {"failed"}), Verdict::Green);
   EXPECT_EQ(verdict(0, {"no tests"}), Verdict::Nothing);
   EXPECT_EQ(verdict(0, {"passed", "no tests"}), Verdict::Green);
+  EXPECT_EQ(verdict(1, {"no tests"}), Verdict::Nothing);
+  EXPECT_EQ(verdict(1, {"no tests", "failed"}), Verdict::Red);
   EXPECT_EQ(verdict(1, {"passed"}), Verdict::Red);
   EXPECT_EQ(verdict(2), Verdict::Crash);
   EXPECT_EQ(verdict(5), Verdict::Nothing);

@@ -123,7 +123,7 @@ TEST(LineFilter, RefusesWhatIsWrongAndSaysWhere) {
   EXPECT_EQ(problemWith(rule).substr(0, 5), "not: ");
   rule = makeRule("a", kKeep);
   rule.cooldown = Millis(5);
-  EXPECT_EQ(problemWith(rule), "cooldown, count and window need the outcome surface or inject");
+  EXPECT_NE(problemWith(rule), "");
   rule.outcome = kInject;
   EXPECT_EQ(problemWith(rule), "");
   for (const Millis time : {Millis(0), Millis(-1), kMaxRuleTime + Millis(1)}) {
@@ -143,6 +143,19 @@ TEST(LineFilter, RefusesWhatIsWrongAndSaysWhere) {
   rule.window = Rule::Window{1, Millis(5)};
   EXPECT_EQ(problemWith(rule), "");
   rule.cooldown = Millis(5);
+  EXPECT_NE(problemWith(rule), "");
+  rule.cooldown.reset();
+  rule.after = 1;
+  EXPECT_NE(problemWith(rule), "") << "beside a window";
+  rule.window.reset();
+  EXPECT_EQ(problemWith(rule), "");
+  rule.before = kMaxContextLines + 1;
+  EXPECT_NE(problemWith(rule), "");
+  rule.before = 1;
+  rule.until = "[";
+  EXPECT_EQ(problemWith(rule).substr(0, 7), "until: ");
+  rule.until.reset();
+  rule.outcome = kKeep;
   EXPECT_NE(problemWith(rule), "");
 }
 

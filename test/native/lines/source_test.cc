@@ -207,6 +207,51 @@ TEST_F(Emitter, GathersLinesInOneDigest) {
   EXPECT_EQ(source_.ring().query({100, 0, FilterOutcome::Inject}).size(), 2U);
 }
 
+TEST_F(Emitter, SendsTheLinesAroundAMatchAsOneText) {
+  Rule rule = ruleWith("^error", FilterOutcome::Inject);
+  rule.before = 1;
+  rule.after = 2;
+  setRules({ruleWith("noise", FilterOutcome::Drop), rule});
+  feed("a\nb\nerror 1\nc\nnoise\nd\ne\n");
+  pass(200);
+  EXPECT_EQ(injected(), Texts{"4 lines:\n[run 1, line 2] b\n[run 1, line 3] error 1\n"
+                              "[run 1, line 4] c\n[run 1, line 6] d"});
+  // A match within these lines is one of them, and no line is sent twice.
+  feed("error 2\nerror 3\nf\ng\nerror 4\n");
+  pass(2200);
+  EXPECT_EQ(injected()[1],
+            "5 lines:\n[run 1, line 7] e\n[run 1, line 8] error 2\n"
+            "[run 1, line 9] error 3\n[run 1, line 10] f\n[run 1, line 11] g");
+  EXPECT_EQ(injected()[2], "1 line:\n[run 1, line 12] error 4");
+}
+
+TEST_F(Emitter, EndsTheLinesAfterAMatchBeforeTheOneThatUntilMatches) {
+  Rule rule = ruleWith("^error", FilterOutcome::Inject);
+  rule.until = "^\\S";
+  setRules({rule});
+  feed("error 1\n  at a\n  at b\nerror 2\n  at c\nok\n");
+  pass(200);
+  EXPECT_EQ(injected(), (Texts{"3 lines:\n[run 1, line 1] error 1\n[run 1, line 2]   at a\n"
+                               "[run 1, line 3]   at b",
+                               "2 lines:\n[run 1, line 4] error 2\n[run 1, line 5]   at c"}));
+}
+
+TEST_F(Emitter, BoundsTheLinesAroundAMatch) {
+  Rule rule = ruleWith("^error", FilterOutcome::Inject);
+  rule.until = "^never";
+  setRules({rule});
+  feed("error\n");
+  for (int i = 0; i < 40; ++i) feed("x\n");
+  pass(200);
+  ASSERT_EQ(injected().size(), 1U);
+  EXPECT_TRUE(injected()[0].starts_with("24 lines:\n"));
+  feed("error\nlast\n");
+  pass(1900);
+  EXPECT_EQ(injected().size(), 1U);
+  pass(400);
+  EXPECT_EQ(injected().back(), "2 lines:\n[run 1, line 42] error\n[run 1, line 43] last");
+}
+
 TEST_F(Emitter, BoundsADigest) {
   Rule rule = ruleWith("slow", FilterOutcome::Inject);
   rule.window = Rule::Window{1000, Millis(1000)};
