@@ -82,7 +82,8 @@ export { consentFile } from "./file.mjs";
  * @typedef {{kind: "external-process", name: string, digest: string, wider?: string, config: ProviderConfig}
  *   | {kind: "declarative", name: string, digest: string, wider?: undefined, config: DeclarativeConfig}
  *   | {kind: "emitter", name: string, digest: string, wider?: string,
- *       config: import("./emitter-spec.mjs").EmitterSpec}} Entry
+ *       config: import("./emitter-spec.mjs").EmitterSpec}
+ *   | {kind: "tool", name: string, digest: string, wider?: undefined, config: Record<string, any>}} Entry
  */
 
 export const MAX_GRANTS = 500;
@@ -109,7 +110,7 @@ function entryDigests({ sandbox, ...config }) {
 }
 
 /** What a config names, each with the digest that consent is for. @param {import("./load.mjs").Config} config @returns {Entry[]} */
-export const listEntries = ({ providers, declarative, emitters }) => [
+export const listEntries = ({ providers, declarative, emitters, watch, tools }) => [
   ...providers.map((config) => ({
     kind: /** @type {const} */ ("external-process"),
     name: config.name,
@@ -123,12 +124,18 @@ export const listEntries = ({ providers, declarative, emitters }) => [
     config,
   })),
   // As it is written: a default that a later version adds asks nobody again.
-  ...emitters.map(({ name, given, spec }) => ({
+  ...[...emitters, ...watch].map(({ name, given, spec }) => ({
     kind: /** @type {const} */ ("emitter"),
     name,
     ...entryDigests(sortMembers(given)),
     config: spec,
   })),
+  ...tools.flatMap(({ given }) => {
+    const config = /** @type {Record<string, any>} */ (given);
+    if (typeof config?.tool !== "string") return [];
+    const digest = entryDigest(sortMembers(config));
+    return [{ kind: /** @type {const} */ ("tool"), name: config.tool, digest, config }];
+  }),
 ];
 
 /** @param {unknown} value */
@@ -287,6 +294,22 @@ export const ruleLines = ({ deny, context }) => [
   ...(context === undefined ? [] : [visible(`tells the model: ${context}`)]),
 ];
 
+/** What an entry of a tool does to commands, in full. @param {Record<string, any>} config @returns {string[]} */
+export function toolLines({ argv, first, better = {} }) {
+  const { args = [], env = {}, watch = {} } = better;
+  const list = (/** @type {unknown} */ of) => visible(JSON.stringify(of));
+  const added = [
+    ...(isFilled(args) ? [`adds the options ${list(args)}`] : []),
+    ...(isFilled(env) ? [`sets the variables ${list(env)}`] : []),
+    ...(isFilled(watch) ? [`replaces options: ${list(watch)}`] : []),
+  ];
+  const commands =
+    argv === undefined ? `output with ${list(first)}` : `commands like ${list(argv)}`;
+  return [`reads ${commands}`, ...added];
+}
+
+const isFilled = (/** @type {object} */ value) => Object.keys(value ?? {}).length > 0;
+
 /** The entries of a notice, a few lines each. @param {Entry} entry @returns {string[]} */
 function noticeLines({ kind, name, config }) {
   if (kind === "emitter") {
@@ -306,6 +329,10 @@ function noticeLines({ kind, name, config }) {
       ...lines.slice(0, NOTICE_LINES).map((line) => `    ${line}`),
       ...(left > 0 ? [`    and ${left} more rules`] : []),
     ];
+  }
+  if (kind === "tool") {
+    const lines = toolLines(config).map((line) => shortenText(line, NOTICE_COMMAND));
+    return [`  ${inLine(name)}: a tool's output`, ...lines.map((line) => `    ${line}`)];
   }
   const more = startLines(config, NOTICE_VALUE);
   const left = more.length - NOTICE_LINES;
@@ -337,6 +364,7 @@ export function consentNotice(file, entries, env = process.env) {
     ...some("external-process", "a provider", "providers"),
     ...some("declarative", "a set of rules", "sets of rules"),
     ...some("emitter", "an emitter", "emitters"),
+    ...some("tool", "an entry of a tool", "entries of tools"),
   ];
   return [
     `tap: ${visible(file)} names ${joinWithAnd(parts)} that this session would start, which needs your consent:`,

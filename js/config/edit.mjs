@@ -325,12 +325,15 @@ export function saveEmitter(where, entry, list = "emitters") {
 export function removeEmitter(where, name) {
   const target = openTarget(where);
   const config = target.former?.result;
-  const isThere = !config?.ok || config.emitters.some((entry) => entry.name === name);
+  const isWatch = config?.ok && config.watch.some((entry) => entry.name === name);
+  const isThere = !config?.ok || isWatch || config.emitters.some((entry) => entry.name === name);
   if (!config || !isThere) {
     throw new RangeError(`there is no emitter "${visible(name)}" in ${visible(target.file)}`);
   }
   edit(target, "", (text, { emitters } = /** @type {Config} */ (config)) =>
-    removeItem(text, ["emitters", emitters.findIndex((entry) => entry.name === name)]),
+    isWatch
+      ? jsonc.applyEdits(text, jsonc.modify(text, ["watch", name], undefined, FORMAT))
+      : removeItem(text, ["emitters", emitters.findIndex((entry) => entry.name === name)]),
   );
   return { path: target.file };
 }

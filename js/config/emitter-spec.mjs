@@ -15,6 +15,7 @@ import {
   flag,
   hidden,
   integer,
+  isMap,
   label,
   list,
   named,
@@ -78,6 +79,8 @@ import {
  * @property {"red" | "change" | "never"} [wake] what starts a turn
  * @property {number} [hold] ms: how long a change waits for the next one
  * @property {true} [asIs] nothing is added to the command
+ * @property {boolean} [notify] with a notification of the desktop
+ * @property {number} [wakesPerHour] turns that it may start
  *
  * @typedef {Readonly<CommonSpec & Work & Times>} EmitterSpec
  * @typedef {object} StreamSpec a stream without an emitter
@@ -285,19 +288,32 @@ const EMITTER_FIELDS = {
 };
 
 const MAX_HOLD_MS = 600_000;
+const MAX_WAKES_PER_HOUR = 60;
 
-/** The state of a build or a test run. */
-const watch = object('"watch"', {
+const WATCH_FIELDS = {
   tool: text({ most: 100, what: "the name of a tool" }),
   red: filterFields.includePattern,
   green: filterFields.includePattern,
   wake: words(["red", "change", "never"]),
   hold: duration(0, MAX_HOLD_MS),
   asIs: refine(flag, (isOn) => isOn || undefined),
-});
+  notify: refine(flag, (isOn) => isOn || undefined),
+  wakesPerHour: integer(1, MAX_WAKES_PER_HOUR),
+};
+
+/** The state of a build or a test run. */
+const watch = object('"watch"', WATCH_FIELDS);
 
 /** `sandbox` is of a config: an emitter of the model runs as the model's own commands do. */
 const CONFIG_FIELDS = { ...EMITTER_FIELDS, watch: hidden(watch), sandbox: entrySandbox };
+
+/** An entry of `watch` in a config: an emitter with a state, whose name is its key. */
+const { name: _name, watch: _watch, ...OTHER_FIELDS } = CONFIG_FIELDS;
+const WATCH_ENTRY_FIELDS = {
+  ...OTHER_FIELDS,
+  includeStderr: usually(true, flag),
+  ...WATCH_FIELDS,
+};
 
 const TOOL_FIELDS = {
   ...EMITTER_FIELDS,
@@ -471,6 +487,20 @@ const createEmitterSchema = (origin) =>
     finish: (read, place, given) => toSpec(read, place, given, origin),
   });
 
+/** @param {string} key its name @param {Origin} origin @returns {import("./schema.mjs").Schema<EmitterSpec>} */
+const createWatchSchema = (key, origin) =>
+  object("a watcher", WATCH_ENTRY_FIELDS, {
+    one: ["command", "argv"],
+    most: RHYTHMS,
+    finish(read, place, given) {
+      const isOwn = (/** @type {string} */ field) => Object.hasOwn(WATCH_FIELDS, field);
+      const split = Object.entries(read);
+      const watched = Object.fromEntries(split.filter(([field]) => isOwn(field)));
+      const others = Object.fromEntries(split.filter(([field]) => !isOwn(field)));
+      return toSpec({ name: key, ...others, watch: watched }, place, given, origin);
+    },
+  });
+
 /** @type {import("./schema.mjs").Schema<Readonly<StreamSpec>>} */
 const streamSchema = object("a stream", STREAM_FIELDS, {
   finish: ({ eventFilter: rules = [], ...read }) => deepFreeze({ ...read, rules }),
@@ -512,6 +542,24 @@ const createEntries = (schema, what) =>
   );
 
 export const streamEntries = createEntries(streamSchema, "streams");
+
+/** @param {"user" | "project"} file @returns {import("./schema.mjs").Schema<EmitterEntry[]>} an object in a config */
+export const createWatchEntries = (file) => ({
+  read(given, place) {
+    const names = Object.keys(isMap(given) ? given : {});
+    if (!isMap(given)) return place.expected("an object", given);
+    if (names.length > MAX_ENTRIES)
+      return place.problem(`expected at most ${MAX_ENTRIES} watchers, found ${names.length}`);
+    return names.flatMap((key) => {
+      const here = place.at(key);
+      const known = name.read(key, here);
+      const report = { problems: place.report.problems, notes: [] };
+      const schema = createWatchSchema(key, { origin: "config", file });
+      const spec = known && schema.read(given[key], new Place(here.path, report));
+      return spec ? [{ name: key, spec, given: given[key], notes: report.notes }] : [];
+    });
+  },
+});
 
 /** @param {"user" | "project"} file */
 export const createEmitterEntries = (file) =>

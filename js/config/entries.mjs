@@ -71,6 +71,7 @@ export const adviceFor = (id, { advice }) => (id.startsWith("project:") ? advice
  * @property {string} stamp of the files: another one where one of them has changed
  * @property {ConfiguredEmitter[]} emitters
  * @property {ConfiguredStream[]} streams
+ * @property {import("./load.mjs").ToolEntry[]} tools that are allowed, and files that could not be read
  * @property {string[]} problems with file, line and column; nothing of such a config is there
  */
 
@@ -91,7 +92,8 @@ export const readConfigStamp = (files, folder) =>
 function toConfiguredEmitters(store, owner, loaded, switches) {
   const { file, result } = loaded;
   if (result.ok === false) {
-    return { emitters: [], streams: [], problems: result.problems.map(({ text }) => text) };
+    const problems = result.problems.map(({ text }) => text);
+    return { emitters: [], streams: [], tools: [], problems };
   }
   const isWanted = (/** @type {{name: string}} */ { name }) =>
     isOn(`${owner}:${name}`, result.features, switches);
@@ -99,11 +101,19 @@ function toConfiguredEmitters(store, owner, loaded, switches) {
     if (entry.kind !== "emitter" || !isWanted(entry)) return [];
     const { name, digest, config: spec } = entry;
     const allowed = owner === "user" || isAllowed(store, file, entry);
-    const notes = result.emitters.find((one) => one.name === name)?.notes ?? [];
+    const all = [...result.emitters, ...result.watch];
+    const notes = all.find((one) => one.name === name)?.notes ?? [];
     return [{ name, file: owner, path: file, allowed, digest, spec, notes }];
   });
   const streams = result.streams.map(({ spec }) => ({ file: owner, path: file, spec }));
-  return { emitters, streams, problems: [] };
+  const allowedTools = listEntries(result).flatMap((entry) =>
+    entry.kind === "tool" && (owner === "user" || isAllowed(store, file, entry))
+      ? [entry.config]
+      : [],
+  );
+  const isTaken = (/** @type {import("./load.mjs").ToolEntry} */ { given }) =>
+    owner === "user" || given === undefined || allowedTools.some((one) => one === given);
+  return { emitters, streams, tools: result.tools.filter(isTaken), problems: [] };
 }
 
 /**
@@ -125,6 +135,7 @@ export function readConfiguredEmitters(files, folder) {
     stamp,
     emitters: parts.flatMap(({ emitters }) => emitters),
     streams: parts.flatMap(({ streams }) => streams),
+    tools: parts.flatMap(({ tools }) => tools),
     problems: parts.flatMap(({ problems }) => problems),
   };
 }

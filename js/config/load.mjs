@@ -2,14 +2,17 @@
 
 import { createHash } from "node:crypto";
 import fs from "node:fs";
+import { createRequire } from "node:module";
 import path from "node:path";
 import { isOurFile } from "../lib/host-files.mjs";
+import { isInside } from "../lib/paths.mjs";
 import { errorMessage } from "../lib/values.mjs";
 import { visible } from "../lib/visible.mjs";
 import {
   checkVariable,
   createEmitterEntries,
   createFolder,
+  createWatchEntries,
   streamEntries,
   withInjector,
 } from "./emitter-spec.mjs";
@@ -79,12 +82,17 @@ export function readBounded(file, most, tooLarge) {
  * Rules and context without a program.
  * @typedef {{name: string, deny: {match: import("../../sdk/node/types.js").Match, reason: string}[], context?: string}} DeclarativeConfig
  *
+ * An entry as js/tools has them; what is wrong with it is said where it is used (js/watch/entries.mjs).
+ * @typedef {{file: string, given?: unknown, reason?: string}} ToolEntry `reason`: why its file could not be read
+ *
  * @typedef {object} Config
  * @property {ProviderConfig[]} providers
  * @property {DeclarativeConfig[]} declarative
  * @property {string[]} toolGroups that are there from the start
  * @property {Record<string, boolean>} features by id: whether each is on
  * @property {import("./emitter-spec.mjs").EmitterEntry[]} emitters
+ * @property {import("./emitter-spec.mjs").EmitterEntry[]} watch emitters with a state
+ * @property {ToolEntry[]} tools how the output of further tools is read
  * @property {import("./emitter-spec.mjs").StreamEntry[]} streams without an emitter
  * @property {string[]} [protectedBranches] on which no plan lands
  * @property {boolean} [records] of the user's file
@@ -106,6 +114,9 @@ const MAX_PROVIDERS = 20;
 /** Of a reason or a context. */
 const MAX_TEXT = 4000;
 
+const MAX_TOOLS = 100;
+const MAX_TOOL_BYTES = 64 * 1024;
+const MAX_PATH = 1000;
 const MAX_BRANCHES = 100;
 const MAX_BRANCH_NAME = 200;
 /** No name of a branch has these. */
@@ -187,6 +198,12 @@ const branch = refine(word, (given, place) =>
     : given,
 );
 
+/** Files, or entries as they are in such a file. */
+const toolEntries = list(
+  either("string", text({ most: MAX_PATH, what: "a file" }), named(anything)),
+  { most: MAX_TOOLS, what: "tools" },
+);
+
 /** @param {Owner} owner @returns {Record<string, import("./schema.mjs").Schema<any>>} */
 const createFields = (owner) => ({
   providers: usually([], list(provider, { most: MAX_PROVIDERS, what: "providers" })),
@@ -204,6 +221,8 @@ const createFields = (owner) => ({
     }),
   ),
   emitters: usually([], createEmitterEntries(owner)),
+  watch: usually([], createWatchEntries(owner)),
+  tools: usually([], toolEntries),
   streams: usually([], streamEntries),
   protectedBranches: list(branch, { most: MAX_BRANCHES, what: "branches" }),
   $schema: { read: () => undefined },
@@ -253,9 +272,17 @@ const createSchema = (owner) =>
         checkNames(given, place, ["providers", "declarative"], "a provider");
         checkNames(given, place, ["emitters"], "an emitter");
         checkNames(given, place, ["streams"], "a stream");
-        const { emitters = [], streams: all = [] } = read;
-        const injected = emitters.map((/** @type {EmitterEntry} */ one) => withInjector(one, all));
-        return { ...read, emitters: injected };
+        const { emitters = [], watch = [], streams: all = [], tools = [] } = read;
+        const inject = (/** @type {EmitterEntry} */ one) => withInjector(one, all);
+        const names = emitters.map((/** @type {EmitterEntry} */ one) => one.name);
+        for (const one of watch.filter((/** @type {EmitterEntry} */ each) =>
+          names.includes(each.name),
+        ))
+          place.at("watch").at(one.name).problem("expected another name: it is one of an emitter");
+        return {
+          ...{ ...read, emitters: emitters.map(inject), watch: watch.map(inject) },
+          tools: tools.map((/** @type {unknown} */ one) => ({ file: "", given: one })),
+        };
       },
     },
   );
@@ -312,13 +339,35 @@ export function loadUserConfig(file) {
   return loadConfig(file, "user");
 }
 
+/**
+ * An entry that is in a file of its own. That of a project is in the project.
+ * @param {ToolEntry} entry @param {string} config its file @param {Owner} owner @returns {ToolEntry}
+ */
+function readToolFile({ given }, config, owner) {
+  if (typeof given !== "string") return { file: config, given };
+  const folder = path.dirname(config);
+  const file = path.resolve(folder, given);
+  try {
+    const isHere = owner === "user" || isInside(fs.realpathSync(file), fs.realpathSync(folder));
+    if (!isHere) throw new Error("expected a file in the folder of the config");
+    const bytes = readBounded(file, MAX_TOOL_BYTES, `expected at most ${MAX_TOOL_BYTES / 1024} KB`);
+    const { parse } = createRequire(import.meta.url)("yaml");
+    const content = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    return { file, given: parse(content, { maxAliasCount: 0, logLevel: "error" }) };
+  } catch (error) {
+    return { file, reason: visible(errorMessage(error).split("\n")[0]) };
+  }
+}
+
 /** @param {string} file @param {Owner} owner @returns {LoadedConfig | undefined} */
 function loadConfig(file, owner) {
   try {
     const bytes = readBounded(file, MAX_CONFIG_BYTES, TOO_LARGE);
     if (!bytes) return undefined;
     const content = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-    return { file, digest: hashText(content), result: parseConfig(content, file, owner) };
+    const result = parseConfig(content, file, owner);
+    const tools = result.ok ? result.tools.map((one) => readToolFile(one, file, owner)) : [];
+    return { file, digest: hashText(content), result: result.ok ? { ...result, tools } : result };
   } catch (error) {
     const why = error instanceof TypeError ? "expected UTF-8 text" : visible(errorMessage(error));
     const problems = [problemAt(visible(file), "", 0, why)];

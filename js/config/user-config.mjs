@@ -12,6 +12,8 @@ export const NO_CONFIG = {
   toolGroups: [],
   features: {},
   emitters: [],
+  watch: [],
+  tools: [],
   streams: [],
   problems: [],
 };

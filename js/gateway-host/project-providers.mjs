@@ -5,11 +5,13 @@
 // the new version, and a removed entry of a project continues until the session ends.
 // project-sessions.mjs starts the scans.
 
+import path from "node:path";
 import { wrapInQuotes, visible } from "../lib/visible.mjs";
 import { Diagnostics } from "../feature-host/report.mjs";
 import { Supervisor } from "../process/supervisor.mjs";
 import { userConfigFile } from "../config/file.mjs";
 import { loadProjectConfig, loadUserConfig } from "../config/load.mjs";
+import { toPlanned } from "../watch/plan.mjs";
 import { consentNotice, listEntries, isAllowed } from "../config/consent.mjs";
 import { isOn } from "../config/user-config.mjs";
 
@@ -117,7 +119,10 @@ export class ProjectProviders {
       return this.#reportMistakes(session, { file, digest }, result.problems);
     this.#getNotified(session).delete(`mistakes ${file}`);
     if (owner === "project") this.#openGroups(session, result.toolGroups);
-    const entries = listEntries(result);
+    const all = listEntries(result);
+    // Nothing runs because of an entry of a tool.
+    const isTool = (/** @type {Entry} */ { kind }) => kind === "tool";
+    const entries = all.filter((entry) => !isTool(entry));
     const on = entries.filter(({ name }) => this.#isOn(owner, result, name));
     const allowed = on.filter((entry) => this.#isAllowed(owner, config, entry));
     for (const entry of allowed) void this.#start(session, owner, config, entry);
@@ -136,14 +141,17 @@ export class ProjectProviders {
       "disabled",
     );
     if (owner === "project") this.#reportUnknown(session, file, result);
+    waiting.push(...all.filter((one) => isTool(one) && !this.#isAllowed(owner, config, one)));
     if (waiting.length === 0) return;
     const names = waiting.map((entry) => entry.digest).join();
-    this.#notifyOnce(
-      session,
-      `${file} ${names}`,
-      "warning",
-      consentNotice(file, waiting, this.#host.env),
+    // With the commands that would run.
+    const shown = waiting.map((entry) =>
+      entry.kind === "emitter"
+        ? { ...entry, config: toPlanned(entry.config, path.dirname(file), result.tools) }
+        : entry,
     );
+    const text = consentNotice(file, shown, this.#host.env);
+    this.#notifyOnce(session, `${file} ${names}`, "warning", text);
   }
 
   /** @param {ProjectSession} session @param {{owner: Owner, file: string, state: EntryState["state"]}} of @param {Entry[]} some */
@@ -276,7 +284,7 @@ export class ProjectProviders {
       return;
     }
     // The feature host runs emitters, and checks consent by requests (js/gateway-host/requests.mjs).
-    if (entry.kind === "emitter") {
+    if (entry.kind !== "external-process") {
       this.#host.needHosted();
       session.running?.set(key, { owner, file, entry, stop: async () => {} });
       return;

@@ -1,5 +1,6 @@
 // `allow`: the user's consent to what a tap.config.json starts.
 
+import path from "node:path";
 import {
   allow,
   commandLine,
@@ -8,8 +9,11 @@ import {
   isAllowed,
   ruleLines,
   startLines,
+  toolLines,
   emitterLines,
 } from "../../config/consent.mjs";
+import { userConfigFile } from "../../config/file.mjs";
+import { loadUserConfig } from "../../config/load.mjs";
 import { loadConfig, PATH_ARGUMENT } from "../config-file.mjs";
 import { confirm } from "../confirm.mjs";
 import { Failure } from "../exit.mjs";
@@ -29,6 +33,12 @@ function entryLines({ kind, name, config }) {
   }
   if (kind === "emitter") {
     return [[...title, " (emitter)"], ...emitterLines(config).map((line) => [`    ${line}`])];
+  }
+  if (kind === "tool") {
+    return [
+      [...title, " (how output is read)"],
+      ...toolLines(config).map((line) => [`    ${line}`]),
+    ];
   }
   return [
     [...title, ` (restart: ${config.restart.policy})`],
@@ -98,7 +108,18 @@ async function run(given) {
     ...(provider.sandbox && { sandbox: provider.sandbox }),
   }));
   const declarative = result.declarative.map((config) => ({ ...config, lines: ruleLines(config) }));
-  const emitters = result.emitters.map(({ spec }) => ({ ...spec, lines: emitterLines(spec) }));
+  const entries = listEntries(result);
+  const { toPlanned } = await import("../../watch/plan.mjs");
+  const user = loadUserConfig(userConfigFile(getGatewayFiles(given)))?.result;
+  const own = [...(user?.ok ? user.tools : []), ...result.tools];
+  const toShown = (/** @type {Entry} */ entry) =>
+    entry.kind === "emitter"
+      ? { ...entry, config: toPlanned(entry.config, path.dirname(file), own) }
+      : entry;
+  const emitters = entries.flatMap((entry) => {
+    const shown = toShown(entry);
+    return shown.kind === "emitter" ? [{ ...shown.config, lines: emitterLines(shown.config) }] : [];
+  });
   const summary = {
     path: file,
     digest,
@@ -106,7 +127,6 @@ async function run(given) {
     ...(declarative.length > 0 && { declarative }),
     ...(emitters.length > 0 && { emitters }),
   };
-  const entries = listEntries(result);
   const asked = entries.filter((entry) => !isAllowed(store, file, entry));
   if (asked.length === 0) {
     output.result({ ...summary, allowed: true, changed: false }, () =>
@@ -114,7 +134,7 @@ async function run(given) {
     );
     return;
   }
-  show(output, file, asked);
+  show(output, file, asked.map(toShown));
   await askForConsent(output, given.yes);
   allow(store, file, entries);
   output.result({ ...summary, allowed: true, changed: true }, () =>

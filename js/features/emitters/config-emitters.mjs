@@ -86,6 +86,7 @@ export class ConfigEmitters {
       read.emitters.map((/** @type {any} */ one) => [`${one.file} ${one.name}`, one]),
     );
     // While a config has mistakes, what it named before goes on.
+    if (session && read.tools.length > 0) await this.#checkTools(session, read.tools);
     if (read.problems.length === 0) await this.#removeChanged(folder, there, named);
     if (!session) return;
     for (const [key, entry] of named) {
@@ -97,6 +98,13 @@ export class ConfigEmitters {
     if (read.problems.length > 0) return;
     const streams = read.streams.map((/** @type {any} */ one) => one.spec);
     await this.#emitters.streams.set(session, streams);
+  }
+
+  /** @param {InspectedSession} session @param {import("../../watch/entries.mjs").OwnTool[]} own */
+  async #checkTools({ id }, own) {
+    const { formatEntryProblem, loadEntries } = await import("../../watch/entries.mjs");
+    for (const problem of loadEntries({ own }).problems)
+      this.#emitters.showWarning(id, "tools", formatEntryProblem(problem));
   }
 
   /**

@@ -14,6 +14,9 @@ import {
   emitterLines,
 } from "../../../js/config/consent.mjs";
 import { readConfigStamp, readConfiguredEmitters } from "../../../js/config/entries.mjs";
+import { loadEntries } from "../../../js/watch/entries.mjs";
+import { toPlanned } from "../../../js/watch/plan.mjs";
+import { gatewayFiles } from "../../../js/lib/paths.mjs";
 import { userConfigFile } from "../../../js/config/file.mjs";
 import { temporaryFolder } from "../../support/temporary.mjs";
 
@@ -125,9 +128,11 @@ describe("emitters of a config", () => {
     for (const [list, least] of /** @type {const} */ ([
       ["emitters", 25],
       ["streams", 6],
+      ["watch", 30],
     ])) {
+      const entry = { command: "x", qqqqqqqqqq: 1 };
       const [text] = problems(
-        JSON.stringify({ [list]: [{ name: "a", command: "x", qqqqqqqqqq: 1 }] }),
+        JSON.stringify({ [list]: list === "watch" ? { a: entry } : [{ name: "a", ...entry }] }),
       ).filter((one) => one.includes("known are"));
       const known = text.split("known are ")[1].split(", ");
       assert.ok(known.length >= least);
@@ -148,6 +153,92 @@ describe("emitters of a config", () => {
       problems('{"emitters": [{"name": "a", "command": "x", "env": {"__proto__": "1"}}]}').join(),
       /name of a variable/,
     );
+  });
+});
+
+describe("watchers and tools of a config", () => {
+  const build = { command: "npx tsc --watch", wake: "change", hold: "1s", wakesPerHour: 3 };
+
+  test("a watcher is an emitter with a state", () => {
+    const result = parseConfig(JSON.stringify({ watch: { build }, emitters: [] }));
+    assert.ok(result.ok, JSON.stringify(result));
+    const [{ name, spec }] = result.watch;
+    assert.deepEqual([name, spec.name, spec.includeStderr], ["build", "build", true]);
+    assert.deepEqual(spec.watch, { wake: "change", hold: 1000, wakesPerHour: 3 });
+    const [entry] = listEntries(result);
+    assert.deepEqual([entry.kind, entry.name], ["emitter", "build"]);
+    const asIs = JSON.stringify({ watch: { build: { ...build, asIs: true } } });
+    const other = parseConfig(asIs);
+    assert.notEqual(other.ok && listEntries(other)[0].digest, entry.digest);
+  });
+
+  test("a mistake in a watcher is told with its place", () => {
+    for (const [watch, text] of /** @type {const} */ ([
+      [{ build: { ...build, wakesPerHour: 0 } }, /watch\.build\.wakesPerHour/],
+      [{ build: { prompt: "x" } }, /watch\.build\.prompt|watch\.build\.command/],
+      [{ "tap-x": build }, /reserved/],
+      [[], /watch: expected an object/],
+    ]))
+      assert.match(problems(JSON.stringify({ watch })).join(), text);
+    const emitters = [{ name: "build", command: "x" }];
+    assert.match(problems(JSON.stringify({ watch: { build }, emitters })).join(), /watch\.build/);
+  });
+
+  test("consent shows the command that will run, also with a tool of the project", () => {
+    const tool = { tool: "ours", argv: "^ours", better: { args: ["--plain"], env: { A: "1" } } };
+    const config = { watch: { build, own: { command: "ours -w" } }, tools: [tool] };
+    const result = parseConfig(JSON.stringify(config));
+    assert.ok(result.ok, JSON.stringify(result));
+    const shown = result.watch.map(({ spec }) => toPlanned(spec, "/nowhere", result.tools));
+    assert.deepEqual(
+      shown.map(({ command, env }) => [command, env]),
+      [
+        ["npx tsc --preserveWatchOutput --pretty false --watch", {}],
+        ["ours --plain -w", { A: "1" }],
+      ],
+    );
+    const entry = listEntries(result).find(({ kind }) => kind === "tool");
+    assert.equal(entry?.name, "ours");
+    assert.match(consentNotice("/p/tap.config.json", entry ? [entry] : []), /--plain/);
+  });
+
+  test("a tool may be in a file of the project; a wrong one is left out, and the others load", (t) => {
+    const folder = fs.realpathSync(temporaryFolder(t));
+    const write = (/** @type {string} */ name, /** @type {string} */ content) =>
+      fs.writeFileSync(path.join(folder, name), content);
+    write("good.yaml", "tool: good\nargv: '^good'\n");
+    write("bad.yaml", "tool: bad\nargv: '('\n");
+    write("broken.yaml", "tool: [");
+    const tools = [
+      "good.yaml",
+      "bad.yaml",
+      "broken.yaml",
+      "none.yaml",
+      "../x.yaml",
+      { tool: "in" },
+    ];
+    write("tap.config.json", JSON.stringify({ tools }));
+    const files = { ...gatewayFiles({ COPILOT_HOME: temporaryFolder(t) }) };
+    const known = () => readConfiguredEmitters(files, folder).tools;
+    assert.ok(
+      known().every(({ given }) => given === undefined),
+      "none is allowed",
+    );
+    const loaded = loadProjectConfig(folder);
+    assert.ok(loaded?.result.ok);
+    allow(consentFile(files), loaded.file, listEntries(loaded.result));
+    const { tools: all, problems: wrong } = loadEntries({ own: known() });
+    const names = all.map(({ tool }) => tool);
+    assert.deepEqual(names.slice(0, 2), ["good", "in"]);
+    const where = wrong.map(({ file, field }) => [path.basename(file), field]);
+    assert.deepEqual(where, [
+      ["bad.yaml", "argv"],
+      ["broken.yaml", ""],
+      ["none.yaml", ""],
+      ["x.yaml", ""],
+    ]);
+    write("good.yaml", "tool: good\nargv: '^other'\n");
+    assert.ok(!known().some(({ given }) => Object(given).tool === "good"), "it has changed");
   });
 });
 

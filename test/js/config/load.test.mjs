@@ -16,7 +16,10 @@ import { temporaryFolder } from "../../support/temporary.mjs";
 
 /** The config of one provider with these fields. */
 /** What a config has that names providers only. */
-const REST = { declarative: [], toolGroups: [], features: {}, emitters: [], streams: [] };
+const REST = {
+  ...{ declarative: [], toolGroups: [], features: {} },
+  ...{ emitters: [], watch: [], tools: [], streams: [] },
+};
 const one = (fields) => JSON.stringify({ providers: [{ name: "a", command: "node", ...fields }] });
 
 const denyArgs = (args) =>

@@ -131,6 +131,25 @@ test("an entry that the user allows in an open session begins, although nobody h
   await until(() => fs.existsSync(path.join(cwd, "ran")), "its command");
 });
 
+test("a watcher of a config begins with a tool of the config, and a wrong tool is named", async (t) => {
+  const home = homeFolder(t);
+  const failure = [{ at: "^NOK (?<what>.*)" }];
+  const tools = [
+    { tool: "ours", argv: "^sh ours", failure },
+    { tool: "wrong", argv: "(" },
+  ];
+  const watch = { build: { command: "sh ours.sh", onChange: ["*.sh"], hold: "1ms" } };
+  const config = JSON.stringify({ ...USER_HOME, watch, tools });
+  fs.writeFileSync(path.join(home, "tap", "config.json"), config, { mode: 0o600 });
+  const { call, cwd, injected, shown } = await setUp(t, {}, home);
+  fs.writeFileSync(path.join(cwd, "ours.sh"), "echo 'NOK a bolt is missing'; exit 1\n");
+  const isRed = () => injected().some((/** @type {string} */ one) => /a bolt is missing/.test(one));
+  await until(isRed, () => [injected(), shown()].join());
+  const state = await call("tap_watch_state", { name: "build" });
+  assert.deepEqual([state.tool, state.failures.length], ["ours", 1]);
+  assert.ok(shown().some((/** @type {string} */ one) => /tools: .*argv: /.test(one)));
+});
+
 test("an emitter of a config has the injector of its stream, and follows it", async (t) => {
   const home = homeFolder(t);
   const file = path.join(home, "tap", "config.json");

@@ -50,7 +50,7 @@ const ROOMS = {
   features: ["lib", "config", "watch", "sdk"],
   "feature-host": ["lib", "link", "process", "git", "agents", "features", "sdk"],
   "mcp-host": ["lib", "process", "config", "feature-host", "sdk"],
-  "gateway-host": ["lib", "process", "config", "views", "features", "feature-host", "sdk"],
+  "gateway-host": ["lib", "process", "config", "views", "watch", "features", "feature-host", "sdk"],
   extension: ["lib", "link"],
   embedded: ["lib", "link", "gateway-host", "extension"],
   develop: ["lib", "link", "process", "sdk"],
