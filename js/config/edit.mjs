@@ -6,7 +6,7 @@ import path from "node:path";
 import jsonc from "jsonc-parser";
 import { makePrivateFolder, writePrivate } from "../lib/host-files.mjs";
 import { visible } from "../lib/visible.mjs";
-import { listEntries } from "./consent.mjs";
+import { allow, consentFile, listEntries } from "./consent.mjs";
 import { CONFIG_NAME, findConfigName, userConfigFile } from "./file.mjs";
 import { convertEntry } from "./import-names.mjs";
 import { loadProjectConfig, loadUserConfig, parseConfig } from "./load.mjs";
@@ -315,6 +315,26 @@ export function saveEmitter(where, entry, list = "emitters") {
     ({ kind, name }) => kind === "emitter" && name === entry.name,
   );
   return { path: target.file, digest: saved?.digest ?? "" };
+}
+
+/**
+ * Adds an emitter that the user starts in the background, and allows it.
+ * @param {import("../lib/paths.mjs").GatewayFiles} files @param {string} folder of the project
+ * @param {{section: "watch" | "emitters", name: string, entry: Record<string, unknown>}} added
+ * @returns {{path: string}} @throws where it is there already, or would not be read
+ */
+export function saveBackground(files, folder, { section, name, entry }) {
+  const target = projectTarget(folder);
+  const now = edit(target, "{}\n", (text, config) => {
+    const there = [...(config?.emitters ?? []), ...(config?.watch ?? [])];
+    if (there.some((one) => one.name === name))
+      throw new RangeError(`${visible(target.file)} has an emitter ${visible(name)} already`);
+    if (section === "emitters") return insertItem(text, section, { name, ...entry });
+    return jsonc.applyEdits(text, jsonc.modify(text, ["watch", name], entry, FORMAT));
+  });
+  const saved = listEntries(now).filter((one) => one.kind === "emitter" && one.name === name);
+  allow(consentFile(files), target.file, saved);
+  return { path: target.file };
 }
 
 /**

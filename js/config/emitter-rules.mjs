@@ -54,7 +54,12 @@ const createPattern = (most = MAX_PATTERN_BYTES) =>
   );
 
 /** The lines around a match. */
-const CONTEXT = ["before", "after", "until"];
+export const CONTEXT_FIELDS = {
+  before: hidden(integer(1, MAX_CONTEXT_LINES)),
+  after: hidden(integer(1, MAX_CONTEXT_LINES)),
+  until: hidden(createPattern()),
+};
+const CONTEXT = Object.keys(CONTEXT_FIELDS);
 
 /** @type {import("./schema.mjs").Schema<Rule>} */
 const rule = object(
@@ -71,9 +76,7 @@ const rule = object(
         time: required(duration(1, MAX_RULE_MS)),
       }),
     ),
-    before: hidden(integer(1, MAX_CONTEXT_LINES)),
-    after: hidden(integer(1, MAX_CONTEXT_LINES)),
-    until: hidden(createPattern()),
+    ...CONTEXT_FIELDS,
     capture: hidden(refine(flag, (isOn) => isOn || undefined)),
   },
   {

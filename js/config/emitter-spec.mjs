@@ -4,7 +4,13 @@
 import { isDeepStrictEqual } from "node:util";
 import { globProblem } from "../lib/globs.mjs";
 import { refusalReason } from "../lib/refused-variables.mjs";
-import { filterFields, PATTERNS, toFilter, toFilterEntry } from "./emitter-rules.mjs";
+import {
+  CONTEXT_FIELDS,
+  filterFields,
+  PATTERNS,
+  toFilter,
+  toFilterEntry,
+} from "./emitter-rules.mjs";
 import { cronProblem, formatDuration, isOutside, parseJsonPath } from "./emitter-values.mjs";
 import { entrySandbox } from "./sandbox.mjs";
 import {
@@ -81,6 +87,8 @@ import {
  * @property {true} [asIs] nothing is added to the command
  * @property {boolean} [notify] with a notification of the desktop
  * @property {number} [wakesPerHour] turns that it may start
+ * @property {number} [before] @property {number} [after] lines around one that `red` matches
+ * @property {string} [until] the first line after it that is not of that failure
  *
  * @typedef {Readonly<CommonSpec & Work & Times>} EmitterSpec
  * @typedef {object} StreamSpec a stream without an emitter
@@ -299,7 +307,10 @@ const WATCH_FIELDS = {
   asIs: refine(flag, (isOn) => isOn || undefined),
   notify: refine(flag, (isOn) => isOn || undefined),
   wakesPerHour: integer(1, MAX_WAKES_PER_HOUR),
+  ...CONTEXT_FIELDS,
 };
+
+export const WATCH_FIELD_NAMES = Object.keys(WATCH_FIELDS);
 
 /** The state of a build or a test run. */
 const watch = object('"watch"', WATCH_FIELDS);

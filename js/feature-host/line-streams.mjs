@@ -54,6 +54,7 @@ export const MAX_STREAMS = 600;
  *   notices
  * @property {number} [opened] Unix ms: start of a build or a test run, with a matcher
  * @property {import("../lib/addon.js").Cycle[]} [closed] builds and test runs that have ended
+ * @property {string[]} [slow] fields of the matcher, each once: lines that take too long do not match
  *
  * @typedef {object} LineStreamOptions
  * @property {LineDelivery} delivery

@@ -20,6 +20,7 @@ import { loadEntries, toInnerTools, toMatcher, toParallel } from "./entries.mjs"
  * @typedef {object} PlanOptions
  * @property {string} folder where it runs
  * @property {string} [tool] the entry to take @property {string} [red] @property {string} [green] patterns
+ * @property {number} [before] @property {number} [after] @property {string} [until] lines around one that `red` matches
  * @property {boolean} [asIs] without further options
  * @property {boolean} [isTimed] it runs again and again, so each run is a cycle
  * @property {import("./commands.mjs").ReadScript} [readScript]
@@ -28,6 +29,7 @@ import { loadEntries, toInnerTools, toMatcher, toParallel } from "./entries.mjs"
 
 /** The entry for unknown commands. */
 export const GENERAL = "general";
+const MAX_CONTEXT_LINES = 24;
 
 /** @param {string | readonly string[]} command */
 const asGiven = (command) => ({ command, env: {}, changed: [] });
@@ -63,16 +65,36 @@ export function plan(given, options) {
 }
 
 /**
+ * A red line with the lines around it is a failure.
+ * @param {string} red @param {string | undefined} green @param {Pick<PlanOptions, "before" | "after" | "until">} context
+ * @returns {import("./entries.mjs").FailureRule[]}
+ */
+function listRedFailures(red, green, { before, after, until }) {
+  if ((before ?? after ?? until) === undefined) return [];
+  const ends = [until, green, red].flatMap((one) => (one ? [`(?:${one})`] : []));
+  const hasMore = (after ?? until) !== undefined;
+  return [
+    {
+      at: /\(\?<what>/.test(red) ? red : `^(?<what>.*(?:${red}).*)`,
+      most: after ?? MAX_CONTEXT_LINES,
+      ...(before && { before }),
+      ...(hasMore && { until: ends.join("|") }),
+    },
+  ];
+}
+
+/**
  * @param {import("./entries.mjs").Entry} entry @param {readonly import("./entries.mjs").Tool[]} tools
  * @param {PlanOptions} options @param {import("./entries.mjs").Entry[]} parallel tools that the command runs
  */
-function createMatcher(entry, tools, { red, green }, parallel) {
+function createMatcher(entry, tools, { red, green, ...context }, parallel) {
   const own = Object.fromEntries(Object.entries({ red, green }).filter(([, pattern]) => pattern));
   if (parallel.length > 0) {
     const name = parallel.map((one) => one.tool).join(", ");
     return { name, matcher: { ...toParallel(parallel, tools), ...own }, inner: {} };
   }
   const matcher = { ...toMatcher(entry, tools), ...own };
+  if (red) matcher.failure = [...listRedFailures(red, green, context), ...matcher.failure];
   const isUnknown = entry.tool === GENERAL && Object.keys(own).length === 0;
   const mayHaveParts = entry.prefix !== undefined || isUnknown;
   return {

@@ -33,12 +33,16 @@ export function parseRecording(text) {
 
 /**
  * @param {Recording} recording
- * @param {{addon: typeof import("../lib/addon.js"), tool?: string}} options
+ * @param {{addon: typeof import("../lib/addon.js"), tool?: string, own?: import("./entries.mjs").OwnTool[]}} options
  * @returns {{tool: string, steps: Step[]}}
  */
-export function replay({ cmd, cwd = "<project>", name, events }, { addon, tool }) {
+export function replay({ cmd, cwd = "<project>", name, events }, { addon, tool, own }) {
   const isLog = cmd === "";
-  const planned = plan(cmd, { folder: cwd, tool: tool ?? (isLog ? findByOutput(events) : "") });
+  const planned = plan(cmd, {
+    folder: cwd,
+    own,
+    tool: tool ?? (isLog ? findByOutput(events, own) : ""),
+  });
   // A log may have several cycles, and no exit.
   const matcher = { ...JSON.parse(planned.matcher), ...(isLog && { runsOn: true }) };
   const read = JSON.parse(
@@ -63,9 +67,9 @@ export function replay({ cmd, cwd = "<project>", name, events }, { addon, tool }
   return { tool: planned.tool, steps };
 }
 
-/** @param {RecordedEvent[]} events */
-function findByOutput(events) {
-  const { tools } = loadEntries();
+/** @param {RecordedEvent[]} events @param {import("./entries.mjs").OwnTool[]} [own] */
+function findByOutput(events, own) {
+  const { tools } = loadEntries({ own });
   const text = events.find(({ d }) => d !== undefined)?.d ?? "";
   for (const line of text.split("\n", FIRST_LINES)) {
     const entry = matchFirst(line, tools);

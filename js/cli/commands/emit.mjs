@@ -17,7 +17,9 @@ import { findSession } from "../reference.mjs";
  * @typedef {import("../options.mjs").CommandOptions & {action: string, name?: string, session?: string,
  *   prompt?: string, every?: string, cron?: string, onChange: string[], cwd?: string,
  *   inject?: string[], surface?: string[], drop?: string[], before?: string, after?: string, until?: string,
- *   stderr: boolean, last: string, follow: boolean, rest: string[]}} EmitOptions
+ *   stderr: boolean, last: string, follow: boolean, rest: string[], expectEvery?: string} & WatchGiven} EmitOptions
+ * @typedef {{tool?: string, red?: string, green?: string, wake?: string, hold?: string, asIs?: boolean,
+ *   notify?: boolean, background?: boolean}} WatchGiven of a watcher
  * @typedef {{at: string, outcome: string, text: string, emitter: string, number: number}} Line
  */
 
@@ -83,16 +85,32 @@ function listRules(given) {
   });
 }
 
+/** The fields of a watcher that are given. @param {WatchGiven} given @returns {Record<string, unknown>} */
+export function readWatchFields({ tool, red, green, wake, hold, asIs, notify }) {
+  const all = {
+    tool,
+    red,
+    green,
+    wake,
+    hold,
+    asIs: asIs || undefined,
+    notify: notify || undefined,
+  };
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
+}
+
 /** @param {EmitOptions} given */
 function createStartRequest(given) {
-  const { name, prompt, every, cron, onChange, cwd, stderr, rest: argv } = given;
+  const { name, prompt, every, cron, onChange, cwd, stderr, expectEvery, rest: argv } = given;
   if (!name) {
     throw usage("say a name, and after -- a command", "copilot-tap emit start build -- make watch");
   }
   const rules = listRules(given);
+  const watch = readWatchFields(given);
   return {
-    do: "start",
-    name,
+    do: Object.keys(watch).length > 0 ? "watch" : "start",
+    ...{ name, ...watch },
+    ...(expectEvery !== undefined && { expectEvery }),
     ...(argv.length === 1 && { command: argv[0] }),
     ...(argv.length > 1 && { argv }),
     ...(prompt !== undefined && { prompt }),
@@ -103,6 +121,36 @@ function createStartRequest(given) {
     ...(stderr && { includeStderr: true }),
     ...(rules.length > 0 && { eventFilter: rules }),
   };
+}
+
+/**
+ * What runs without a session is an entry of the config that its user allows: this one is.
+ * @param {Output} output @param {import("../../lib/paths.mjs").GatewayFiles} files @param {InspectedSession} session
+ * @param {Record<string, any>} asked
+ */
+export async function startInBackground(
+  output,
+  files,
+  { cwd: folder },
+  { do: work, cwd, name, ...entry },
+) {
+  if (!name) throw usage("give the entry a name: --name build");
+  const [{ saveBackground }, { toWorkspacePath }] = await Promise.all([
+    import("../../config/edit.mjs"),
+    import("../../config/emitter-values.mjs"),
+  ]);
+  const place = cwd === undefined ? {} : { cwd: toWorkspacePath(cwd, folder) };
+  const given = { ...entry, ...place, background: true };
+  const saved = saveBackground(files, folder, {
+    section: work === "watch" ? "watch" : "emitters",
+    name,
+    entry: given,
+  });
+  output.result({ ...saved, name }, () =>
+    output.print(
+      `${inLine(name)} is in ${saved.path} now, is allowed, and runs as long as it is there`,
+    ),
+  );
 }
 
 /** @param {EmitOptions} given */
@@ -194,8 +242,11 @@ async function run(given) {
     if (action === "history") return history(control, session, output, given);
     const rules = { eventFilter: listRules(given) };
     const asked = what?.() ?? { do: action, name, ...(action === "test" && rules) };
+    if (action === "start" && given.background)
+      return startInBackground(output, getGatewayFiles(given), session, asked);
     const answer = await requestEmitters(control, session, asked);
     output.result(answer, () => {
+      if (answer.text !== undefined) return output.printText(answer.text);
       if (action === "test") return showTest(output, answer);
       const all = action === "list" ? answer.emitters : [answer];
       const { configured = [] } = answer;
@@ -212,6 +263,25 @@ async function run(given) {
     });
   });
 }
+
+/** Of a watcher, for `watch` and `emit start`. */
+export const WATCH_OPTIONS = /** @type {const} */ ({
+  "expect-every": { describe: "a longer silence is an event: 5m" },
+  tool: { describe: "read it as the output of this tool; none: lines, without a state" },
+  red: { describe: "a pattern of lines that mean red" },
+  green: { describe: "a pattern of lines that mean green" },
+  wake: { describe: "what starts a turn; default: red", choices: ["red", "change", "never"] },
+  hold: { describe: "how long a change waits for the next one; default: 2s" },
+  notify: { describe: "also show a notification of the desktop", type: "boolean" },
+  "as-is": { describe: "add nothing to the command", type: "boolean" },
+  background: {
+    describe: "save it in the project's config, also to run without a session",
+    type: "boolean",
+  },
+  before: { describe: "with so many lines before such a line, at most 24" },
+  after: { describe: "with so many lines after it" },
+  until: { describe: "or with the lines up to the first that matches this pattern" },
+});
 
 /** @param {string} describe */
 const patterns = (describe) => /** @type {const} */ ({ describe, multiple: true });
@@ -249,10 +319,8 @@ export default {
     inject: patterns("put lines that match this pattern before the model"),
     surface: patterns("show lines that match it in the timeline"),
     drop: patterns("drop lines that match it"),
-    before: { describe: "with so many lines before such a line, at most 24" },
-    after: { describe: "with so many lines after it" },
-    until: { describe: "or with the lines up to the first that matches this pattern" },
     stderr: { describe: "also read stderr", type: "boolean" },
+    ...WATCH_OPTIONS,
     last: { short: "n", describe: "at most this many lines; default: 20", default: "20" },
     follow: FOLLOW,
   },

@@ -4,18 +4,24 @@ import fs from "node:fs";
 import path from "node:path";
 import { errorMessage } from "../../lib/values.mjs";
 import { inLine, visible } from "../../lib/visible.mjs";
-import { faint, Output } from "../../views/output.mjs";
+import { faint, Output, warning } from "../../views/output.mjs";
 import { Failure, usage } from "../exit.mjs";
 import { withGateway } from "../gateway.mjs";
 import { getGatewayFiles, isRunByAgent } from "../options.mjs";
-import { requestEmitters, resolveSession } from "./emit.mjs";
+import {
+  readContext,
+  readWatchFields,
+  requestEmitters,
+  resolveSession,
+  startInBackground,
+  WATCH_OPTIONS,
+} from "./emit.mjs";
 
 /**
  * @typedef {import("../options.mjs").CommandOptions & {action: string, target?: string, value?: string,
  *   name?: string, session?: string, cwd?: string, onChange: string[],
- *   every?: string, cron?: string, expectEvery?: string,
- *   tool?: string, red?: string, green?: string, wake?: string, hold?: string, asIs: boolean,
- *   rest: string[]}} WatchOptions
+ *   every?: string, cron?: string, expectEvery?: string, before?: string, after?: string, until?: string,
+ *   rest: string[]} & import("./emit.mjs").WatchGiven} WatchOptions
  */
 
 const ACTIONS = ["list", "show", "stop", "go", "quiet", "tools", "test"];
@@ -24,13 +30,14 @@ const MAX_LOG = 64 << 20;
 /** @param {WatchOptions} given */
 function createStartRequest(given) {
   const { name, cwd, onChange, every, cron, expectEvery, rest: argv } = given;
-  const { tool, red, green, wake, hold, asIs } = given;
+  const context = readContext(given);
+  if (Object.keys(context).length > 0 && given.red === undefined)
+    throw usage("--before, --after and --until need --red: the lines that they are about");
   const all = {
     ...(argv.length === 1 ? { command: argv[0] } : { argv }),
-    ...{ name, every, cron, expectEvery, tool, red, green, wake, hold },
+    ...{ name, every, cron, expectEvery, ...readWatchFields(given), ...context },
     cwd: cwd === undefined ? undefined : path.resolve(cwd),
     onChange: onChange.length > 0 ? onChange : undefined,
-    asIs: asIs || undefined,
   };
   const asked = Object.entries(all).filter(([, value]) => value !== undefined);
   return { do: "watch", ...Object.fromEntries(asked) };
@@ -38,7 +45,7 @@ function createStartRequest(given) {
 
 /** @param {Output} output @param {Record<string, any>} watcher @param {boolean} isWhole */
 function showWatcher(output, { name, what, tool, parts, wakes, folder, state }, isWhole) {
-  const [part] = parts;
+  const [part, ...more] = parts;
   const { failures, leftOut } = part;
   const count = part.state === "red" ? `, ${failures.length + leftOut} failures` : "";
   const ended = state.startsWith("ended") ? `, ${state}` : "";
@@ -48,6 +55,11 @@ function showWatcher(output, { name, what, tool, parts, wakes, folder, state }, 
   );
   output.print(faint(`  ${what} (${inLine(tool)}), ${wakes.lastHour} turns in the last hour`));
   if (!isWhole) return;
+  for (const { part: who, tool: reader, state: color, since, failures: own } of more) {
+    const known = reader && reader !== who ? ` (${inLine(reader)})` : "";
+    const size = own.length > 0 ? `, ${own.length} failures` : "";
+    output.print(`  ${inLine(who)}${known}: ${color} since ${localClock(since)}${size}`);
+  }
   for (const failure of failures) {
     const { file, line, col, code, name: test, what: message, lines } = failure;
     const short = file?.startsWith(`${folder}/`) ? file.slice(folder.length + 1) : file;
@@ -61,13 +73,29 @@ function showWatcher(output, { name, what, tool, parts, wakes, folder, state }, 
 /** @param {string} time */
 const localClock = (time) => new Date(time).toTimeString().slice(0, 8);
 
-/** @param {Output} output @param {string} [name] */
-async function showTools(output, name) {
-  const { loadEntries } = await import("../../watch/entries.mjs");
-  const { tools } = loadEntries();
+/** Of the user's config, and of that of this folder if it is allowed. @param {WatchOptions} given */
+async function loadTools(given) {
+  const [{ readConfiguredEmitters }, { loadEntries, formatEntryProblem }] = await Promise.all([
+    import("../../config/entries.mjs"),
+    import("../../watch/entries.mjs"),
+  ]);
+  const { tools: own, problems: wrong } = readConfiguredEmitters(
+    getGatewayFiles(given),
+    process.cwd(),
+  );
+  const { tools, problems } = loadEntries({ own });
+  return { own, tools, problems: [...wrong, ...problems.map(formatEntryProblem)] };
+}
+
+/** @param {Output} output @param {WatchOptions} given @param {string} [name] */
+async function showTools(output, given, name) {
+  const { tools, problems } = await loadTools(given);
   if (name === undefined) {
     const all = tools.map(({ tool }) => tool).toSorted();
-    return output.result({ tools: all }, () => all.forEach((one) => output.print(one)));
+    return output.result({ tools: all, problems }, () => {
+      all.forEach((one) => output.print(one));
+      for (const one of problems) output.print(warning(`not read: ${visible(one)}`));
+    });
   }
   const entry = tools.find(({ tool }) => tool === name)?.read();
   if (!entry) {
@@ -99,14 +127,16 @@ function readLog(file) {
 }
 
 /** @param {Output} output @param {WatchOptions} given */
-async function testLog(output, { target, tool }) {
+async function testLog(output, given) {
+  const { target, tool } = given;
   if (!target) throw usage("say a file", "copilot-tap watch test build.log --tool tsc");
   const [{ parseRecording, replay }, { addon }] = await Promise.all([
     import("../../watch/replay.mjs"),
     import("../../lib/addon.mjs"),
   ]);
   const recording = parseRecording(readLog(target));
-  const result = replay(recording, { addon, tool });
+  const { own } = await loadTools(given);
+  const result = replay(recording, { addon, tool, own });
   output.result(result, () => {
     output.print(faint(`read by the entry ${inLine(result.tool)}`));
     const said = result.steps.filter(({ text }) => text !== "");
@@ -137,7 +167,7 @@ async function run(given) {
   const output = new Output(given);
   const { action, rest } = given;
   if (action === "tools" && rest.length === 0) {
-    return showTools(output, given.target === "show" ? given.value : given.target);
+    return showTools(output, given, given.target === "show" ? given.value : given.target);
   }
   if (action === "test" && rest.length === 0) return testLog(output, given);
   if (isRunByAgent() && (rest.length > 0 || ["stop", "go", "quiet"].includes(action))) {
@@ -150,6 +180,8 @@ async function run(given) {
   await withGateway(getGatewayFiles(given), async (control) => {
     const { sessions } = await control.inspect();
     const session = resolveSession(sessions, given.session);
+    if (rest.length > 0 && given.background)
+      return startInBackground(output, getGatewayFiles(given), session, asked);
     const answer = await requestEmitters(control, session, asked);
     output.result(answer, () => {
       if (answer.text !== undefined) return output.printText(answer.text);
@@ -202,16 +234,7 @@ export default {
     },
     every: { describe: "run it again and again: 30s, 5m, 2h, 1d" },
     cron: { describe: "a cron expression of five fields" },
-    "expect-every": { describe: "a longer silence is an event: 5m" },
-    tool: { describe: "read it as the output of this tool" },
-    red: { describe: "a pattern of lines that say red" },
-    green: { describe: "a pattern of lines that say green" },
-    wake: {
-      describe: "what starts a turn; default: red",
-      choices: ["red", "change", "never"],
-    },
-    hold: { describe: "how long a change waits for the next one; default: 2s" },
-    "as-is": { describe: "add nothing to the command", type: "boolean" },
+    ...WATCH_OPTIONS,
   },
   examples: [
     ["$0 watch -- npx tsc --watch", "the agent hears of errors"],

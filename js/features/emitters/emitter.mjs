@@ -73,6 +73,8 @@ export class Emitter {
   #endReason = "";
   /** Of one whose output has a state. @type {Watcher | undefined} */
   watcher;
+  /** @type {import("./watch-hints.mjs").WatchHints | undefined} */
+  #hints;
   /** What runs in place of the command. @type {import("./watcher.mjs").Plan | undefined} */
   #plan;
   #savedState;
@@ -117,7 +119,10 @@ export class Emitter {
     await this.feed.open(
       { ...this.spec, ...read },
       (end) => this.#handleProgramEnd(end),
-      (cycles) => this.watcher?.handleCycles(cycles, this.#run?.stopped !== undefined),
+      (cycles) => {
+        this.#hints?.handleCycles(cycles);
+        this.watcher?.handleCycles(cycles, this.#run?.stopped !== undefined);
+      },
     );
     if (this.spec.onChange) await this.#watch(this.spec.onChange);
   }
@@ -129,8 +134,17 @@ export class Emitter {
     const plan = await planWatch(this.spec, this.owner.folder, this.#parts.services);
     const { folder } = plan;
     this.#plan = plan;
-    if (this.feed.rules.length === 0) this.feed.rules = plan.rules;
-    const [feed, parts] = [this.feed, { ...this.#parts, onChange: () => this.#markChanged() }];
+    const { rules } = this.feed;
+    const isOwn = (/** @type {{match: string}} */ { match }) =>
+      rules.some((one) => one.match === match);
+    this.feed.rules = [...rules, ...plan.rules.filter((one) => !isOwn(one))];
+    const { createHints, withDesktop } = await import("./watch-hints.mjs");
+    this.#hints = createHints(this, plan.tool, this.#parts);
+    const notifications = this.spec.watch.notify
+      ? withDesktop(this, this.#parts)
+      : this.#parts.notifications;
+    const feed = this.feed;
+    const parts = { ...this.#parts, notifications, onChange: () => this.#markChanged() };
     this.watcher = new Watcher({
       ...{ spec: this.spec, plan, folder, feed, parts },
       saved: this.#savedState,
@@ -286,6 +300,7 @@ export class Emitter {
     const path = this.#path;
     const where = { folder, cwd, env, path, sandbox };
     await this.feed.start({ command, argv, ...where, stderr, traceparent });
+    this.#hints?.handleRun();
     if (this.#run?.stopped !== undefined) void this.feed.stopProgram();
   }
 
@@ -349,6 +364,7 @@ export class Emitter {
     const run = this.#run;
     if (!run) return;
     this.#run = undefined;
+    this.#hints?.close();
     this.lastRun = { run: run.number, status, ...end };
     recordRun(this, run, { status, ...end }, this.#parts);
     for (const resolve of this.#onRunEnd.splice(0)) resolve();

@@ -70,7 +70,7 @@ export class Feed {
 
   /**
    * @param {{expectEvery?: number, cwd?: string, matcher?: string, tools?: string}} options @param {(end: ProgramEnd) => EndJudgement} onEnded
-   * @param {(cycles: Pick<LineEffects, "opened" | "closed">) => void} [onCycles] where there is a `matcher`
+   * @param {(cycles: Pick<LineEffects, "opened" | "closed" | "slow">) => void} [onCycles] where there is a `matcher`
    * @returns {Promise<void>} rejected with a RangeError where a rule or the folder is wrong
    */
   async open({ expectEvery, cwd, matcher, tools }, onEnded, onCycles) {
@@ -80,7 +80,7 @@ export class Feed {
       rules: this.rules,
       expectEvery,
       onEffects: (/** @type {LineEffects} */ effects) => {
-        if (effects.opened !== undefined || effects.closed) onCycles?.(effects);
+        if (effects.opened !== undefined || effects.closed || effects.slow) onCycles?.(effects);
         void this.#deliver(effects);
       },
       onRows: (/** @type {string} */ json) => this.#recordLines(json),

@@ -1,7 +1,7 @@
 // Watchers as the user starts, sees and quiets them: /tap-watch, /tap-quiet and `copilot-tap watch`.
 
 import { formatProblem } from "../../config/schema.mjs";
-import { readEmitter } from "../../config/emitter-spec.mjs";
+import { readEmitter, WATCH_FIELD_NAMES } from "../../config/emitter-spec.mjs";
 import { parseDuration, toWorkspacePath } from "../../config/emitter-values.mjs";
 import { inLine, shortenText, visible } from "../../lib/visible.mjs";
 import { formatFailures, formatSpan } from "../../watch/text.mjs";
@@ -13,6 +13,14 @@ import { emitterView } from "./views.mjs";
 /** @typedef {import("../../link/control.mjs").InspectedSession} InspectedSession */
 
 const STARTERS = /^(?:npx|bunx|pnpm|yarn|npm|run|exec|dlx|uv|poetry|python3?|-m|--\S*)$/;
+/** Of files whose change may change the result. @type {[RegExp, string][]} */
+const GLOBS = [
+  [/^(?:pytest|unittest|mypy|ruff)$/, "**/*.py"],
+  [/^(?:tsc|eslint|jest|vitest|mocha|node-test)$/, "**/*.{js,ts,tsx,mjs}"],
+  [/^cargo$/, "**/*.rs"],
+  [/^go$/, "**/*.go"],
+  [/^(?:cc|make|cmake|ninja|ctest)$/, "**/*.{c,cc,cpp,h}"],
+];
 const MAX_NAME = 40;
 const MAX_SHOWN = 100;
 const SHOWN_FAILURES = 50;
@@ -60,6 +68,17 @@ function requireWatcher(emitters, session, name) {
   );
 }
 
+/** As lines, without a state. @param {Record<string, unknown>} watch @param {Record<string, any>} emitter */
+function toPlain({ red, green, before, after, until }, { eventFilter = [] }) {
+  const context = { before, after, until };
+  const given = Object.entries(context).filter(([, value]) => value !== undefined);
+  const rules = [
+    ...(red === undefined ? [] : [{ match: red, outcome: "inject", ...Object.fromEntries(given) }]),
+    ...(green === undefined ? [] : [{ match: green, outcome: "surface" }]),
+  ];
+  return { eventFilter: [...eventFilter, ...rules] };
+}
+
 /** @param {Emitter} emitter */
 export const watchView = (emitter) => ({
   ...emitterView(emitter),
@@ -72,9 +91,13 @@ export const watchView = (emitter) => ({
  * @throws {RangeError}
  */
 export function readWatch(emitters, session, given, hand) {
-  const { tool, red, green, wake, hold, asIs, name, ...emitter } = given;
-  const fields = Object.entries({ tool, red, green, wake, hold, asIs });
-  const watch = Object.fromEntries(fields.filter(([, value]) => value !== undefined));
+  const { name, ...emitter } = given;
+  /** @type {Record<string, unknown>} */
+  const watch = {};
+  for (const field of WATCH_FIELD_NAMES) {
+    if (emitter[field] !== undefined) watch[field] = emitter[field];
+    delete emitter[field];
+  }
   const words = emitter.command ?? emitter.argv?.join(" ") ?? "";
   const { cwd } = emitter;
   const read = readEmitter(
@@ -82,7 +105,7 @@ export function readWatch(emitters, session, given, hand) {
       ...{ includeStderr: true, managedBy: "userOwned", ...emitter },
       ...(typeof cwd === "string" && { cwd: toWorkspacePath(cwd, session.cwd) }),
       name: name ?? findFreeName(emitters, session, suggestName(words)),
-      watch,
+      ...(watch.tool === "none" ? toPlain(watch, emitter) : { watch }),
     },
     { origin: "tool", hand },
   );
@@ -102,13 +125,10 @@ export function startText({ spec, watcher }) {
   const how = added.length > 0 ? `, with ${visible(added.join(" "))}` : "";
   const wakes = `a turn starts when it is red, at most ${WAKES_PER_HOUR} an hour; /tap-quiet ${name} stops that`;
   const lines = [`${name} watches ${command} (${inLine(watcher?.tool ?? "")}${how}): ${wakes}`];
-  if (watcher?.tool === "general") {
-    lines.push(
-      'No entry knows this command: words such as "error" and "failed", and its exit code, decide. ' +
-        "To be exact: copilot-tap watch --red <pattern> --green <pattern> -- <command>",
-    );
-  } else if (watcher?.isOnce) {
-    lines.push(`It ends: --on-change 'src/**' runs it again after each change`);
+  if (!watcher) return `${name} reads the lines of ${command}`;
+  if (watcher.isOnce) {
+    const glob = GLOBS.find(([pattern]) => pattern.test(watcher.tool))?.[1] ?? "src/**";
+    lines.push(`${name} ends; --on-change '${glob}' runs it again after each change`);
   }
   return lines.join("\n");
 }

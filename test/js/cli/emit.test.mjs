@@ -57,6 +57,35 @@ test("starts, lists, tries rules on, shows and stops an emitter", async (t) => {
   assert.match(stopped.out, /^log {2}ended: stopped/);
 });
 
+test("in the background it is an entry of the config that its user allows, and runs", async (t) => {
+  const { at, emit } = await setUp(t);
+  const watch = (/** @type {string[]} */ ...args) => tap(["watch", ...args], at);
+  const asked = ["--background", "--name", "w", "--wake", "never", "--", "sleep 1000"];
+  const { code, err } = await watch(...asked);
+  assert.deepEqual([code, err], [0, ""]);
+  const config = () =>
+    JSON.parse(fs.readFileSync(path.join(at.workspace, "tap.config.json"), "utf8"));
+  assert.deepEqual(config().watch.w, { command: "sleep 1000", wake: "never", background: true });
+  await waitFor(async () => /^w {2}unknown/m.test((await watch()).out));
+  assert.equal((await watch(...asked)).code, 1, "it is there already");
+  assert.equal((await emit("start", "e", "--background", "--", "sleep 1001")).code, 0);
+  assert.equal(config().emitters[0].background, true);
+});
+
+test("a watcher without a state has rules with the lines around a match", async (t) => {
+  const { at } = await setUp(t);
+  const watch = async (/** @type {string[]} */ ...args) =>
+    JSON.parse((await tap(["watch", "--json", ...args, "--", "sleep 1000"], at)).out);
+  const plain = await watch("--tool", "none", "--red", "x", "--after", "3", "--name", "plain");
+  assert.deepEqual([plain.rules, plain.tool], [1, undefined]);
+  const known = await watch("--tool", "tsc", "--red", "x", "--after", "3", "--name", "known");
+  assert.equal(known.tool, "tsc");
+  const refused = await tap(["watch", "--after", "3", "--", "make"], at);
+  assert.equal(refused.code, 2, refused.out);
+  const many = await tap(["watch", "--red", "x", "--after", "99", "--", "make"], at);
+  assert.equal(many.code, 2);
+});
+
 test("says how a command has ended, when one runs next, and which lines are one entry", async (t) => {
   const { emit } = await setUp(t);
   await emit("start", "once", "--", "sh", "-c", "echo 'a b'; exit 3");

@@ -113,7 +113,10 @@ test("a watcher that ends on its own is reported, and one that the user stops is
 test("/tap-watch says how it reads the command, /tap-quiet holds its turns back", async (t) => {
   const rig = await setUp(t);
   const { slash, ask, write, isState, texts } = watching(rig);
-  assert.match(await slash("tap-watch", "sh build.sh"), /No entry knows this command/);
+  write("build.sh", "echo 'error: none knows this'; exit 1\n");
+  assert.match(await slash("tap-watch", "sh build.sh"), /watches sh build\.sh \(general\)/);
+  const isHint = (/** @type {string} */ text) => /no entry knows this command/.test(text);
+  await until(() => rig.shown().some(isHint), rig.shown);
   write("ok.sh", "echo 'error: broken'; exit 1\n");
   await ask({ do: "watch", command: "sh ok.sh", name: "build", every: "1s", hold: "1ms" });
   assert.match(await slash("tap-quiet", "build 5m"), /build starts no turn for 5m/);
@@ -130,4 +133,46 @@ test("/tap-watch says how it reads the command, /tap-quiet holds its turns back"
   );
   assert.match(await slash("tap-watch", ""), /build: red for/);
   assert.match(await slash("tap-watch", "show build"), /error: broken|broken/);
+});
+
+test("without a tool the lines count, each with those around it", async (t) => {
+  const rig = await setUp(t);
+  const { ask, write, texts, isState, view } = watching(rig);
+  write("log.sh", "echo fine; echo NOK 1; echo why; echo more; sleep 100\n");
+  const asked = { do: "watch", command: "sh log.sh", tool: "none", name: "log" };
+  const started = await ask({ ...asked, red: "^NOK", before: 1, after: 1 });
+  assert.deepEqual([started.rules, started.parts], [1, undefined]);
+  const [text] = await texts(1);
+  assert.match(text, /line 1\] fine\n\[run 1, line 2\] NOK 1\n\[run 1, line 3\] why\n/);
+  assert.doesNotMatch(text, /more/);
+  await ask({ ...asked, tool: undefined, name: "state", red: "^NOK", after: 1, hold: "1ms" });
+  await isState("state", "red");
+  const [{ what, lines }] = (await view("state")).failures;
+  assert.deepEqual([what, lines], ["NOK 1", ["why"]]);
+});
+
+test("a part of concurrently is red by itself, and the text names it", async (t) => {
+  const rig = await setUp(t);
+  const { ask, write, texts } = watching(rig);
+  const lines = [
+    "[web] main.c:3:5: error: expected ;",
+    "[api] listening",
+    "[web] w exited with code 1",
+  ];
+  write("both.sh", `${lines.map((line) => `echo '${line}'`).join("; ")}; sleep 100\n`);
+  const asked = {
+    do: "watch",
+    command: "sh both.sh",
+    tool: "concurrently",
+    name: "both",
+    hold: "1ms",
+  };
+  await ask({ ...asked });
+  const [text] = await texts(1);
+  assert.match(text, /Red: web\.\n\[web\] {2}main\.c:3:5/);
+  const { parts } = await ask({ do: "watch.show", name: "both" });
+  assert.deepEqual(
+    parts.map((/** @type {any} */ one) => [one.part, one.tool, one.state]).slice(1),
+    [["web", "cc", "red"]],
+  );
 });
