@@ -73,10 +73,11 @@ function listRedFailures(red, green, { before, after, until }) {
   if ((before ?? after ?? until) === undefined) return [];
   const ends = [until, green, red].flatMap((one) => (one ? [`(?:${one})`] : []));
   const hasMore = (after ?? until) !== undefined;
+  const most = (before ?? 0) + (after ?? (until ? MAX_CONTEXT_LINES : 0));
   return [
     {
       at: /\(\?<what>/.test(red) ? red : `^(?<what>.*(?:${red}).*)`,
-      most: after ?? MAX_CONTEXT_LINES,
+      most: Math.min(most, MAX_CONTEXT_LINES),
       ...(before && { before }),
       ...(hasMore && { until: ends.join("|") }),
     },

@@ -254,7 +254,10 @@ bool CycleReader::beginBlock(std::string_view text, uint64_t number) {
     block_ = std::move(block);
     knownAt_ = lastLineAt_;
     const size_t before = std::min<size_t>(rule.before, recent_.size());
-    for (size_t i = recent_.size() - before; i < recent_.size(); ++i) readPlace(recent_[i]);
+    for (size_t i = recent_.size() - before; i < recent_.size(); ++i) {
+      readPlace(recent_[i]);
+      if (!rule.where) addLine(recent_[i]);
+    }
     if (!rule.more && !rule.until && !rule.whatFollows && !rule.nameGoesOn) endBlock();
     return true;
   }

@@ -36,12 +36,12 @@ struct FailureRule {
   std::optional<FieldPattern> prefer;  // lines that are taken first
   std::optional<FieldPattern> where;   // a later line with the place
   std::optional<FieldPattern> skip;    // a block with such a line only repeats others
-  uint32_t before = 0;                 // lines before `at` that are looked at, too
-  uint32_t most = 4;                   // lines
-  bool whatFollows = false;            // the next line is the message
-  bool nameGoesOn = false;             // the next line continues the name
-  bool needsMore = false;              // without a further line it is no failure
-  bool isLast = false;                 // only where there is no other failure
+  uint32_t before = 0;  // lines before `at` that belong to it; with `where` only their place does
+  uint32_t most = 4;    // lines
+  bool whatFollows = false;  // the next line is the message
+  bool nameGoesOn = false;   // the next line continues the name
+  bool needsMore = false;    // without a further line it is no failure
+  bool isLast = false;       // only where there is no other failure
 };
 
 // Other codes than these are red, or a crash where `red` names some.

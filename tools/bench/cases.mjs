@@ -250,6 +250,13 @@ export const targets = [
       true,
     ),
   ),
+  target(
+    "lines, an unknown command: MB per second of CPU time",
+    ["lines, an unknown command", "watch", "mbPerCpuSecond"],
+    ["lines, an unknown command", "emit start", "mbPerCpuSecond"],
+    0.95,
+    true,
+  ),
   target("lines, literals", ["lines, literals", "tap", "mbPerCpuSecond"], undefined, 300, true),
   target(
     "the cost of an emitter with 50,000 lines/s in the p99 of a call, in µs",

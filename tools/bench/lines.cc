@@ -1,7 +1,8 @@
 // What lines cost: `bench_lines write <MB>` writes a log to stdout, `bench_lines pour <lines>` so
 // many lines of it each second until nobody reads them, and `bench_lines tap|cycles|getline <set>`
 // reads it from stdin and holds it to the patterns of the set: as rules, or as what is known of a
-// build. One line of JSON: bytes, hits, own CPU seconds.
+// build. `bench_lines source <file>` reads it as an emitter; the file has the matcher of a watcher
+// and its tools, a line each, or nothing. One line of JSON: bytes, hits, own CPU seconds.
 // tools/bench/lines-node.mjs is the same in Node.js.
 #include <sys/resource.h>
 #include <unistd.h>
@@ -15,6 +16,7 @@
 #include <fstream>
 #include <iostream>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -27,6 +29,7 @@
 #include "lines/cycles.h"
 #include "lines/filter.h"
 #include "lines/ring.h"
+#include "lines/source.h"
 #include "lines/splitter.h"
 
 namespace {
@@ -211,6 +214,31 @@ void withCycles(const std::vector<std::string>& patterns) {
   report(bytes, lines, cycle.failures.size() + cycle.leftOut);
 }
 
+// An emitter as a whole, and its rows, which nobody takes.
+void withSource(const char* file) {
+  std::ifstream in(file);
+  std::string matcher;
+  std::string tools;
+  LineSource source;
+  if (std::getline(in, matcher) && std::getline(in, tools)) {
+    auto read = readMatcher(matcher);
+    auto inner = readInnerTools(tools);
+    if (!read || !inner) std::abort();
+    read.value().inner = std::make_shared<std::vector<InnerTool>>(std::move(inner.value()));
+    source.setMatcher(std::move(read.value()));
+  }
+  static std::array<char, kBuffer> buffer;
+  SourceEffects effects;
+  source.setRun(1);
+  source.beginRun({}, effects);
+  for (ssize_t size = 0; (size = read(STDIN_FILENO, buffer.data(), buffer.size())) > 0;) {
+    source.feed({buffer.data(), static_cast<size_t>(size)}, Source::Stdout, {}, effects);
+    effects = {};
+  }
+  source.endRun({0, {}, true, false}, {}, effects);
+  report(source.counters().bytes, source.counters().lines, source.counters().kept);
+}
+
 // As one would write it without much thought.
 void withGetline(const std::vector<std::string>& patterns) {
   std::vector<pcre2_code*> codes;
@@ -251,6 +279,8 @@ int main(int argc, char** argv) {
     withTap(readPatterns(argv[2]));
   } else if (how == "cycles") {
     withCycles(readPatterns(argv[2]));
+  } else if (how == "source") {
+    withSource(argv[2]);
   } else if (how == "getline") {
     withGetline(readPatterns(argv[2]));
   } else {

@@ -44,7 +44,10 @@ const sets = {
   "lines, a build": { patterns: build, share: 1, reader: "cycles" },
 };
 
-export const lineSets = Object.keys(sets);
+/** The lines of a command that no entry knows: by `watch`, and by `emit start`. */
+const UNKNOWN = "lines, an unknown command";
+
+export const lineSets = [...Object.keys(sets), UNKNOWN];
 
 const ownFile = (/** @type {string} */ name) => path.join(import.meta.dirname, name);
 
@@ -90,10 +93,31 @@ export async function lines(program, { megabytes, rounds }) {
         if (found.size > 1) throw new CommandFailed(`${name}: ${[...found].join(", ")}`);
       }
     }
+    const unknown = await readUnknown(program, folder, { megabytes, rounds });
+    all[UNKNOWN] = unknown;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
   return all;
+}
+
+/** @param {string} program @param {string} folder @param {{megabytes: number, rounds: number}} how */
+async function readUnknown(program, folder, { megabytes, rounds }) {
+  const { plan } = await import("../../js/watch/plan.mjs");
+  const { matcher, tools = "[]" } = plan("./build.sh", { folder });
+  const files = { watch: `${matcher}\n${tools}\n`, "emit start": "" };
+  const writer = [program, "write", String(megabytes)];
+  /** @type {Record<string, {mbPerCpuSecond: number[]}>} */
+  const rivals = {};
+  for (let round = 0; round < rounds; ++round) {
+    for (const [rival, content] of Object.entries(files)) {
+      const file = path.join(folder, "source");
+      writeFileSync(file, content);
+      const { cpuSeconds } = await read(writer, [program, "source", file]);
+      (rivals[rival] ??= { mbPerCpuSecond: [] }).mbPerCpuSecond.push(megabytes / cpuSeconds);
+    }
+  }
+  return rivals;
 }
 
 async function main() {
@@ -105,11 +129,12 @@ async function main() {
   const rounds = Number(flags.rounds ?? (flags.smoke ? 1 : 3));
   const all = await lines(path.join(nativeFolder, "bench_lines"), { megabytes, rounds });
   for (const [name, rivals] of Object.entries(all)) {
-    const tap = spread(rivals.tap.mbPerCpuSecond).median;
+    const [first] = Object.keys(rivals);
+    const tap = spread(rivals[first].mbPerCpuSecond).median;
     for (const [rival, { mbPerCpuSecond }] of Object.entries(rivals)) {
       const { median, min, max } = spread(mbPerCpuSecond);
       const figures = [median, min, max].map((value) => value.toFixed(0));
-      const times = rival === "tap" ? "" : `, tap has ${(tap / median).toFixed(1)} times that`;
+      const times = rival === first ? "" : `, ${first} has ${(tap / median).toFixed(2)} times that`;
       printLine(
         `${name}: ${rival} ${figures[0]} MB per CPU s (${figures[1]} to ${figures[2]})${times}`,
       );

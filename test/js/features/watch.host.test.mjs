@@ -145,10 +145,18 @@ test("without a tool the lines count, each with those around it", async (t) => {
   const [text] = await texts(1);
   assert.match(text, /line 1\] fine\n\[run 1, line 2\] NOK 1\n\[run 1, line 3\] why\n/);
   assert.doesNotMatch(text, /more/);
-  await ask({ ...asked, tool: undefined, name: "state", red: "^NOK", after: 1, hold: "1ms" });
+  await ask({
+    ...asked,
+    tool: undefined,
+    name: "state",
+    red: "^NOK",
+    before: 1,
+    after: 1,
+    hold: "1ms",
+  });
   await isState("state", "red");
   const [{ what, lines }] = (await view("state")).failures;
-  assert.deepEqual([what, lines], ["NOK 1", ["why"]]);
+  assert.deepEqual([what, lines], ["NOK 1", ["fine", "why"]]);
 });
 
 test("a part of concurrently is red by itself, and the text names it", async (t) => {
