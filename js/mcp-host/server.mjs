@@ -9,7 +9,7 @@ import { delayBefore } from "../process/supervisor.mjs";
 import { OutputLog } from "../process/log.mjs";
 import { checks } from "../../sdk/node/arguments.mjs";
 import { toCheckable } from "../../sdk/node/dialect.mjs";
-import { TapError, ToolError } from "../../sdk/node/errors.mjs";
+import { ToolError } from "../../sdk/node/errors.mjs";
 import { LinkTransport } from "../../sdk/node/link.mjs";
 import { provider } from "../../sdk/node/provider.mjs";
 import { connectHttp, ServerRefused } from "./client.mjs";
@@ -121,15 +121,20 @@ export class McpServer {
   constructor(config, host) {
     this.#config = config;
     this.#host = host;
-    const { link, token, home } = host;
     this.#log = OutputLog.open(this.#logFile, (text) => this.#mask(text));
-    this.#folder = openFeatureFolder(home, `mcp-${config.name}`);
-    this.#provider = provider(`mcp:${config.name}`, {
+    this.#folder = openFeatureFolder(host.home, `mcp-${config.name}`);
+    this.#provider = this.#createProvider();
+  }
+
+  #createProvider() {
+    const { link, token } = this.#host;
+    const created = provider(`mcp:${this.#config.name}`, {
       session: "all",
       concurrency: MAX_CALLS,
       transport: new LinkTransport({ link, token }),
     });
-    this.#provider.on("error", (error) => this.#onProviderError(error));
+    created.on("error", (error) => void this.#log.note("tap", error.message));
+    return created;
   }
 
   get #logFile() {
@@ -388,7 +393,9 @@ export class McpServer {
     this.#host.onChange();
     if (changes.length === 0) return;
     if (!this.#isConnected && wanted.length > 0) this.#bind();
-    await Promise.all(changes.map((change) => change.catch(() => {})));
+    const outcomes = await Promise.allSettled(changes);
+    const refused = outcomes.find(({ status }) => status === "rejected");
+    if (refused) await this.#leaveOut(/** @type {PromiseRejectedResult} */ (refused).reason);
   }
 
   /** @param {ListedTool} tool @param {boolean} inForce */
@@ -418,22 +425,24 @@ export class McpServer {
   #bind() {
     this.#isConnected = true;
     this.#provider.connect().catch((error) => {
-      if (!this.#isStopped) this.#noteError("LINK", String(error.message));
+      if (this.#isStopped) return;
+      this.#isConnected = false;
+      this.#provider = this.#createProvider(); // a refused provider does not connect again
+      void this.#leaveOut(error);
     });
   }
 
-  /** A name that is taken in a session costs that tool alone. @param {Error} error */
-  #onProviderError(error) {
-    void this.#log.note("tap", error.message);
-    if (!(error instanceof TapError) || error.code !== "TOOL_CONFLICT") return;
-    const names = this.#listed.map(({ name }) => name).filter((name) => !this.#conflicts.has(name));
-    const name = names.find((one) => error.message.includes(`"${one}"`));
-    if (name === undefined) return;
-    this.#conflicts.set(name, error.message);
-    this.#offered.delete(name);
-    this.#note("warning", `does not offer ${name}: ${error.message}`);
+  /** A name that is taken in a session costs that tool alone: the other tools are offered without it. @param {any} error */
+  async #leaveOut(error) {
+    const message = String(error?.message);
+    const name = [...this.#offered.keys()].find((own) => message.includes(`"${own}"`));
+    if (error?.code !== "TOOL_CONFLICT" || name === undefined)
+      return this.#noteError("LINK", message);
+    this.#conflicts.set(name, message);
+    this.#offered.clear();
+    this.#note("warning", `does not offer ${name}: ${message}`);
     void this.#provider.removeTool(name).catch(() => {});
-    void this.#offer(this.#listed);
+    await this.#offer(this.#listed);
   }
 
   // ---- calls ---------------------------------------------------------------------------------------

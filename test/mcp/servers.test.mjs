@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { CARELESS, McpPlace, OFFICIAL, offeredTools } from "../support/mcp-place.mjs";
 import { isAlive } from "../support/processes.mjs";
+import { TestProvider } from "../support/provider.mjs";
 import { waitFor } from "../support/wait.mjs";
 
 const waitForEnd = (/** @type {number} */ pid) =>
@@ -78,6 +79,25 @@ test("a server that is disabled leaves at once, and comes back", async (t) => {
   const { features } = await place.request("features.enable", { id: "mcp:ev" });
   assert.equal(features.find((/** @type {any} */ { id }) => id === "mcp:ev").enabled, true);
   await place.waitForTool(session, "ev_add");
+});
+
+test("a name that a session has already costs that tool alone", async (t) => {
+  const place = await McpPlace.create(t, {});
+  const session = await place.host.withToken(t);
+  const rival = await TestProvider.connect({ port: place.host.files.port });
+  t.after(() => rival.terminate());
+  await rival.auth(String(place.host.token));
+  const tools = [{ name: "ev_add", description: "a rival", parameters: { type: "object" } }];
+  await rival.hello({ name: "rival", session: session.id, tools });
+  McpPlace.write(place.host.files.home, { ev: OFFICIAL });
+  await place.request("mcp.reload");
+  await place.waitForTool(session, "ev_grow");
+  const { details } = await place.waitForServer(({ offered }) => offered === 1);
+  const left = details.tools.filter((/** @type {any} */ { why }) => why !== undefined);
+  assert.deepEqual(
+    left.map((/** @type {any} */ { name }) => name),
+    ["ev_add"],
+  );
 });
 
 test("the MCP host is killed: its servers end, and the next host has their tools", async (t) => {
