@@ -74,7 +74,7 @@ test("each request has the headers of the entry, with the values of secrets", as
   assert.deepEqual([transport, pids, protocol], ["http", [], "2025-11-25"]);
 });
 
-test("a server that has lost its sessions gets a new one, and the call once more", async (t) => {
+test("a server that has lost its sessions gets a new session, and the call once more", async (t) => {
   const { url, seen } = await serve(t);
   const place = await McpPlace.create(t, { web: { url } });
   const session = await place.session(t);
@@ -85,7 +85,7 @@ test("a server that has lost its sessions gets a new one, and the call once more
   assert.equal(calls.length, 2);
 });
 
-test("a redirect to another origin is not followed", async (t) => {
+test("a redirect to a different origin is not followed", async (t) => {
   const { url: target, seen } = await serve(t);
   const { url } = await serve(t, () => ({ status: 307, headers: { location: target } }));
   const place = await McpPlace.create(t, { web: { url, headers: { "X-Key": "hunter2" } } });
