@@ -16,7 +16,7 @@ const countOf = (request, name) => toolNames(request).filter((tool) => tool === 
 
 describe("tools that the CLI does not take", { concurrency: 1 }, () => {
   // shows: P-TOOL-7
-  test("a tool named like the CLI's own is refused, and another provider's tool works", async (t) => {
+  test("a tool named like the CLI's own is refused, and the tool of a second provider works", async (t) => {
     const rig = await startTap(t);
     rig.model.script(
       steps([
@@ -88,7 +88,7 @@ describe("tools that the CLI does not take", { concurrency: 1 }, () => {
   });
 
   for (const sync of ["live", "reload"]) {
-    test(`a tool that another extension has is left out, the rest is called (${sync})`, async (t) => {
+    test(`a tool that a second extension has is left out, the rest is called (${sync})`, async (t) => {
       const rig = await startTap(t, undefined, {
         env: { TAP_TOOL_SYNC: sync, TAP_RELOAD_WAIT_MS: "300" },
       });
@@ -112,7 +112,7 @@ describe("tools that the CLI does not take", { concurrency: 1 }, () => {
       await rig.run();
       assert.equal(rig.result("mine"), "my answer");
       // A reload restarts the rival, too: then the faster process gets the name, and
-      // where that is ours nothing is refused.
+      // where that is ours no tool is refused.
       if (sync === "reload" && rig.result("contested") === "mine") return;
       assert.equal(rig.result("contested"), "the rival's answer");
       assert.match(rig.result("tap_status"), /contested \(not accepted by the CLI\)/);

@@ -9,7 +9,7 @@ import { startTap } from "../support/tap.mjs";
 const TOOLS = { ping: { handler: () => "pong" } };
 
 describe("in the terminal", { concurrency: 1 }, () => {
-  test("/tap shows sessions, providers and calls, and the model sees none of it", async (t) => {
+  test("/tap shows sessions, providers and calls, and the model does not see them", async (t) => {
     let requests = 0;
     const rig = await startTap(t, (request) => {
       requests += 1;
@@ -46,7 +46,7 @@ describe("in the terminal", { concurrency: 1 }, () => {
     await terminal.exit();
   });
 
-  test("/tap-doctor says that all is well, and what is wrong with a tool", async (t) => {
+  test("/tap-doctor says that all is well, and names the fault of a tool", async (t) => {
     const rig = await startTap(t, () => say("hello"));
     const terminal = await rig.interactive({ rows: 70, cols: 110 });
     await rig.provide(TOOLS, { name: "echo" });

@@ -16,7 +16,7 @@ const FINDING = {
 };
 
 describe("with tap", { concurrency: 1 }, () => {
-  test("the CLI lists each skill that tap brings along, and the model can read one", async (t) => {
+  test("the CLI lists each skill that tap brings along, and the model can read a skill", async (t) => {
     const skills = readdirSync(path.join(REPO_ROOT, "skills")).sort();
     assert.deepEqual(skills, ["tap-loops", "tap-providers", "tap-reviews"]);
     const rig = await startTap(t);

@@ -1,4 +1,4 @@
-// What dies without a word: the host, the extension's process, the CLI. Calls settle, sessions go on.
+// Processes that die without a word: the host, the extension's process, the CLI. Calls settle, sessions go on.
 
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
@@ -29,7 +29,7 @@ async function withCallInFlight(t, env = {}) {
       // The last step repeats: it is asked until there is an answer.
       async (request) => {
         if (!/^answer/.test(resultOf(request, "work"))) return callTool("work");
-        // The new host knows what is reserved, too.
+        // The new host knows the reserved names, too.
         await assert.rejects(rig.provide({ view: answering("mine") }, { name: "bad" }), {
           code: "TOOL_CONFLICT",
         });
@@ -50,7 +50,7 @@ async function withCallInFlight(t, env = {}) {
   };
 }
 
-/** The session has lost its host and has another, in the same process, with the same tools. */
+/** The session has lost its host and has a new host, in the same process, with the same tools. */
 async function assertReplaced({ rig, bindings, started, host, extension }) {
   const extensions = new Set();
   const sample = setInterval(async () => {
@@ -87,7 +87,7 @@ describe("crashes", { concurrency: 1 }, () => {
   });
 
   // shows: P-HOST-7
-  test("kill -9 of the host with two sessions: one new host for both", async (t) => {
+  test("kill -9 of the host with two sessions: a single new host for both", async (t) => {
     const rig = await startTap(t, undefined, {
       env: { TAP_GRACE_MS: "1000", TAP_LINGER_MS: "1000" },
     });

@@ -1,4 +1,4 @@
-// The doctor beside the real CLI: a session that is well, and a tool that the CLI has itself.
+// The doctor with the real CLI: a session that is well, and a tool that the CLI has itself.
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -34,10 +34,10 @@ function diagnose(rig, tool) {
 const QUICK_END = { TAP_GRACE_MS: "100", TAP_LINGER_MS: "500", TAP_SHUTDOWN_MS: "500" };
 
 describe("copilot-tap doctor", { concurrency: 1 }, () => {
-  test("says that all is well of a tool that the model has, and why it does not have another", async (t) => {
+  test("says that all is well of a tool that the model has, and why it lacks a second tool", async (t) => {
     const rig = await startTap(t);
     /** @type {Record<string, any>} */
-    const told = {};
+    const found = {};
     rig.model.script(
       steps([
         async () => {
@@ -46,24 +46,24 @@ describe("copilot-tap doctor", { concurrency: 1 }, () => {
         },
         onceOffered("roll_die"),
         async () => {
-          told.well = await diagnose(rig, "roll_die");
+          found.well = await diagnose(rig, "roll_die");
           await assert.rejects(rig.provide({ bash: answering("mine") }, { name: "shell" }), {
             code: "TOOL_CONFLICT",
           });
-          told.bash = await diagnose(rig, "bash");
+          found.bash = await diagnose(rig, "bash");
           return say("bye");
         },
       ]),
     );
     await rig.run();
     assert.equal(rig.result("roll_die"), "4");
-    assert.deepEqual(told.well.codes, []);
-    assert.equal(told.well.well, true);
-    assert.deepEqual(told.bash.codes, ["TOOL_REFUSED"]);
-    assert.match(told.bash.findings[0].problem, /"bash" is a tool of the CLI itself/);
+    assert.deepEqual(found.well.codes, []);
+    assert.equal(found.well.well, true);
+    assert.deepEqual(found.bash.codes, ["TOOL_REFUSED"]);
+    assert.match(found.bash.findings[0].problem, /"bash" is a tool of the CLI itself/);
   });
 
-  test("says what the real CLI has done with a home: no flag, no start, no session", async (t) => {
+  test("names the state of a home of the real CLI: no flag, no start, no session", async (t) => {
     const rig = await startTap(t, [say("bye")], { env: QUICK_END });
     assert.deepEqual((await diagnose(rig, "roll_die")).codes, ["EXPERIMENTAL_OFF"]);
     await rig.run(); // with --experimental, which the CLI keeps
@@ -88,7 +88,7 @@ describe("copilot-tap doctor", { concurrency: 1 }, () => {
     });
   }
 
-  test("says what the extension has said to the real CLI when it could not start", async (t) => {
+  test("repeats the extension's error to the real CLI when it could not start", async (t) => {
     const program = await copyOfProject(t);
     const planted = 'throw new Error("a planted fault");\n';
     await writeFile(path.join(program, "js", "extension", "runtime.mjs"), planted);

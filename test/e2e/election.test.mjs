@@ -1,4 +1,4 @@
-// Who gets the port, what lies on the disk meanwhile, and what is left afterwards.
+// Who gets the port, the files on the disk meanwhile, and the remains afterwards.
 
 import assert from "node:assert/strict";
 import {
@@ -21,7 +21,7 @@ import { waitFor } from "../support/wait.mjs";
 
 const modeOf = (file) => (statSync(file).mode & 0o777).toString(8);
 
-/** A program that has nothing to do with tap, on a port of its own. */
+/** A program that is not of tap, on a port of its own. */
 async function foreignProgram(t, answer, address = "127.0.0.1") {
   const connections = [];
   const sockets = new Set();
@@ -46,16 +46,16 @@ const filesOf = (rig) => ({
 });
 
 describe("election and files", { concurrency: 1 }, () => {
-  for (const [what, answer, address] of [
+  for (const [behaviour, answer, address] of [
     [
-      "answers with something else",
+      "answers like a web server",
       (socket) => socket.end("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi"),
     ],
     ["hangs up", (socket) => socket.destroy()],
-    ["says nothing", () => {}],
+    ["stays silent", () => {}],
     ["has it for IPv6 only", (socket) => socket.destroy(), "::1"],
   ]) {
-    test(`the port belongs to a program that ${what}: one line, no retry storm, the prompt works`, async (t) => {
+    test(`the port belongs to a program that ${behaviour}: a single line, no retry storm, the prompt works`, async (t) => {
       const foreign = await foreignProgram(t, answer, address);
       let looks = 0;
       const rig = await startTap(t, undefined, { port: foreign.port });
@@ -81,7 +81,7 @@ describe("election and files", { concurrency: 1 }, () => {
     });
   }
 
-  test("the port belongs to the gateway of another home: a line that says so, and the prompt works", async (t) => {
+  test("the port belongs to the gateway of a second home: a line that says so, and the prompt works", async (t) => {
     let release;
     const held = new Promise((resolve) => (release = resolve));
     const owner = await startTap(t, async () => (await held, say("bye")));
@@ -139,7 +139,7 @@ describe("election and files", { concurrency: 1 }, () => {
   });
 
   // shows: P-AUTH-1
-  test("the token comes back if it goes missing, and all files leave with the last session", async (t) => {
+  test("the token comes back if its file is removed, and all files leave with the last session", async (t) => {
     const rig = await startTap(t, undefined, {
       env: { TAP_LINGER_MS: "300", TAP_GRACE_MS: "300" },
     });
@@ -189,7 +189,7 @@ describe("election and files", { concurrency: 1 }, () => {
   });
 
   // shows: P-AUTH-4
-  test("a wrong token opens nothing", async (t) => {
+  test("a wrong token opens no connection", async (t) => {
     const rig = await startTap(t);
     rig.model.script(
       steps([

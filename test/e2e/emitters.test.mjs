@@ -34,7 +34,7 @@ const starting = (emitter) => (request) => {
   return callTool("tap_tools", { group: "emitters" });
 };
 
-/** What the model has been given as the user's words, in any request. @param {any} rig @param {RegExp} pattern */
+/** Whether a text of the user reached the model, in any request. @param {any} rig @param {RegExp} pattern */
 const wasTold = (rig, pattern) =>
   rig.model.requests.some((request) => userTexts(request).some((text) => pattern.test(text)));
 
@@ -96,9 +96,9 @@ describe("emitters", { concurrency: 1 }, () => {
     const rig = await startTap(t, () => say("noted"));
     const terminal = await rig.interactive();
     await terminal.prompt("hello", /noted/);
-    await terminal.submit("/tap-watch sh -c 'echo one test failed; exit 3'");
+    await terminal.submit("/tap-watch sh -c 'echo a test failed; exit 3'");
     await waitFor(
-      () => wasTold(rig, /Watcher sh \(.*\) is RED since .*, exit code 3[^]*one test failed/),
+      () => wasTold(rig, /Watcher sh \(.*\) is RED since .*, exit code 3[^]*a test failed/),
       {
         what: () => rig.report(),
       },

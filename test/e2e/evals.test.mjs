@@ -13,13 +13,13 @@ import { hasLines } from "../support/walkthrough.mjs";
 import { onceOffered, steps } from "../support/tap.mjs";
 import { waitFor } from "../support/wait.mjs";
 
-/** Nothing of any run is there any more. @param {EvalRig} rig */
+/** Fails unless all files and processes of the runs are gone. @param {EvalRig} rig */
 function assertNothingLeft(rig) {
   assert.deepEqual(rig.left, []);
   assert.deepEqual(rig.processes, []);
 }
 
-/** What went wrong, by case. @param {any} results */
+/** The problems of each case. @param {any} results */
 const troubles = (results) =>
   Object.fromEntries(
     results.cases.map(({ name, problems, checks }) => [
@@ -52,7 +52,7 @@ cases:
       - file: { path: out.txt, match: "^from bash$", sha256: "@SHA@" }
       - file: { path: notes/in.txt, match: ^two$ }
       - file: { path: made.txt, match: made }
-      - file: { path: nothing.txt, exists: false }
+      - file: { path: missing.txt, exists: false }
       - transcript: { match: "^assistant: I am done" }
   - name: everything wrong
     prompt: go
@@ -85,7 +85,7 @@ describe("copilot-tap eval run", { concurrency: 1 }, () => {
     assertNothingLeft(rig);
   });
 
-  test("docs/evals.md shows what the command prints", async (t) => {
+  test("docs/evals.md shows the output of the command", async (t) => {
     const { blocks } = parseMarkdown(
       fs.readFileSync(path.join(REPO_ROOT, "docs/evals.md"), "utf8"),
     );
@@ -157,7 +157,7 @@ describe("copilot-tap eval run", { concurrency: 1 }, () => {
     assertNothingLeft(rig);
   });
 
-  test("a rubric is judged by another run, once for the same transcript", async (t) => {
+  test("a rubric is judged by a second run, once for the same transcript", async (t) => {
     const rubric = "The answer is polite.";
     const rig = await EvalRig.start(t, [say("\u001b[31mPlease</script>")], {
       auxiliaryReply: say(JSON.stringify({ verdict: "fail", reason: "it is \u001b[2Jrude" })),
@@ -179,7 +179,7 @@ describe("copilot-tap eval run", { concurrency: 1 }, () => {
     assertNothingLeft(rig);
   });
 
-  test("Ctrl+C ends the run and leaves nothing", async (t) => {
+  test("Ctrl+C ends the run and leaves no trace", async (t) => {
     const rig = await EvalRig.start(t, () => new Promise(() => {}));
     const setup = "setup: { commands: ['sleep 600 &'] }";
     const file = rig.write(`cases: [{ name: slow, prompt: go, ${setup} }]`);
@@ -204,7 +204,7 @@ describe("copilot-tap eval run", { concurrency: 1 }, () => {
     assertNothingLeft(rig);
   });
 
-  test("a CLI that is stopped, and one that does not speak JSON, are errors", async (t) => {
+  test("a CLI that is stopped, and a CLI that does not speak JSON, are errors", async (t) => {
     const rig = await EvalRig.start(t, [say("done")]);
     const file = rig.write("cases: [{ name: x, prompt: go, timeout: 20s }]");
     const fakes = {

@@ -21,7 +21,7 @@ const GOAL = {
   prohibited: ["should work"],
 };
 
-/** A repository with one commit that can be pushed, and a script that checks. @param {string} folder @param {string} home */
+/** A repository with a commit that can be pushed, and a script that checks. @param {string} folder @param {string} home */
 function repository(folder, home) {
   const remote = path.join(home, "remote.git");
   const git = (/** @type {string[]} */ ...args) =>
@@ -113,7 +113,7 @@ test("a goal's gate stops a push until the evidence is there", async (t) => {
   assert.deepEqual(
     audit.claims.map(({ verdict }) => verdict),
     ["supported", "unsupported", "unsupported"],
-    "what may be is no record, and what was denied has not run",
+    "a possible command is no record, and a denied command has not run",
   );
   t.diagnostic(
     [of("tap_set_goal")[0], denied, open, of("tap_verify_goal_output")[0], closed].join("\n---\n"),

@@ -1,4 +1,4 @@
-// Groups of tools on the real CLI: the model turns one on with tap_tools, and has its tools with its next step.
+// Groups of tools on the real CLI: the model turns a group on with tap_tools, and has its tools with its next step.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -23,7 +23,7 @@ async function timesOf(rig) {
   }
 }
 
-/** One turn in which the model turns the group on and calls its tool. */
+/** A turn in which the model turns the group on and calls its tool. */
 async function oneTurn(t) {
   const rig = await startTap(t);
   const offered = [];

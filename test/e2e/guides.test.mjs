@@ -1,4 +1,5 @@
-// The gate of docs/how-to/gate-git-push.md on the real CLI: what the agent runs, and what it reads instead.
+// The gate of docs/how-to/gate-git-push.md on the real CLI: the commands of the agent, and the answers that it reads
+// instead.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";

@@ -24,7 +24,7 @@ const EXTENSION = fileURLToPath(new URL("../support/fixtures/hooks-extension", i
 const DIALOG = /wants elevated permissions/;
 const DENIED = "Denied by preToolUse hook:";
 
-/** A CLI with the fixture, and what the fixture has noted. */
+/** A CLI with the fixture, and the notes of the fixture. */
 async function rig(t, script, env = {}) {
   const model = await ScriptedModel.start(script);
   t.after(() => model.close());
@@ -45,7 +45,7 @@ async function rig(t, script, env = {}) {
 /** The results that the model has got, as "tool: text". */
 const results = (model) => toolResults(model.last).map(({ name, text }) => `${name}: ${text}`);
 
-/** @returns the results of one prompt, with hooks from its first call on */
+/** @returns the results of a prompt, with hooks from its first call on */
 async function runGated(t, replies, env) {
   const running = await rig(t, [callTool("register"), ...replies, say("bye")], env);
   const run = await running.cli.runPrompt("go");
@@ -78,7 +78,7 @@ describe("hooks added to a running session", { concurrency: 1 }, () => {
     );
   });
 
-  test("calls of one answer are judged one by one; a gate's context follows the results", async (t) => {
+  test("the calls of an answer are judged each by itself; a gate's context follows the results", async (t) => {
     const { results: given, model } = await runGated(t, [
       callTools([
         { name: "touch", args: { text: "forbid" } },
@@ -100,7 +100,7 @@ describe("hooks added to a running session", { concurrency: 1 }, () => {
     assert.deepEqual(notes("touched"), []);
   });
 
-  test("an extension that is told to end denies what is pending", async (t) => {
+  test("an extension that has to end denies pending calls", async (t) => {
     const command = { command: "touch stall.txt", description: "touches a file" };
     const { cli, model, noted } = await rig(t, [
       callTool("register"),
@@ -136,7 +136,7 @@ describe("hooks added to a running session", { concurrency: 1 }, () => {
     assert.deepEqual(notes("touched"), []);
   });
 
-  test("a prompt gets its context, and loses nothing by a hook that fails", async (t) => {
+  test("a prompt gets its context, and survives a hook that fails", async (t) => {
     const { model, cli } = await rig(t, [say("bye")], { HOOKS_AT_JOIN: "register" });
     await cli.runPrompt("please advise");
     assert.match(userTexts(model.last).at(-1), /please advise\s[^]*the advice of the gate/);
@@ -144,9 +144,9 @@ describe("hooks added to a running session", { concurrency: 1 }, () => {
     assert.match(userTexts(model.last).at(-1), /please explode\s*$/);
   });
 
-  test("where nobody can be asked, hooks are denied and the tools go on", async (t) => {
+  test("without a user to ask, hooks are denied and the tools stay", async (t) => {
     const { cli, model, notes } = await rig(t, [], { HOOKS_AT_JOIN: "register grow" });
-    // The turn goes on, with calls of the CLI's own, until what it waits for is there.
+    // The turn goes on, with calls of the CLI's own, until the awaited state is there.
     const look = callTool("view", { path: cli.workFolder });
     model.script((request) =>
       toolNames(request).includes("shout") || request.index > 200 ? say("bye") : look,

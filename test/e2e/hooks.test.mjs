@@ -1,5 +1,5 @@
-// Rules, gates, transforms and context of providers, on the real CLI: what the agent may do, and
-// what its model reads.
+// Rules, gates, transforms and context of providers, on the real CLI: the limits of the agent, and
+// the texts for its model.
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -42,7 +42,7 @@ function gatekeeper(provider, decide) {
   });
 }
 
-/** One turn in which the calls are made once the rules are in force. */
+/** A turn in which the calls are made once the rules are in force. */
 async function turnWith(t, calls, prepare, options) {
   const ready = deferred();
   const rig = await startTap(t, undefined, options);
@@ -120,7 +120,7 @@ describe("hooks of providers", { concurrency: 1 }, () => {
   });
 
   // shows: P-HOOK-17
-  test("a gate that never answers denies in its time, one that fails open does not", async (t) => {
+  test("a gate that never answers denies in its time, a gate that fails open does not", async (t) => {
     const { results } = await turnWith(
       t,
       [bash("echo closed"), bash("echo open")],
@@ -139,7 +139,7 @@ describe("hooks of providers", { concurrency: 1 }, () => {
   });
 
   // shows: P-HOOK-38
-  test("without its gateway the session denies what a rule covered, and nothing else", async (t) => {
+  test("without its gateway the session denies only the calls that a rule covered", async (t) => {
     const killed = deferred();
     const rig = await startTap(t, undefined, { env: { TAP_GUARD_MS: "60000" } });
     rig.model.script(
@@ -224,7 +224,7 @@ describe("hooks of providers", { concurrency: 1 }, () => {
   });
 
   // shows: P-TEXT-2
-  test("a callback rewrites a section with what it was given", async (t) => {
+  test("a callback rewrites a section by its current text", async (t) => {
     const rig = await startTap(t, () => say("understood"));
     const terminal = await rig.interactive();
     const provider = await rig.provide({ helper: answering("help") }, { name: "guardian" });
@@ -253,7 +253,7 @@ describe("hooks of providers", { concurrency: 1 }, () => {
   });
 
   // shows: P-HOOK-36
-  test("consent is asked for; where it is denied, provider and user are told and tools stay", async (t) => {
+  test("consent is asked for; where it is denied, provider and user hear of it and tools stay", async (t) => {
     const rig = await startTap(t, () => say("finished"));
     const terminal = await rig.interactive({ allow: [] });
     const provider = await rig.provide({ helper: answering("help") }, { name: "guardian" });

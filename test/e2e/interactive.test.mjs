@@ -1,4 +1,4 @@
-// What a user does in the terminal: /clear, Esc Esc; and what a provider can show there.
+// The actions of a user in the terminal: /clear, Esc Esc; and a provider's texts there.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -9,7 +9,7 @@ import { deferred, waitFor } from "../support/wait.mjs";
 
 const TOOLS = { ping: { handler: (_args, { sessionId }) => `pong in ${sessionId}` } };
 
-/** Per prompt: calls the tool if it is offered, then says what came of it. */
+/** Per prompt: calls the tool if it is offered, then reports its result. */
 function pingEachPrompt(request) {
   const last = request.body.messages.at(-1);
   if (last.role === "tool") return say(`heard ${toolResults(request).at(-1).text}`);
@@ -97,7 +97,7 @@ describe("in the terminal", { concurrency: 1 }, () => {
     const cancel = await provider.waitFor("tool.cancel");
     assert.equal(cancel.id, call.id);
     assert.match(String(await aborted.promise), /user/);
-    // The session goes on.
+    // The session is still alive.
     rig.model.script(() => say("still here"));
     await terminal.prompt("and now?", /still here/);
     await terminal.exit();

@@ -110,7 +110,7 @@ describe("live tools", { concurrency: 1 }, () => {
   });
 
   // shows: P-CALL-15
-  test("kill -9 of a provider fails its call at once, naming it, DISCONNECTED and what to do", async (t) => {
+  test("kill -9 of a provider fails its call at once, naming it, DISCONNECTED and a remedy", async (t) => {
     const rig = await startTap(t);
     let program;
     rig.model.script(
@@ -135,7 +135,7 @@ describe("live tools", { concurrency: 1 }, () => {
   });
 
   // shows: P-UPDATE-9
-  test("tools.update: a tool is added, one is taken away, one changes its description", async (t) => {
+  test("tools.update: a tool is added, a second is removed, a third changes its description", async (t) => {
     let provider;
     const changed = {
       kept: { description: "after", handler: () => "kept" },
@@ -230,7 +230,7 @@ describe("live tools", { concurrency: 1 }, () => {
   });
 
   // shows: P-CALL-2
-  test("results of every JSON kind, and one of 4 MB, arrive", async (t) => {
+  test("results of every JSON kind, and a result of 4 MB, arrive", async (t) => {
     let saved;
     const big = `start ${"abcdefgh".repeat(512 * 1024)} end`;
     const tools = {
@@ -251,7 +251,7 @@ describe("live tools", { concurrency: 1 }, () => {
         callTool("number"),
         callTool("big"),
         async (request) => {
-          // The CLI writes what is large to a file, for as long as it runs, and shows its beginning.
+          // The CLI writes a large result to a file, for as long as it runs, and shows its beginning.
           const [, file] = /Saved to: (\S+)/.exec(resultOf(request, "big"));
           saved = await readFile(file, "utf8");
           return say("bye");
@@ -266,7 +266,7 @@ describe("live tools", { concurrency: 1 }, () => {
   });
 
   // shows: P-HELLO-11, P-ID-12
-  test("the timeline tells an arrival once, and nothing of a reconnect", async (t) => {
+  test("the timeline shows an arrival once, and no reconnect", async (t) => {
     const tools = { ping: answering("pong") };
     const rig = await startTap(t);
     let provider;

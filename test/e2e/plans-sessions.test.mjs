@@ -1,5 +1,5 @@
-// Plans on the real CLI beside what happens to sessions and hosts: the session that made one is closed, both hosts are
-// killed, and a provider's gate has its say in what nodes run.
+// Plans on the real CLI and events of sessions and hosts: the session that made a plan is closed, both hosts are
+// killed, and a provider's gate judges the commands of nodes.
 
 import assert from "node:assert/strict";
 import fs from "node:fs";
@@ -15,7 +15,7 @@ import { checkoutOf } from "../js/features/plans-rig.mjs";
 
 const bash = (/** @type {string} */ command) => callTool("bash", { command, description: "work" });
 
-/** Makes the plan once, after these; then it says what it is told. @param {object} plan @param {any[]} [before] calls */
+/** Makes the plan once, after these; then it repeats its messages. @param {object} plan @param {any[]} [before] calls */
 const maker =
   (plan, before = []) =>
   (/** @type {any} */ request) => {
@@ -42,7 +42,7 @@ const told = (rig, pattern) =>
   );
 
 describe("plans and sessions", { concurrency: 1 }, () => {
-  test("the session that made a plan is closed, nobody is there at its end, and the next one hears of it", async (t) => {
+  test("the session that made a plan is closed, no session is there at its end, and the next session hears of it", async (t) => {
     const rig = await startTap(t);
     const { repo, git } = prepareForPlans(rig, ["plans"]);
     const before = checkoutOf(repo);
@@ -87,7 +87,7 @@ describe("plans and sessions", { concurrency: 1 }, () => {
       if (message.type !== "gate.check") return;
       const { gateId, callId, args } = message;
       asked.push(args.command);
-      // The second is the making of the plan: what it allows then, it may refuse when the node starts.
+      // The second is the making of the plan: the gate may allow it then, and refuse the start of the node.
       const decision = asked.length === 2 ? "allow" : "deny";
       provider.send({ type: "gate.result", gateId, callId, decision, reason: "CI is red" });
     });
@@ -107,7 +107,7 @@ describe("plans and sessions", { concurrency: 1 }, () => {
     await terminal.exit();
   });
 
-  test("both hosts are killed while an agent works: the plan goes on and ends well", async (t) => {
+  test("both hosts are killed while an agent works: the plan continues and ends well", async (t) => {
     const rig = await startTap(t);
     const { repo, git } = prepareForPlans(rig, ["plans"]);
     const before = checkoutOf(repo);

@@ -62,10 +62,10 @@ describe("plans and the user's programs", { concurrency: 1 }, () => {
     await terminal.exit();
   });
 
-  test("a plan that has used its budget pauses, says so, and goes on with a larger one", async (t) => {
+  test("a plan that has used its budget pauses, says so, and continues with a larger budget", async (t) => {
     const plan = {
       name: "dear",
-      budget: { tokens: 4 }, // what one agent uses: two requests of two
+      budget: { tokens: 4 }, // the use of an agent: two requests of two
       nodes: [
         { id: "one", work: "@agent write number one" },
         { id: "two", work: "@agent write number two", dependencies: ["one"] },

@@ -1,4 +1,4 @@
-// Plans on the real CLI: the model makes one, agents on a headless server carry it out in worktrees, and its end
+// Plans on the real CLI: the model makes a plan, agents on a headless server carry it out in worktrees, and its end
 // reaches a session.
 
 import assert from "node:assert/strict";
@@ -15,7 +15,7 @@ import { checkoutOf } from "../js/features/plans-rig.mjs";
 
 const bash = (/** @type {string} */ command) => callTool("bash", { command, description: "work" });
 
-/** What each agent does, by a word in its task: a command or a call, and a last word. */
+/** The steps of each agent, by a word in its task: a command or a call, and a last word. */
 const AGENTS = /** @type {Record<string, string | object>} */ ({
   "write the root": "echo root > root.txt",
   "write the left": "cat root.txt > left.txt",
@@ -81,7 +81,7 @@ async function startAtTerminal(t) {
 }
 
 describe("plans", { concurrency: 1 }, () => {
-  test("the model makes a plan of four agents, one is retried, all lands, and a later session hears of it", async (t) => {
+  test("the model makes a plan of four agents, a node is retried, all lands, and a later session hears of it", async (t) => {
     const rig = await startTap(t, script(PLAN));
     const { repo, git } = prepareForPlans(rig);
     const before = checkoutOf(repo);
@@ -101,7 +101,7 @@ describe("plans", { concurrency: 1 }, () => {
     await terminal.exit();
   });
 
-  test("copilot-tap plan run finds the CLI on PATH where no session has ever told of it", async (t) => {
+  test("copilot-tap plan run finds the CLI on PATH where no session has ever named it", async (t) => {
     const { rig, repo, git, env, file } = await startAtTerminal(t);
     const nodes = [{ id: "root", work: "@agent write the root" }];
     fs.writeFileSync(file, JSON.stringify({ name: "one", targetBranch: "feature/one", nodes }));
@@ -122,7 +122,7 @@ describe("plans", { concurrency: 1 }, () => {
       [metrics, work.usage, attempts[0].metrics].map(tokens).flat(),
       Array(6).fill(true),
     );
-    // An agent that starts anew is told what was said when it was retried.
+    // An agent that starts afresh gets the instructions of its retry.
     const again = {
       name: "again",
       nodes: [{ id: "n", work: "@agent write the left", postchecks: "test -s left.txt" }],
@@ -139,7 +139,7 @@ describe("plans", { concurrency: 1 }, () => {
     });
   });
 
-  test("what an agent was refused is counted, and its session can be opened by hand", async (t) => {
+  test("the refused calls of an agent are counted, and its session can be opened by hand", async (t) => {
     const { repo, env, file } = await startAtTerminal(t);
     const nodes = [
       { id: "push", work: "@agent push it" },

@@ -1,4 +1,4 @@
-// How the extension lives in its process: imported twice, without Node, beside another version.
+// How the extension lives in its process: imported twice, without Node, together with a second version.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -34,7 +34,7 @@ async function pathWithoutNode(rig) {
   return folder;
 }
 
-/** Puts another copy of the project in the place of the installed one, as an upgrade does. */
+/** Puts a second copy of the project in the place of the installed one, as an upgrade does. */
 async function reinstall(rig, project) {
   const folder = rig.cli.extensionFolder;
   for (const name of await readdir(project)) {
@@ -56,7 +56,7 @@ const callOnce = (rig, tool, pids) =>
 
 describe("the extension's process", { concurrency: 1 }, () => {
   // shows: P-SYNC-8
-  test("imported twice in one process: one runtime, one link, joined again", async (t) => {
+  test("imported twice in one process: a single runtime and link, joined again", async (t) => {
     const rig = await startTap(t, undefined, {
       extension: TWICE,
       env: { TAP_REAL_EXTENSION: REPO_ROOT },
@@ -72,7 +72,7 @@ describe("the extension's process", { concurrency: 1 }, () => {
     assert.deepEqual(await rig.timeline(), ["tap: server is here: ping"]);
   });
 
-  test("where there is no Node no gateway starts, and one line says so", async (t) => {
+  test("where there is no Node no gateway starts, and a line says so", async (t) => {
     const project = await copyOfProject(t);
     await rm(path.join(project, "build", "node-path.json"), { force: true });
     const rig = await startTap(t, undefined, { extension: project });
@@ -110,7 +110,7 @@ describe("the extension's process", { concurrency: 1 }, () => {
 });
 
 describe("two versions", { concurrency: 1 }, () => {
-  /** A first session of one version with a provider that comes back, then a second of another. */
+  /** A session of the first version with a provider that comes back, then a session of the second version. */
   async function versions(t, first, second) {
     const rig = await startTap(t, undefined, {
       extension: await copyOfProject(t, first),
@@ -127,7 +127,7 @@ describe("two versions", { concurrency: 1 }, () => {
     await waitFor(() => rig.model.last && resultOf(rig.model.last, "ping"), {
       what: () => rig.report(),
     });
-    served.session = bindings[0].sessionId; // it comes back to this one, whoever registers first
+    served.session = bindings[0].sessionId; // it comes back to this session, whichever registers first
     const host = await rig.cli.gatewayHost();
     await reinstall(rig, await copyOfProject(t, second));
     const startSecond = (script) => {

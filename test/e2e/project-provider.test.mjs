@@ -1,4 +1,4 @@
-// A repository that brings its provider along, on the real CLI: nothing runs before the user has
+// A repository that brings its provider along, on the real CLI: no program runs before the user has
 // allowed it, and then it runs as long as the session does.
 
 import assert from "node:assert/strict";
@@ -17,7 +17,7 @@ const PROVIDER = fileURLToPath(
   new URL("../support/fixtures/project-provider.mjs", import.meta.url),
 );
 
-/** Its one provider is named `name`. */
+/** Its only provider is named `name`. */
 async function writeConfig(rig, name) {
   const provider = { name, command: process.execPath, args: [PROVIDER, name] };
   const file = path.join(rig.cli.workFolder, "tap.config.json");
@@ -31,7 +31,7 @@ const lineOf = (rig, pattern) =>
     what: () => rig.report(),
   });
 
-/** Types what a timeline line says to type. @param {string} notice */
+/** Types the command that a timeline line proposes. @param {string} notice */
 async function followNotice(rig, notice) {
   const command = /run in a terminal: (.*)$/m.exec(notice)?.[1];
   const env = { ...process.env };

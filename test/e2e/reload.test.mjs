@@ -22,7 +22,7 @@ function watchProcesses(rig) {
 
 describe("tools by reload", { concurrency: 1 }, () => {
   // shows: P-SYNC-6, P-HOST-2
-  test("TAP_TOOL_SYNC=reload: one reload, the provider stays connected and is called after it", async (t) => {
+  test("TAP_TOOL_SYNC=reload: a single reload, the provider stays connected and is called after it", async (t) => {
     const rig = await startTap(t, undefined, {
       env: { TAP_TOOL_SYNC: "reload", TAP_RELOAD_WAIT_MS: "500" },
     });
@@ -52,7 +52,7 @@ describe("tools by reload", { concurrency: 1 }, () => {
     assert.equal(pids.size, 2);
     assert.equal(await rig.countInLog("extension.log", /reloading to change/), 1);
     assert.equal(await rig.countInLog("extension.log", /linked to gateway/), 2);
-    // The provider heard of one binding and of no end before the session's own.
+    // The provider heard of a single binding and of no end before the session's own.
     const types = provider.received.map(({ type, state }) => state ?? type);
     assert.equal(types.filter((type) => type === "hello.ack").length, 1);
     assert.ok(!types.slice(0, types.lastIndexOf("tool.call")).includes("shutdown.pending"));
@@ -60,7 +60,7 @@ describe("tools by reload", { concurrency: 1 }, () => {
   });
 
   // shows: P-SYNC-3
-  test("two providers that come together cost one reload", async (t) => {
+  test("two providers that come together cost a single reload", async (t) => {
     const rig = await startTap(t, undefined, {
       env: { TAP_TOOL_SYNC: "reload", TAP_RELOAD_WAIT_MS: "500" },
     });

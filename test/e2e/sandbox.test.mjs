@@ -1,5 +1,5 @@
-// The wall around agents: the real CLI as a server of jobs. Scripted agents try what they may do and what they may not.
-// What each attempt has done is read from the file system and the processes outside.
+// The wall around agents: the real CLI as a server of jobs. Scripted agents try allowed and forbidden steps.
+// The effect of each attempt is read from the file system and the processes outside.
 
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
@@ -21,7 +21,7 @@ const describeWall = hasBwrap ? describe : describe.skip;
 /** @param {string} command */
 const bash = (command) => callTool("bash", { command, description: "x" });
 
-/** One answer after the other. @param {Rig} rig @param {any[]} steps */
+/** The answers in turn. @param {Rig} rig @param {any[]} steps */
 function follow(rig, steps) {
   const left = [...steps];
   rig.model.script(() => left.shift() ?? say("done"));
@@ -33,11 +33,11 @@ async function startPlace(t, { env } = {}) {
   return { rig, place: await makeWalledPlace(rig.root) };
 }
 
-/** What must stay as it is: the checkout and its .git, without what is the node's. @param {Place} place */
+/** The files that must stay as they are: the checkout and its .git, without the node's part. @param {Place} place */
 const hashOutside = ({ checkout, cwd, common }) =>
   hashTree(checkout, [cwd, path.join(common, "tap"), path.join(checkout, ".worktrees", "two")]);
 
-/** A command that is a file: nothing can be read from its text. @param {Place} place @param {string[]} scripts */
+/** A command that is a file: its text shows no path. @param {Place} place @param {string[]} scripts */
 function writeScripts({ cwd }, scripts) {
   fs.mkdirSync(path.join(cwd, "tries"));
   return scripts.map((script, at) => {
@@ -47,7 +47,7 @@ function writeScripts({ cwd }, scripts) {
 }
 
 /**
- * What an agent may not do: a script, and whether it was done.
+ * The forbidden steps of an agent: a script, and whether it succeeded.
  * @param {any} given @returns {[string, string, (text: string) => boolean][]}
  */
 function listUnwanted({ place, home, pid, port, outside, sibling }) {
@@ -62,11 +62,11 @@ function listUnwanted({ place, home, pid, port, outside, sibling }) {
   const nested = `'mount -o remount,rw,bind ${checkout}; echo x > ${checkout}/nested'`;
   return [
     write("a file in the checkout", path.join(checkout, "new.txt")),
-    write("beside the checkout", path.join(outside, "new.txt")),
+    write("next to the checkout", path.join(outside, "new.txt")),
     write("a hook", path.join(common, "hooks", "post-commit")),
     write("git's attributes", path.join(common, "info", "attributes")),
     write("the folder of temporary files", path.join(os.tmpdir(), `tap-wall-${port}`)),
-    write("another worktree", path.join(sibling, "new.txt")),
+    write("a second worktree", path.join(sibling, "new.txt")),
     write("the home", path.join(home, "new.txt")),
     ["the home's keys", `cat '${home}/.ssh/id'`, (text) => text.includes("key-of-test")],
     ["a ref", `git update-ref refs/heads/mine HEAD`, () => exists(common, "refs/heads/mine")],
@@ -115,13 +115,13 @@ function listUnwanted({ place, home, pid, port, outside, sibling }) {
     ],
     [
       "",
-      'one=$(cat beat); sleep 0.3; test "$one" != "$(cat beat)" && echo it-lives',
+      'old=$(cat beat); sleep 0.3; test "$old" != "$(cat beat)" && echo it-lives',
       (text) => text.includes("it-lives"),
     ],
   ];
 }
 
-/** @param {string} cwd @returns {string[]} of a wall's commands, what still runs */
+/** @param {string} cwd @returns {string[]} the commands of a wall that still run */
 const findCommandsIn = (cwd) =>
   fs.readdirSync("/proc").filter((name) => {
     const file = path.join("/proc", name, "cmdline");
@@ -187,7 +187,7 @@ async function tryUnwanted(t, sandbox) {
 }
 
 describeWall("the wall around an agent", { concurrency: 1 }, () => {
-  test("nothing that is unwanted can be done, and the repository is byte for byte as before", async (t) => {
+  test("no unwanted step succeeds, and the repository is byte for byte as before", async (t) => {
     const { done, texts, same, sibling } = await tryUnwanted(t, "on");
     assert.deepEqual(done, [], texts.join("\n---\n"));
     assert.equal(same, true);
@@ -351,7 +351,7 @@ while True: ctypes.CDLL(None).renameat2(-100, b"d", -100, b"l", 2)
     assert.deepEqual(findCommandsIn(cwd), []);
   });
 
-  test("sessions of one server have each their own wall, also with the host's network", async (t) => {
+  test("the sessions of a server have each their own wall, also with the host's network", async (t) => {
     const { rig, place } = await startPlace(t);
     const two = await makeWalledPlace(rig.root, "two");
     const server = http.createServer((_request, response) => response.end("hello-of-test"));
@@ -384,7 +384,7 @@ while True: ctypes.CDLL(None).renameat2(-100, b"d", -100, b"l", 2)
     assert.equal((await rig.workers.listServerPids()).length, 1);
   });
 
-  test("a named host is reached through tap's proxy, and no other; what was refused is reported", async (t) => {
+  test("a named host is reached through tap's proxy, and no other; refused hosts are reported", async (t) => {
     const { rig, place } = await startPlace(t);
     const addresses = Object.values(os.networkInterfaces()).flatMap((all) => all ?? []);
     const host = addresses.find(({ family, internal }) => family === "IPv4" && !internal)?.address;
@@ -408,7 +408,7 @@ while True: ctypes.CDLL(None).renameat2(-100, b"d", -100, b"l", 2)
     );
   });
 
-  test("the server killed: nothing behind the wall goes on, and the job is resumed", async (t) => {
+  test("the server killed: no process behind the wall stays, and the job is resumed", async (t) => {
     const { rig, place } = await startPlace(t);
     const { cwd, policy } = place;
     follow(rig, [bash("echo 1 > begun; sleep 600 & sleep 600")]);
@@ -424,7 +424,7 @@ while True: ctypes.CDLL(None).renameat2(-100, b"d", -100, b"l", 2)
     assert.deepEqual([again.status, again.summary], ["succeeded", "went on"]);
   });
 
-  test("without a store of its own git's folders are read-only, and the agent is told so", async (t) => {
+  test("without a store of its own git's folders are read-only, and the agent learns so", async (t) => {
     const { rig, place } = await startPlace(t);
     const { own: _own, ...repository } = place.policy.repository;
     const before = hashTree(place.common);
@@ -438,7 +438,7 @@ while True: ctypes.CDLL(None).renameat2(-100, b"d", -100, b"l", 2)
   test("a sandbox that does not hold: no agent runs", async (t) => {
     const bin = path.join(fs.mkdtempSync(path.join(os.tmpdir(), "tap-bin-")));
     t.after(() => fs.rmSync(bin, { recursive: true, force: true }));
-    // As if the kernel kept nothing: what comes after the options is run as it is.
+    // As if the kernel enforced no limit: the command after the options runs as it is.
     const text =
       '#!/bin/sh\n[ "$1" = --version ] && { echo bubblewrap 0.8.0; exit; }\nwhile [ "$1" != -- ]; do shift; done; shift; exec "$@"\n';
     fs.writeFileSync(path.join(bin, "bwrap"), text, { mode: 0o700 });
@@ -450,7 +450,7 @@ while True: ctypes.CDLL(None).renameat2(-100, b"d", -100, b"l", 2)
     assert.deepEqual([rig.model.requests.length, rig.sessions], [0, []]);
   });
 
-  test("one worktree has one job with a wall", async (t) => {
+  test("a worktree has a single job with a wall", async (t) => {
     const { rig, place } = await startPlace(t);
     rig.model.script((request) =>
       toolResults(request).length > 0 ? say("done") : bash("sleep 1"),

@@ -1,5 +1,5 @@
 // Providers made with the SDKs, as programs of their own, on the real CLI: the model is offered their
-// tools, calls them, and reads what they answer; an event of theirs is in the timeline.
+// tools, calls them, and reads their answers; an event of theirs is in the timeline.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -69,7 +69,7 @@ describe("a provider made with the SDK", { concurrency: 1 }, () => {
       const requests = rig.model.requests.map((request) => JSON.stringify(request));
       assert.ok(
         requests.some((text) => /INVALID_ARGUMENTS: .*city/.test(text)),
-        "the model has read what was wrong with its arguments",
+        "the model has read the fault of its arguments",
       );
       assert.match(rig.result("forecast"), /^rain in Bern for [\da-f-]{36}$/);
       assert.ok((await rig.timeline()).includes("tap: weather/asked: Bern"));

@@ -1,4 +1,4 @@
-// The state and the mode of a session on the real CLI: the model looks, asks for another mode, and the user decides.
+// The state and the mode of a session on the real CLI: the model looks, asks for a new mode, and the user decides.
 
 import assert from "node:assert/strict";
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -21,7 +21,7 @@ function configure({ cli }, config) {
   writeFileSync(file, JSON.stringify(config), { mode: 0o600 });
 }
 
-/** What the gateway of this home knows. @param {import("../support/tap.mjs").TapRig} rig */
+/** The state of the gateway of this home. @param {import("../support/tap.mjs").TapRig} rig */
 async function seen({ cli, port }, collection, where) {
   const env = { COPILOT_HOME: cli.home, TAP_GATEWAY_PORT: String(port) };
   const control = await openControl(gatewayFiles(/** @type {any} */ (env)));
@@ -35,7 +35,7 @@ async function seen({ cli, port }, collection, where) {
 }
 
 describe("a session", { concurrency: 1 }, () => {
-  test("says its state, and in -p nobody can be asked for another mode", async (t) => {
+  test("says its state, and in -p no user can be asked for a new mode", async (t) => {
     const rig = await startTap(t);
     const results = [];
     const next = (reply, name) => (request) => {
@@ -110,7 +110,7 @@ describe("a session", { concurrency: 1 }, () => {
       what: "the first mode",
     });
 
-    // Allowed by the config: nobody is asked, and the footer changes.
+    // Allowed by the config: no dialog opens, and the footer changes.
     await terminal.prompt("Wanted: plan", /answer 1/);
     assert.match(results[0], /is in plan mode now/);
     await terminal.waitForScreen(/· Plan ·/);

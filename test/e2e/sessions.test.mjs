@@ -1,4 +1,4 @@
-// Several sessions on one gateway.
+// Several sessions on the same gateway.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -9,7 +9,7 @@ import { ScriptedModel, callTool, say, toolNames } from "../support/model.mjs";
 import { answering, onceOffered, resultOf, startTap, steps } from "../support/tap.mjs";
 import { deferred, waitFor } from "../support/wait.mjs";
 
-/** A second git folder beside the first. */
+/** A second git folder next to the first. */
 function secondFolder(rig) {
   const folder = path.join(path.dirname(rig.cli.workFolder), "other");
   mkdirSync(folder);
@@ -26,7 +26,7 @@ async function secondModel(t, script) {
 
 describe("sessions", { concurrency: 1 }, () => {
   // shows: P-SESSION-4, P-SESSION-6, P-SESSION-9, P-HOST-1
-  test("two CLIs share one host, each sees only its own providers' tools, and the list follows", async (t) => {
+  test("two CLIs share a host, each sees only its own providers' tools, and the list follows", async (t) => {
     const hold = deferred();
     const rig = await startTap(t, undefined, { env: { TAP_LINGER_MS: "2000" } });
     const other = await secondModel(t);
@@ -78,7 +78,7 @@ describe("sessions", { concurrency: 1 }, () => {
   });
 
   // shows: P-HOST-1
-  test("two CLIs that start at once elect one host, and both are served", async (t) => {
+  test("two CLIs that start at once elect a single host, and both are served", async (t) => {
     const rig = await startTap(t, steps([onceOffered("shared"), say("bye")]));
     const other = await secondModel(t, steps([onceOffered("shared"), say("bye")]));
     const runs = [
@@ -95,7 +95,7 @@ describe("sessions", { concurrency: 1 }, () => {
       },
       { what: () => rig.report() },
     );
-    await rig.cli.gatewayHost(); // the one that was not elected leaves
+    await rig.cli.gatewayHost(); // the host that was not elected leaves
     await Promise.all(
       [...ids].map((session) =>
         rig.provide({ shared: answering(`in ${session}`) }, { session, name: "p" }),

@@ -1,4 +1,4 @@
-// copilot-tap top beside the real CLI: what it shows of a session, a call, a goal and what the model was told.
+// copilot-tap top with the real CLI: its rows of a session, a call, a goal and a notice for the model.
 
 import { test } from "node:test";
 import { InTerminal } from "../support/cli-process.mjs";

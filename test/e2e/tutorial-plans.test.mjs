@@ -1,4 +1,4 @@
-// The tutorial of plans with the real CLI: agents do the work, and its screen shows what the page says.
+// The tutorial of plans with the real CLI: agents do the work, and its screen shows the lines of the page.
 
 import assert from "node:assert/strict";
 import fs from "node:fs";
@@ -9,7 +9,7 @@ import { temporaryFolder } from "../support/temporary.mjs";
 import { plansModel } from "../support/tutorial-plans.mjs";
 import { hasLines, Walkthrough } from "../support/walkthrough.mjs";
 
-test("docs/tutorial-plans.md with the real CLI: the CLI shows what it says", async (t) => {
+test("docs/tutorial-plans.md with the real CLI: the CLI shows its lines", async (t) => {
   const rig = await startTap(t, plansModel);
   const provider = { type: "openai", baseUrl: rig.model.url, model: "fake" };
   const folder = path.join(rig.cli.home, "tap");

@@ -1,4 +1,4 @@
-// The tutorial, done as it is written, with the real CLI: its screen shows what the page says.
+// The tutorial, done as it is written, with the real CLI: its screen shows the lines of the page.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -30,7 +30,7 @@ function playerOf(rig) {
 
 describe("docs/tutorial.md with the real CLI", { concurrency: 1 }, () => {
   for (const language of /** @type {const} */ (["node", "python"])) {
-    test(`the CLI shows what it says, in ${language}`, async (t) => {
+    test(`the CLI shows its lines, in ${language}`, async (t) => {
       const rig = await startTap(t, tutorialModel, { env: hostEnv });
       const folder = mkdtempSync(path.join(os.tmpdir(), "tap-"));
       t.after(() => rmSync(folder, { recursive: true, force: true }));

@@ -47,7 +47,7 @@ describe("several sessions and providers", { concurrency: 1 }, () => {
   });
 
   // shows: P-INST-1
-  test("two instances share one tool: the model picks one by target, and tabs come without a sync", async (t) => {
+  test("two instances share a tool: the model picks one by target, and tabs come without a sync", async (t) => {
     const ready = deferred();
     const rig = await startTap(t);
     rig.model.script(
@@ -162,7 +162,7 @@ describe("several sessions and providers", { concurrency: 1 }, () => {
     );
     const images = complete.flatMap(({ data }) => data.result?.binaryResultsForLlm ?? []);
     assert.equal(images.length, 1, JSON.stringify(complete).slice(0, 2000));
-    // The CLI keeps the bytes beside its log, by their digest.
+    // The CLI keeps the bytes next to its log, by their digest.
     const bytes = Buffer.from(png, "base64");
     const assetId = `sha256:${createHash("sha256").update(bytes).digest("hex")}`;
     const [{ type, mimeType, byteLength }] = images;

@@ -30,7 +30,7 @@ import {
 } from "../support/workers.mjs";
 
 describe("a job", { concurrency: 1 }, () => {
-  test("two at once write each into its own folder, and what they use adds up", async (t) => {
+  test("two at once write each into its own folder, and their use adds up", async (t) => {
     const rig = await Rig.start(t, (request) =>
       toolResults(request).length > 0
         ? say("wrote it")
@@ -57,7 +57,7 @@ describe("a job", { concurrency: 1 }, () => {
     assert.equal(fs.existsSync(path.join(rig.home, "settings.json")), false);
   });
 
-  test("without a login says how to come by one", async (t) => {
+  test("without a login the error says how to log in", async (t) => {
     const rig = await Rig.start(t, [], { config: { provider: undefined } });
     const { status, error } = await rig.run({});
     assert.deepEqual([status, error?.code], ["failed", "NO_LOGIN"], error?.message);
@@ -65,7 +65,7 @@ describe("a job", { concurrency: 1 }, () => {
     assert.match(error?.message ?? "", /set workers\.provider in your config/);
   });
 
-  test("git push is refused, and what else it does goes on", async (t) => {
+  test("git push is refused, and its other commands still run", async (t) => {
     const rig = await Rig.start(t, []);
     rig.model.script(
       byJob({
@@ -120,14 +120,14 @@ describe("a job", { concurrency: 1 }, () => {
     assert.equal(result.session, "kept");
   });
 
-  test("one that does nothing ends with its time", async (t) => {
+  test("an idle job ends with its time", async (t) => {
     const rig = await Rig.start(t, () => new Promise(() => {}));
     const result = await rig.run({ timeout: 3000 });
     assert.equal(result.status, "failed");
     assert.equal(result.error.code, "TIMEOUT");
   });
 
-  test("one that never ends is stopped after its turns", async (t) => {
+  test("an endless job is stopped after its turns", async (t) => {
     const rig = await Rig.start(t, () => callTool("bash", { command: "true", description: "x" }));
     const result = await rig.run({ maxTurns: 3 });
     assert.equal(result.error?.code, "MAX_TURNS", JSON.stringify(result));
@@ -149,7 +149,7 @@ describe("a job", { concurrency: 1 }, () => {
     assert.equal(await isAlive(pid), false);
   });
 
-  test("resumed by its id it knows what was said, and counts only what is new", async (t) => {
+  test("resumed by its id it knows the former turns, and counts only new use", async (t) => {
     const rig = await Rig.start(t, (request) =>
       say(jobOf(request).includes("and now") ? "second" : "first"),
     );
@@ -185,7 +185,7 @@ describe("the server of jobs", { concurrency: 1 }, () => {
     assert.deepEqual([status, turns], ["succeeded", 1]);
   });
 
-  test("killed: its jobs are interrupted, its shells end, and a new one resumes them", async (t) => {
+  test("killed: its jobs are interrupted, its shells end, and a new server resumes them", async (t) => {
     const rig = await Rig.start(t, (request) =>
       userTexts(request).length > 1
         ? say("went on")
@@ -261,7 +261,7 @@ describe("the server of jobs", { concurrency: 1 }, () => {
     assert.deepEqual(await rig.workers.listServerPids(), []);
   });
 
-  test("a job may be lent tools, and may do nothing that its session may not", async (t) => {
+  test("a job may be lent tools, and may do only what its session may", async (t) => {
     const rig = await Rig.start(t, (request) =>
       toolResults(request).length > 0
         ? say("done")
@@ -293,7 +293,7 @@ describe("the server of jobs", { concurrency: 1 }, () => {
     assert.deepEqual(asked.find(([tool]) => tool === "bash")[1].command, "echo secret");
   });
 
-  test("its end interrupts jobs, and a new one can resume them", async (t) => {
+  test("its end interrupts jobs, and a new server can resume them", async (t) => {
     const rig = await Rig.start(t, () =>
       callTool("bash", { command: "echo $$ > pid; sleep 600", description: "sleep" }),
     );
@@ -377,12 +377,12 @@ describe("the server of jobs", { concurrency: 1 }, () => {
     assert.equal(first.status, "succeeded");
     assert.deepEqual([second.error.code, second.turns], ["INVALID", 0]);
     const nowhere = { cli: rig.cli.cli, sdk: path.join(rig.root, "no-sdk") };
-    const none = await rig.workers.run(nowhere, rig.job({}));
-    assert.equal(none.error.code, "START");
-    assert.match(none.error.message, /Was the CLI updated\?/);
+    const failed = await rig.workers.run(nowhere, rig.job({}));
+    assert.equal(failed.error.code, "START");
+    assert.match(failed.error.message, /Was the CLI updated\?/);
   });
 
-  test("the line for a user goes on with the session of the job", async (t) => {
+  test("the line for a user continues the session of the job", async (t) => {
     const rig = await Rig.start(t, [say("done")]);
     const job = rig.job({ instructions: "it's a job\nof two lines", keepSession: true });
     assert.equal((await rig.run(job)).status, "succeeded");
