@@ -1,5 +1,5 @@
-// The core with sessions and some providers, for what is measured without sockets. Effects are
-// looked at for what the next input needs, and dropped.
+// The core with sessions and some providers, for measurements without sockets. Effects are
+// searched for the values that the next input needs, and dropped.
 #pragma once
 
 #include <cstdio>
@@ -119,7 +119,7 @@ inline std::string toolText(const std::string& name, int index) {
          R"("description":"how many"},"city":{"type":"string"}},"required":["bytes"]}})";
 }
 
-// A provider's hello with so many tools, none of them another's.
+// A provider's hello with so many tools, each with a name of its own.
 inline std::string helloText(int index, int tools, std::string_view more = "") {
   const std::string name = "bench" + std::to_string(index);
   std::string text = R"({"type":"hello","protocolVersion":2,"name":")" + name + "\"" +

@@ -1,8 +1,8 @@
-// What lines cost: `bench_lines write <MB>` writes a log to stdout, `bench_lines pour <lines>` so
-// many lines of it each second until nobody reads them, and `bench_lines tap|cycles|getline <set>`
-// reads it from stdin and holds it to the patterns of the set: as rules, or as what is known of a
+// The cost of lines: `bench_lines write <MB>` writes a log to stdout, `bench_lines pour <lines>` so
+// many lines of it each second until the reader ends, and `bench_lines tap|cycles|getline <set>`
+// reads it from stdin and holds it to the patterns of the set: as rules, or as the patterns of a
 // build. `bench_lines source <file>` reads it as an emitter; the file has the matcher of a watcher
-// and its tools, a line each, or nothing. One line of JSON: bytes, hits, own CPU seconds.
+// and its tools, a line each, or is empty. A line of JSON: bytes, hits, own CPU seconds.
 // tools/bench/lines-node.mjs is the same in Node.js.
 #include <sys/resource.h>
 #include <unistd.h>
@@ -120,7 +120,7 @@ void pourLog(size_t linesPerSecond) {
   }
 }
 
-// --- the rules: a file with one pattern a line ---
+// --- the rules: a file with a pattern in each line ---
 
 [[nodiscard]] std::vector<std::string> readPatterns(const char* file) {
   std::ifstream in(file);
@@ -214,7 +214,7 @@ void withCycles(const std::vector<std::string>& patterns) {
   report(bytes, lines, cycle.failures.size() + cycle.leftOut);
 }
 
-// An emitter as a whole, and its rows, which nobody takes.
+// An emitter as a whole, and its rows, which are dropped.
 void withSource(const char* file) {
   std::ifstream in(file);
   std::string matcher;
@@ -239,7 +239,7 @@ void withSource(const char* file) {
   report(source.counters().bytes, source.counters().lines, source.counters().kept);
 }
 
-// As one would write it without much thought.
+// The simplest way to write it.
 void withGetline(const std::vector<std::string>& patterns) {
   std::vector<pcre2_code*> codes;
   for (const std::string& pattern : patterns) {

@@ -1,6 +1,6 @@
-// What idle providers cost: so many with ten tools each, connected, bound and synchronised, in the
-// core and in the WebSocket layer. It ends without letting go of anything, for a heap profiler to
-// see (memory.mjs).
+// The cost of idle providers: so many with ten tools each, connected, bound and synchronised, in
+// the core and in the WebSocket layer. It ends without letting go of anything, for a heap profiler
+// to see (memory.mjs).
 
 #include <unistd.h>
 

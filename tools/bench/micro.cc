@@ -1,7 +1,7 @@
 // The parts of a call, each on its own. Two ways to run them:
 //
 //   bench_micro                    times them (Google Benchmark, with its flags)
-//   bench_micro --count <case>     runs one a fixed number of times, within measured(): for
+//   bench_micro --count <case>     runs a case a fixed number of times, within measured(): for
 //                                  callgrind --toggle-collect=measured (budget.mjs)
 //   bench_micro --list             names those whose instructions can be counted
 
@@ -110,7 +110,7 @@ Body sessionCodec() {
   };
 }
 
-// One call through the whole core, with ten providers of ten tools.
+// A call through the whole core, with ten providers of ten tools.
 Body routed(gateway::RecordMode records, bool spans) {
   auto rig = std::make_shared<CoreRig>(1, records, spans);
   gateway::PeerId last{};
@@ -128,7 +128,7 @@ Body routed(gateway::RecordMode records, bool spans) {
 Body routing() {
   return routed(gateway::RecordMode::Off, false);
 }
-// With a record of the call, but for what the store does with it.
+// With a record of the call, but without the work of the store.
 Body recording() {
   return routed(gateway::RecordMode::All, false);
 }
@@ -136,7 +136,7 @@ Body tracing() {
   return routed(gateway::RecordMode::All, true);
 }
 
-// What the store makes of such a record: its body without secrets.
+// The store's form of such a record: its body without secrets.
 Body recordBody() {
   auto encoder = std::make_shared<records::BodyEncoder>();
   return [encoder] {
@@ -183,7 +183,7 @@ Body ruleOnNumbers() {
   return checked(R"({"bytes":64,"verbose":true,"offsets":[1,2,3]})");
 }
 
-// One more entry, where there is no room for it, with ten providers in turn.
+// A further entry, where there is no room for it, with ten providers in turn.
 Body callLog() {
   auto log = std::make_shared<gateway::CallLog>();
   auto number = std::make_shared<size_t>(0);
@@ -209,8 +209,8 @@ Body timers() {
   return [queue] { (void)queue->cancel(queue->schedule(Time(Millis(300'500)), 0)); };
 }
 
-// What happens to a node, with what starts then and the entries of its journal: in the middle of a
-// plan, and where it has ended, at the beginning of another one.
+// The events of a node, with the effects that start then and the entries of its journal: in the
+// middle of a plan, and where it has ended, at the beginning of the next plan.
 Body transition(size_t nodes) {
   auto host = std::make_shared<PlanHost>(nodes);
   while (host->plan().count(plan::NodeStatus::Succeeded) < nodes / 4) (void)host->step();
@@ -266,7 +266,7 @@ constexpr Case kCases[] = {
 }  // namespace
 }  // namespace tap::bench
 
-// What is counted, and nothing else.
+// The counted part, and only that.
 extern "C" [[gnu::noinline]] void measured(const tap::bench::Body& body, int iterations) {
   for (int i = 0; i < iterations; ++i) body();
 }

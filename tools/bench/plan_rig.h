@@ -1,5 +1,5 @@
 // Plans of any size, and a host that carries out at once whatever the engine asks for: each step is
-// one input, as the addon gets it.
+// an input, as the addon gets it.
 #pragma once
 
 #include <algorithm>
@@ -96,7 +96,7 @@ class PlanHost {
   }
 
   [[nodiscard]] const plan::Plan& plan() const { return *engine_.find(kPlan); }
-  // What the last step wrote.
+  // The output of the last step.
   [[nodiscard]] const plan::Batch& batch() const { return batch_; }
 
  private:

@@ -1,4 +1,4 @@
-// What the engine of plans takes, by the clock. stdout: one object of JSON.
+// The times of the engine of plans, by the clock. stdout: an object of JSON.
 //
 //   bench_plans text <nodes>                    the plan's text, for rivals
 //   bench_plans read <nodes> <times>            ms of each: JSON text to a checked plan
@@ -59,7 +59,7 @@ void run(size_t nodes) {
               nanos / static_cast<double>(steps));
 }
 
-// The loop of a host: what was written is told of within deliver().
+// The loop of a host: deliver() reports the writes.
 class Journal {
  public:
   explicit Journal(const std::string& file) {

@@ -1,13 +1,13 @@
-// The other end of every rival: one thread that holds as many connections as a case needs, and
-// answers what it gets at once. It is the same program for all of them, and never the bottleneck.
+// The other end of every rival: a thread that holds as many connections as a case needs, and
+// answers each message at once. It is the same program for all of them, and never the bottleneck.
 //
 //   bench_provider <mode> <port> <connections> <tools> <rules> <token>
 //   bench_provider floor <core> <core>
 //   bench_provider relayed-floor <core> <core>
 //
-// `tools` speaks the provider protocol, `websocket` and `tcp` send back what they get, `floor`
+// `tools` speaks the provider protocol, `websocket` and `tcp` send back each message, `floor`
 // needs no rival: it plays ping-pong with itself, `relayed-floor` with a relay in between, which
-// hands on what it gets as a detached gateway does, over a Unix socket to the caller. When all
+// passes messages on as a detached gateway does, over a Unix socket to the caller. When all
 // connections are up it prints a line of JSON. It ends with its stdin.
 
 #include <arpa/inet.h>
@@ -68,10 +68,10 @@ int connectTo(uint16_t port) {
   return fd;
 }
 
-// ---- what is said
+// ---- messages
 // --------------------------------------------------------------------------------
 
-// The text between `before` and `after`; empty if one of them is missing.
+// The text between `before` and `after`; empty if either is missing.
 std::string_view between(std::string_view text, std::string_view before, char after) {
   const size_t start = text.find(before);
   if (start == std::string_view::npos) return {};
@@ -119,7 +119,7 @@ class Speaker {
 
   [[nodiscard]] int bound() const { return bound_; }
 
-  // Appends what is to be said to `text`.
+  // Appends the message to `text`.
   void answer(std::string_view text, int index, std::string& out) {
     if (options_.mode == "websocket") return appendText(out, text);
     const std::string_view type = between(text, R"("type":")", '"');
@@ -181,7 +181,7 @@ class Loop {
     while (true) {
       const int count = ::epoll_wait(epoll_, events.data(), events.size(), -1);
       for (int i = 0; i < count; ++i) {
-        if (events[i].data.ptr == nullptr) return;  // nobody needs us any more
+        if (events[i].data.ptr == nullptr) return;  // no process needs us any more
         handle(*static_cast<Connection*>(events[i].data.ptr), events[i].events);
       }
     }
@@ -334,7 +334,7 @@ void stayOn(int core) {
   if (::sched_setaffinity(0, sizeof cores, &cores) != 0) fail("sched_setaffinity");
 }
 
-// Hands on what comes from either to the other, until one of them is closed.
+// Passes data on between both, until either is closed.
 void relay(int one, int other) {
   std::array<char, 4096> buffer{};
   const int epoll = createEpoll(one);
@@ -350,7 +350,8 @@ void relay(int one, int other) {
   for (const int end : {one, other}) ::shutdown(end, SHUT_RDWR);
 }
 
-// The caller's thread, and the relay's if there is one, are on `core`, what answers on `otherCore`.
+// The caller's thread, and the relay's if there is one, are on `core`, the answering side on
+// `otherCore`.
 void playFloor(int core, int otherCore, bool relayed) {
   stayOn(core);
   uint16_t port = 0;

@@ -1,5 +1,5 @@
-// What records cost: `bench_records [seconds]` writes rows as calls make them, at 100,000 a second,
-// and asks for the last 100 of a million. One line of JSON per measurement.
+// The cost of records: `bench_records [seconds]` writes rows as calls make them, at 100,000 a
+// second, and asks for the last 100 of a million. A line of JSON per measurement.
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -43,7 +43,7 @@ constexpr size_t kMillion = 1'000'000;
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-// Resident memory of this process without what is shared with files, in kB.
+// Resident memory of this process without pages that are shared with files, in kB.
 [[nodiscard]] long privateKb() {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);) {
@@ -52,7 +52,7 @@ constexpr size_t kMillion = 1'000'000;
   return 0;
 }
 
-// A row as one call of a tool makes it.
+// A row as a call of a tool makes it.
 class CallRow {
  public:
   explicit CallRow(bool withSpan) {
@@ -145,7 +145,7 @@ void paced(int seconds, bool withSpan) {
       writer / rows * 1e6, static_cast<double>(store->state().fileBytes) / rows, most - before);
 }
 
-// How long it takes until one row is durable.
+// How long it takes until a row is durable.
 void committed() {
   constexpr int kCommits = 500;
   const Folder folder;
@@ -202,7 +202,7 @@ void queried() {
   }
 }
 
-// What an open store takes that has nothing to do.
+// The use of an open store that is idle.
 void idle() {
   const Folder folder;
   const long before = privateKb();

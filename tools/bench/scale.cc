@@ -1,4 +1,4 @@
-// What one change of tools costs the core beside how many others there are: providers with so many
+// The cost of a change of a tool in the core, by the number of other tools: providers with so many
 // tools each, bound to so many sessions, of which one
 //
 //   adds     has one tool more, by tools.update
