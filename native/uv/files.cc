@@ -72,8 +72,8 @@ constexpr char kSeparator = '\\';
 constexpr char kSeparator = '/';
 #endif
 
-// The path of a folder with the links above it resolved. The folder itself is not resolved: a provider
-// could replace its own folder by a link.
+// The path of a folder with the links above it resolved. The folder itself is not resolved: a
+// provider could replace its own folder by a link.
 Result<std::string, int> realPlace(const std::string& folder) {
   const size_t end = folder.find_last_not_of("/\\") + 1;
   const size_t name = folder.find_last_of("/\\", end - 1) + 1;

@@ -18,8 +18,8 @@ ws::Caps capsFrom(const Limits& limits) {
   return caps;
 }
 
-// Sent before the request is read: any client may learn that a tap gateway has this port, but only a
-// client with a loopback Host may learn whose gateway it is.
+// Sent before the request is read: any client may learn that a tap gateway has this port, but only
+// a client with a loopback Host may learn whose gateway it is.
 std::string httpUnavailable(std::string_view reason) {
   std::string body = R"({"program":"tap","error":)";
   json::appendQuoted(body, reason);
