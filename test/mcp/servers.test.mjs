@@ -1,6 +1,7 @@
 // The lives of MCP servers: those that misbehave, end, are removed, and whose hosts are killed.
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { CARELESS, McpPlace, OFFICIAL, offeredTools } from "../support/mcp-place.mjs";
 import { isAlive } from "../support/processes.mjs";
@@ -9,6 +10,8 @@ import { waitFor } from "../support/wait.mjs";
 
 const waitForEnd = (/** @type {number} */ pid) =>
   waitFor(async () => !(await isAlive(pid)), { what: `the end of ${pid}` });
+
+const areReady = (/** @type {any[]} */ all) => all.every(({ state }) => state === "ready") && all;
 
 const withMode = (/** @type {string} */ mode, more = {}) => ({
   ...CARELESS,
@@ -60,7 +63,7 @@ test("a server is removed with its tools, also if it ignores EOF and SIGTERM", a
   const session = await place.session(t);
   await place.waitForTool(session, "bad_echo");
   await place.waitForTool(session, "ev_add");
-  const servers = await place.list();
+  const servers = await waitFor(async () => areReady(await place.list()));
   McpPlace.write(place.host.files.home, {});
   await place.request("mcp.reload");
   for (const { pids } of servers) await waitForEnd(pids[0]);
@@ -104,10 +107,8 @@ test("the MCP host is killed: its servers end, and the next host has their tools
   const place = await McpPlace.create(t, { ev: OFFICIAL });
   const session = await place.session(t);
   await place.waitForTool(session, "ev_add");
-  const [{ pids }] = await place.list();
-  const host = Number(/"the MCP host"|mcp-host.*pid (\d+)/.exec(place.host.log)?.[1] ?? 0);
-  const parent = host || (await findParent(pids[0]));
-  process.kill(parent, "SIGKILL");
+  const { pids } = await place.waitForServer(({ state }) => state === "ready");
+  process.kill(findParent(pids[0]), "SIGKILL");
   await waitForEnd(pids[0]);
   await waitFor(async () => {
     const [server] = await place.list();
@@ -121,14 +122,13 @@ test("the gateway host is killed: no server is left", async (t) => {
   const session = await place.session(t);
   await place.waitForTool(session, "ev_add");
   await place.waitForTool(session, "bad_echo");
-  const servers = await place.list();
+  const servers = await waitFor(async () => areReady(await place.list()));
   place.host.process.kill("SIGKILL");
   for (const { pids } of servers) await waitForEnd(pids[0]);
 });
 
 /** @param {number} pid */
-async function findParent(pid) {
-  const { readFileSync } = await import("node:fs");
+function findParent(pid) {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
   return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]);
 }

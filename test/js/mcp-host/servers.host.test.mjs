@@ -12,8 +12,8 @@ test("the tools of a server are those of each session, with its results", async 
   assert.equal(await one.call("ev_add", { a: 2, b: 3 }), "5");
   const failed = await two.call("ev_add", { a: "x" });
   assert.equal(failed.code, "INVALID_ARGUMENTS");
-  const [{ state, pids, server, calls }] = await place.list();
-  assert.deepEqual([state, pids.length, server.name], ["ready", 1, "official"]);
+  const { pids, server, calls } = await place.waitForServer(({ state }) => state === "ready");
+  assert.deepEqual([pids.length, server.name], [1, "official"]);
   assert.equal(calls, 2);
 });
 
@@ -21,7 +21,7 @@ test("a server that dies in a call is restarted, and its tools come back", async
   const place = await McpPlace.create(t, { bad: CARELESS });
   const session = await place.session(t);
   await place.waitForTool(session, "bad_echo");
-  const [{ pids: former }] = await place.list();
+  const { pids: former } = await place.waitForServer(({ state }) => state === "ready");
   const failed = await session.call("bad_die");
   assert.equal(failed.code, "DISCONNECTED");
   assert.equal(await session.call("bad_echo", { say: "again" }), "again");
