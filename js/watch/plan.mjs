@@ -30,9 +30,15 @@ import { loadEntries, toInnerTools, toMatcher, toParallel } from "./entries.mjs"
 /** The entry for unknown commands. */
 export const GENERAL = "general";
 const MAX_CONTEXT_LINES = 24;
+/** Blank lines are dropped without a rule, which would cost on each line. */
+const BLANK = "^\\s*$";
 
 /** @param {string | readonly string[]} command */
 const asGiven = (command) => ({ command, env: {}, changed: [] });
+
+/** @param {import("./entries.mjs").Entry} entry @returns {Plan["rules"]} */
+const listRules = ({ drop }) =>
+  drop === undefined || drop === BLANK ? [] : [{ match: drop, outcome: "drop" }];
 
 /** Its cycles need not have all failures. @param {import("./entries.mjs").Entry} entry */
 const runsChangedOnly = ({ ran, touched }) => (ran ?? touched) !== undefined;
@@ -60,7 +66,7 @@ export function plan(given, options) {
     keepsUnseen: runsOn && runsChangedOnly(entry),
     matcher: JSON.stringify({ ...read.matcher, ...how }),
     ...read.inner,
-    rules: entry.drop ? [{ match: entry.drop, outcome: "drop" }] : [],
+    rules: listRules(entry),
   };
 }
 

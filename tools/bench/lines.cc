@@ -2,8 +2,8 @@
 // many lines of it each second until the reader ends, and `bench_lines tap|cycles|getline <set>`
 // reads it from stdin and holds it to the patterns of the set: as rules, or as the patterns of a
 // build. `bench_lines source <file>` reads it as an emitter; the file has the matcher of a watcher
-// and its tools, a line each, or is empty. A line of JSON: bytes, hits, own CPU seconds.
-// tools/bench/lines-node.mjs is the same in Node.js.
+// and its tools, a line each, or an empty line and the patterns of rules. A line of JSON: bytes,
+// hits, own CPU seconds. tools/bench/lines-node.mjs is the same in Node.js.
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -220,7 +220,16 @@ void withSource(const char* file) {
   std::string matcher;
   std::string tools;
   LineSource source;
-  if (std::getline(in, matcher) && std::getline(in, tools)) {
+  SourceEffects effects;
+  std::getline(in, matcher);
+  if (matcher.empty()) {
+    std::vector<Rule> rules;
+    for (Rule rule; std::getline(in, rule.match);) {
+      rule.outcome = FilterOutcome::Surface;
+      rules.push_back(rule);
+    }
+    if (source.setRules(rules, {}, effects)) std::abort();
+  } else if (std::getline(in, tools)) {
     auto read = readMatcher(matcher);
     auto inner = readInnerTools(tools);
     if (!read || !inner) std::abort();
@@ -228,7 +237,6 @@ void withSource(const char* file) {
     source.setMatcher(std::move(read.value()));
   }
   static std::array<char, kBuffer> buffer;
-  SourceEffects effects;
   source.setRun(1);
   source.beginRun({}, effects);
   for (ssize_t size = 0; (size = read(STDIN_FILENO, buffer.data(), buffer.size())) > 0;) {

@@ -44,7 +44,7 @@ const sets = {
   "lines, a build": { patterns: build, share: 1, reader: "cycles" },
 };
 
-/** The lines of a command that no entry knows: by `watch`, and by `emit start`. */
+/** The lines of a command that no entry knows: by `watch`, and by `emit start` with the same patterns. */
 const UNKNOWN = "lines, an unknown command";
 
 export const lineSets = [...Object.keys(sets), UNKNOWN];
@@ -105,7 +105,10 @@ export async function lines(program, { megabytes, rounds }) {
 async function readUnknown(program, folder, { megabytes, rounds }) {
   const { plan } = await import("../../js/watch/plan.mjs");
   const { matcher, tools = "[]" } = plan("./build.sh", { folder });
-  const files = { watch: `${matcher}\n${tools}\n`, "emit start": "" };
+  const patterns = JSON.parse(matcher).failure.map(
+    (/** @type {{at: string}} */ { at }) => `${at}\n`,
+  );
+  const files = { watch: `${matcher}\n${tools}\n`, "emit start": `\n${patterns.join("")}` };
   const writer = [program, "write", String(megabytes)];
   /** @type {Record<string, {mbPerCpuSecond: number[]}>} */
   const rivals = {};
