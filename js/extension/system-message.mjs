@@ -37,19 +37,6 @@ const APPEND_ONLY = new Set(["identity", "preamble", "safety"]);
 /** @param {(string | undefined)[]} parts */
 const lines = (...parts) => parts.filter(Boolean).join("\n");
 
-/**
- * The parts of these edits that SystemMessageEditor leaves out, for people.
- * @param {Record<string, SectionEdit>} edits
- * @returns {string[]}
- */
-export function findRefusedEdits(edits) {
-  return Object.entries(edits).flatMap(([section, edit]) => {
-    if (!SECTIONS.has(section)) return [`there is no section ${section}`];
-    const fixed = APPEND_ONLY.has(section) && (edit.prepend || edit.replace !== undefined);
-    return fixed ? [`section ${section} can only be appended to`] : [];
-  });
-}
-
 /** @param {string} section @param {SectionEdit} edit @returns {SectionEdit} */
 function restrictEdit(section, edit) {
   if (!SECTIONS.has(section)) return {};

@@ -2,8 +2,8 @@
 
 /** @typedef {{name: string, area: string, operation: string, scope: string}} Capability */
 
-/** The effect of each capability, for people. A function describes `fs` with its scope. */
-export const CAPABILITIES = /** @type {const} */ ({
+/** The effect of each capability, for people; `fs` has a scope besides. */
+const CAPABILITIES = /** @type {const} */ ({
   event: "show events to the user",
   notify: "put text before the model",
   prompt: "start a turn",
@@ -50,12 +50,4 @@ export function parseCapability(name) {
   }
   const [area, operation = ""] = name.split(":");
   return { name, area, operation, scope: "" };
-}
-
-/** In a few words for people. @param {Capability} capability */
-export function describeCapability({ name, area, operation, scope }) {
-  if (area !== "fs") return CAPABILITIES[/** @type {keyof typeof CAPABILITIES} */ (name)];
-  const where = { own: "its own folder", workspace: "the session's folder" }[scope] ?? scope;
-  const verb = { read: "read", write: "write", execute: "run programs from" }[operation];
-  return `${verb} ${where}`;
 }

@@ -143,19 +143,6 @@ export function readReport(value) {
   });
 }
 
-/** A single line, for tap_status and the doctor. @param {Report} report */
-export function formatReportLine({ id, enabled, tools, denied, skipped, diagnostics, sandbox }) {
-  if (!enabled) return `${id}: disabled`;
-  const parts = [
-    tools.length > 0 ? `tools ${tools.join(", ")}` : "no tools",
-    ...denied.map(({ capability }) => `not granted ${capability}`),
-    ...skipped.map(({ what: part, reason }) => `${part} skipped (${reason})`),
-    ...(sandbox === undefined ? [] : [sandbox === "on" ? "sandboxed" : "not sandboxed"]),
-    ...diagnostics.slice(-1).map(({ text }) => text),
-  ];
-  return shortenText(`${id}: ${parts.join("; ")}`, MAX_DIAGNOSTIC_TEXT);
-}
-
 /**
  * The expected report of a feature that has not reported yet, from its descriptor.
  * @param {import("./descriptor.mjs").Descriptor} descriptor

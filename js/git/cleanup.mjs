@@ -390,15 +390,6 @@ export async function diskUse(folder, most = MAX_FILES) {
   return { bytes, complete: left > 0 };
 }
 
-/** @param {Worktrees} worktrees @param {string[]} paths @returns {Promise<{path: string, bytes: number, complete: boolean}[]>} */
-export async function diskUses(worktrees, paths) {
-  const folder = await worktrees.folder();
-  const inside = paths.filter((place) => path.dirname(place) === folder);
-  const uses = [];
-  for (const place of inside) uses.push({ path: place, ...(await diskUse(place)) });
-  return uses;
-}
-
 // Searches the orphans of a repository while plans work. A folder that a plan has just made is not an orphan.
 
 /** For an estimated size. */
