@@ -33,7 +33,10 @@ test("a result that is JSON text already goes on as it is", async () => {
 
 test("an unknown method names those there are", async () => {
   const requests = new HostRequests();
-  assert.match((await ask(requests, "a.b")).error.message, /no method "a\.b"; there are: \(empty\)/);
+  assert.match(
+    (await ask(requests, "a.b")).error.message,
+    /no method "a\.b"; there are: \(empty\)/,
+  );
   const remove = requests.register("holds.list", () => []);
   requests.register("features.report", () => []);
   for (const method of ["a.b", "constructor", "__proto__"]) {
