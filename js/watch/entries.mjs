@@ -17,6 +17,7 @@ import {
   text,
   usually,
 } from "../config/schema.mjs";
+import { refusalReason } from "../lib/refused-variables.mjs";
 import { errorMessage } from "../lib/values.mjs";
 import { visible } from "../lib/visible.mjs";
 
@@ -152,8 +153,11 @@ const entrySchema = object("an entry", {
     env: named(text({ most: MAX_WORD, what: "a value", blank: true }), {
       most: MAX_ITEMS,
       what: "variables",
-      checkName: (name) =>
-        /^[A-Z_][A-Z0-9_]*$/.test(name) ? "" : "expected the name of a variable",
+      checkName: (name) => {
+        if (!/^[A-Z_][A-Z0-9_]*$/.test(name)) return "expected the name of a variable";
+        const why = refusalReason(name);
+        return why === "" ? "" : `leave it out: it says ${why}, more than the command does`;
+      },
     }),
     watch: named(option, { most: MAX_ITEMS, what: "options" }),
   }),

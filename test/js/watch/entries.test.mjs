@@ -163,6 +163,11 @@ describe("entries of a config", () => {
     ["an option for a shell", { better: { args: ["--x; rm y"] } }, "better.args[0]"],
     ["a word that is not an option", { better: { args: ["build"] } }, "better.args[0]"],
     ["a variable that is not one", { better: { env: { "a b": "1" } } }, 'better.env["a b"]'],
+    [
+      "a variable that runs more",
+      { better: { env: { LD_PRELOAD: "x" } } },
+      "better.env.LD_PRELOAD",
+    ],
     ["another meaning of the end", { endMeans: "red" }, "endMeans"],
   ])
     test(`${title} is refused with its field`, () => {
