@@ -8,7 +8,7 @@ import { execute } from "./stage.mjs";
 export const MOST_BYTES = 6144 * 1024;
 /** Newer symbols would exclude systems that docs/installing.md names. */
 const NEWEST = { GLIBC: "2.34", GLIBCXX: "3.4.29", CXXABI: "1.3.13" };
-/** Libraries of every Linux system, including libstdc++ and libgcc where Node.js runs. */
+/** Libraries of every Linux system, including those of the compiler where Node.js runs. */
 const SYSTEM_LIBRARIES =
   /^(linux-vdso|ld-linux[\w-]*|libc|libm|libdl|libpthread|librt|libstdc\+\+|libgcc_s)\.so/;
 

@@ -294,7 +294,14 @@ export declare class TapError extends Error {
 /** Thrown by a tool: the call fails with this code, and the model reads the message. */
 export declare class ToolError extends Error {
   constructor(
-    code: "INVALID_ARGUMENTS" | "NOT_FOUND" | "TIMEOUT" | "CANCELLED" | "INTERNAL" | "TOOL_ERROR" | (string & {}),
+    code:
+      | "INVALID_ARGUMENTS"
+      | "NOT_FOUND"
+      | "TIMEOUT"
+      | "CANCELLED"
+      | "INTERNAL"
+      | "TOOL_ERROR"
+      | (string & {}),
     message: string,
     options?: { retryable?: boolean },
   );
