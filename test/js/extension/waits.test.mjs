@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { answerWait } from "../../../js/extension/answers.mjs";
+import { AnswerUnavailable } from "../../../js/extension/copilot-rpc.mjs";
 import { Waits } from "../../../js/extension/waits.mjs";
 
 const AT = "2026-11-28T10:00:00.000Z";
@@ -180,7 +181,7 @@ test("a question of an older CLI is a form of one field", async () => {
 test("a CLI without the method: the question stays, and the answer is UNAVAILABLE", async () => {
   const waits = waitsAfter(asked);
   const answer = { key: "q", act: "decline" };
-  await assert.rejects(answerWait({ rpc: { ui: {} } }, waits, answer), /does not say it/);
+  await assert.rejects(answerWait({ rpc: { ui: {} } }, waits, answer), AnswerUnavailable);
   assert.equal(waits.list().length, 1);
 });
 
