@@ -51,10 +51,9 @@ test("in a clone without packages it says how to get them", (t) => {
 });
 
 /** The modules that a command loads, by their places in the repository. @param {string[]} args */
-function listModules(t, args, { workspace, env }) {
+async function listModules(t, args, at) {
   const folder = temporaryFolder(t);
-  const coverage = { ...env, NODE_V8_COVERAGE: folder };
-  spawnSync(process.execPath, [CLI, ...args], { cwd: workspace, env: coverage, input: "" });
+  await tapProcess(args, at, { NODE_V8_COVERAGE: folder });
   const [file] = fs.readdirSync(folder);
   const { result } = JSON.parse(fs.readFileSync(path.join(folder, file), "utf8"));
   return result.flatMap(({ url }) =>
@@ -66,7 +65,7 @@ test("a command loads no other one, and no help", async (t) => {
   const { at } = await served(t);
   for (const words of ["push x", "call forecast city=x", "emit", "status", "--version"]) {
     const args = words.split(" ");
-    const modules = listModules(t, args, at);
+    const modules = await listModules(t, args, at);
     const commands = modules.filter((file) => path.dirname(file) === "js/cli/commands");
     const own = NAMES.includes(args[0]) ? [`${args[0]}.mjs`] : [];
     assert.deepEqual(
