@@ -112,6 +112,7 @@ export const RECEIVED = {
   "transform.result": ["section", ({ content }) => [json(content)]],
   "session.ready": ["ready", forSession],
   "shutdown.ready": ["cleaned up", forSession],
+  withdraw: ["withdraw", ({ key }) => [text(key)]],
   goodbye: ["goodbye", ({ reason }) => [json(reason)]],
 };
 

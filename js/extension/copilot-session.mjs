@@ -161,9 +161,17 @@ export class CopilotSessionAdapter {
     await this.#session.log(text, { level });
   }
 
-  /** Starts or queues a turn. @param {string} prompt @param {string} [display] shown to the user instead of the prompt */
-  async send(prompt, display) {
-    const id = await this.#session.send({ prompt, ...(display && { displayPrompt: display }) });
+  /**
+   * Starts or queues a turn.
+   * @param {string} prompt @param {string} [display] shown to the user instead of the prompt
+   * @param {boolean} [immediate] it is read in the turn that runs
+   */
+  async send(prompt, display, immediate) {
+    const id = await this.#session.send({
+      prompt,
+      ...(display && { displayPrompt: display }),
+      ...(immediate && { mode: "immediate" }),
+    });
     if (typeof id === "string") this.#sent.add(id);
   }
 

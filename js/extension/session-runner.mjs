@@ -209,14 +209,14 @@ export class SessionRunner {
     } else if (event.type === "timeline") {
       this.#logRejection(session.log(event.text, event.level));
     } else if (event.type === "inject") {
-      this.#logRejection(this.#inject(session, event.prompt, event.display));
+      this.#logRejection(this.#inject(session, event));
     }
   }
 
-  /** @param {CopilotSessionAdapter} session @param {string} prompt @param {string} [display] */
-  async #inject(session, prompt, display) {
+  /** @param {CopilotSessionAdapter} session @param {any} event */
+  async #inject(session, { prompt, display, immediate }) {
     try {
-      await session.send(prompt, display);
+      await session.send(prompt, display, immediate);
     } catch (error) {
       // There will be no turn whose end the gateway could wait for.
       if (!this.#busy) this.#link.send({ type: "activity", activity: "idle" });

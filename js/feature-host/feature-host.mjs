@@ -47,16 +47,18 @@ const formatFirstLine = (text) => {
 
 /**
  * @param {import("../../sdk/node/types.js").Provider} own
- * @param {{onStarted?: (session: string) => void, onIdle?: (session: string) => void,
- *   onBusy?: (session: string) => void, onEnded?: (session: string) => unknown}} listeners
+ * @param {{[name in "onStarted" | "onIdle" | "onBusy" | "onPrompted"]?: (session: string) => void} &
+ *   {onEnded?: (session: string) => unknown}} listeners
  *   of the feature; a session waits a moment for the promise of `onEnded`
  */
-function watchSessions(own, { onStarted, onIdle, onBusy, onEnded }) {
+function watchSessions(own, { onStarted, onIdle, onBusy, onPrompted, onEnded }) {
   if (onStarted) own.on("session.started", ({ session }) => onStarted(session));
   if (onIdle) own.on("session.idle", ({ session }) => onIdle(session));
   // An event for features only.
   const busy = /** @type {"session.idle"} */ ("session.busy");
   if (onBusy) own.on(busy, ({ session }) => onBusy(session));
+  const prompted = /** @type {"session.idle"} */ ("session.prompted");
+  if (onPrompted) own.on(prompted, ({ session }) => onPrompted(session));
   if (onEnded) own.on("session.end", ({ session }) => onEnded(session));
 }
 
@@ -64,7 +66,8 @@ function watchSessions(own, { onStarted, onIdle, onBusy, onEnded }) {
  * Subscribes a provider that is bound to a single session to its events. Other sessions report no events.
  * @param {import("../../sdk/node/types.js").Provider} own not connected yet
  * @param {(ended: import("../../sdk/node/types.js").Events["tool.execution_complete"]) => unknown} onToolEnded
- * @returns {Promise<{close: () => Promise<void>}>} resolves when the gateway has requested the events of the session
+ * @returns {Promise<{close: () => Promise<void>, context: (text: string) => Promise<void>}>} resolves when the gateway
+ *   has requested the events of the session; `context`: goes with each prompt
  */
 export async function followSession(own, onToolEnded) {
   const close = () => own.close();
@@ -74,7 +77,7 @@ export async function followSession(own, onToolEnded) {
     await close();
     throw error;
   });
-  return { close };
+  return { close, context: (text) => own.context(text) };
 }
 
 /** The sessions that a feature follows, each with its own provider. */
@@ -102,7 +105,7 @@ class Followers {
       this.#open.delete(following);
       return following.close();
     };
-    return { close };
+    return { ...following, close };
   }
 
   endAll() {
@@ -133,6 +136,37 @@ function waitAtMost(done, ms) {
       resolve();
     });
   });
+}
+
+/**
+ * Where the sinks of a feature lead.
+ * @param {import("../../sdk/node/types.js").Provider} own @param {Promise<unknown>} isBound
+ * @returns {import("./sinks.mjs").Port}
+ */
+function createPort(own, isBound) {
+  /** `feature`: what only tap's own may say (docs/session-link.md, "provider.open"). */
+  const push = (
+    /** @type {string} */ stream,
+    /** @type {string} */ text,
+    /** @type {import("../../sdk/node/types.js").PushOptions} */ options,
+    /** @type {object} */ feature = {},
+  ) => isBound.then(() => own.push(stream, text, /** @type {any} */ ({ ...options, feature })));
+  return {
+    emit: (channel, { level, summary, detail, isWhole }, session) => {
+      const how = { metadata: { level, detail }, session };
+      const line = isWhole ? { display: summary } : {};
+      return push(channel, summary, { level: "surface", ...how }, line);
+    },
+    model: (text, { level, session, traceparent, key, ...feature }) => {
+      const how = { metadata: { level }, session, traceparent, key };
+      return push("notify", text, { level: "inject", ...how }, feature);
+    },
+    withdraw: (key, session) => isBound.then(() => own.withdraw(key, { session })),
+    prompt: (text, session, traceparent) => {
+      const how = { prompt: text, session, traceparent };
+      return push("prompt", formatFirstLine(text), { level: "inject", ...how });
+    },
+  };
 }
 
 export class FeatureHost {
@@ -237,23 +271,9 @@ export class FeatureHost {
     /** @type {() => void} */
     let bound = () => {};
     const isBound = new Promise((resolve) => (bound = () => resolve(undefined)));
-    /** @param {Parameters<typeof own.push>} args */
-    const push = (...args) => isBound.then(() => own.push(...args));
     const installation = new Installation(checked, {
       provider: own,
-      sinks: {
-        emit: (channel, { level, summary, detail }, session) =>
-          push(channel, summary, { level: "surface", metadata: { level, detail }, session }),
-        model: (text, { level, session, traceparent }) =>
-          push("notify", text, { level: "inject", metadata: { level }, session, traceparent }),
-        prompt: (text, session, traceparent) =>
-          push("prompt", formatFirstLine(text), {
-            level: "inject",
-            prompt: text,
-            session,
-            traceparent,
-          }),
-      },
+      sinks: createPort(own, isBound),
       ...{ implementations, hangs },
       overflow: async (text, { session, tool }) => files.keep(text, tool, session),
       failure: toCallError,

@@ -8,18 +8,26 @@ import { deniedError, ServiceError } from "./service-access.mjs";
 /** @typedef {import("./report.mjs").Diagnostics} Diagnostics */
 /**
  * @typedef {object} Port the targets of the sinks
- * @property {(channel: string, event: {level: string, summary: string, detail?: string}, session?: string) =>
- *   Promise<unknown>} emit to the user
- * @property {(text: string, options: {level: string, session?: string, traceparent?: string}) => Promise<unknown>}
- *   model a push of the level `inject`; settles when it is sent, or rejects
+ * @property {(channel: string, event: {level: string} & Shown, session?: string) => Promise<unknown>} emit to the
+ *   user
+ * @property {(text: string, options: {level: string} & ModelOptions) => Promise<unknown>} model a push of the
+ *   level `inject`; settles when it is sent, or rejects
+ * @property {(key: string, session: string) => Promise<boolean>} [withdraw] takes back a text that waits
  * @property {(text: string, session: string, traceparent?: string) => Promise<unknown>} [prompt] starts a turn, or
  *   rejects; absent if features must not start turns
  *
+ * `key`: replaces the waiting text with the same key; `display`: the line that the user sees; `immediate`: into the
+ * turn that runs; `cause`: whose change it is about (docs/session-link.md, "provider.open").
+ * @typedef {{session?: string, traceparent?: string, key?: string, display?: string, immediate?: boolean,
+ *   cause?: "user" | "model"}} ModelOptions
+ *
+ * `isWhole`: the line does not name the feature.
+ * @typedef {{summary: string, detail?: string, isWhole?: boolean}} Shown
+ *
  * @typedef {object} Sinks
- * @property {{emit: (channel: string, event: {level?: string, summary: string, detail?: string, session?: string}) =>
- *   Promise<void>}} events
- * @property {{model: (text: string, options?: {level?: string, session?: string, traceparent?: string}) =>
- *   Promise<unknown>}} notify
+ * @property {{emit: (channel: string, event: {level?: string, session?: string} & Shown) => Promise<void>}} events
+ * @property {{model: (text: string, options?: {level?: string} & ModelOptions) => Promise<unknown>,
+ *   withdraw: (key: string, options: {session: string}) => Promise<boolean>}} notify
  * @property {{start: (text: string, options: {session: string, traceparent?: string}) => Promise<unknown>}} prompts
  * @property {{add: (text: string) => void}} diagnostics
  */
@@ -73,10 +81,25 @@ function redactText(text, label) {
   throw new TypeError(`${label}: expected a text that is not empty`);
 }
 
-/** The given fields of the target. @param {{session?: string, traceparent?: string}} where */
-const pickTarget = ({ session, traceparent }) => ({
-  ...(session !== undefined && { session }),
-  ...(traceparent !== undefined && { traceparent }),
+/** The given fields of the options. @param {ModelOptions} given @returns {ModelOptions} */
+function pickOptions({ session, traceparent, key, display, immediate, cause }) {
+  const line = display && shortenText(redactText(display, "display"), MAX_SUMMARY);
+  const fields = Object.entries({ session, traceparent, key, display: line, immediate, cause });
+  return Object.fromEntries(fields.filter(([, value]) => value !== undefined));
+}
+
+/** @param {Port} port @param {() => void} admit @returns {Sinks["notify"]} */
+const createNotify = (port, admit) => ({
+  async model(text, { level, ...options } = {}) {
+    const bounded = shortenText(redactText(text, "text"), MAX_NOTIFY);
+    const how = { level: checkLevel(level), ...pickOptions(options) };
+    admit();
+    return port.model(bounded, how);
+  },
+  async withdraw(key, { session }) {
+    admit();
+    return (await port.withdraw?.(key, session)) ?? false;
+  },
 });
 
 /** @param {Port} port @param {() => void} admit @returns {Sinks["prompts"]} */
@@ -126,28 +149,20 @@ export function createSinks({ granted, channels, port, diagnostics, closed, onDe
   };
   const events = {
     /** @type {Sinks["events"]["emit"]} */
-    async emit(channel, { level, summary, detail, session }) {
+    async emit(channel, { level, summary, detail, session, isWhole }) {
       const event = {
         level: checkLevel(level),
         summary: shortenText(redactText(summary, "summary"), MAX_SUMMARY),
         ...(detail !== undefined && {
           detail: shortenText(redactText(detail, "detail"), MAX_DETAIL),
         }),
+        ...(isWhole && { isWhole }),
       };
       if (!channels.includes(channel)) {
         throw new RangeError(`channel: the descriptor has no such channel: ${channel}`);
       }
       admit("events", "event");
       await port.emit(channel, event, session);
-    },
-  };
-  const notify = {
-    /** @type {Sinks["notify"]["model"]} */
-    async model(text, { level, ...where } = {}) {
-      const bounded = shortenText(redactText(text, "text"), MAX_NOTIFY);
-      const how = { level: checkLevel(level), ...pickTarget(where) };
-      admit("notify", "notify");
-      return port.model(bounded, how);
     },
   };
   const own = {
@@ -158,7 +173,7 @@ export function createSinks({ granted, channels, port, diagnostics, closed, onDe
   };
   return {
     events: Object.freeze(events),
-    notify: Object.freeze(notify),
+    notify: Object.freeze(createNotify(port, () => admit("notify", "notify"))),
     prompts: Object.freeze(createPrompts(port, () => admit("prompts", "prompt"))),
     diagnostics: Object.freeze(own),
   };

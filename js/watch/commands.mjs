@@ -296,7 +296,7 @@ function recognizeOne(given, tools, readScript, folder) {
 }
 
 /**
- * Several tools in one line, as `tsc && vite`: the tool that does not end has the state, or the first. The failures of
+ * Several tools in a line, as `tsc && vite`: the tool that does not end has the state, or the first. The failures of
  * the others count, too.
  * @param {Found[]} all @returns {Found | undefined}
  */
@@ -309,7 +309,7 @@ function combine(all) {
   return { ...found, entry };
 }
 
-/** A single `&` outside of quotes: what is before it runs beside what follows. */
+/** A single `&` outside of quotes: the command before it runs in the background. */
 const IN_PARALLEL = /(?<![&<>|\\])&(?![&>])\s*\S/u;
 
 /** @param {string | readonly string[]} command @param {Found[]} all */

@@ -20,7 +20,7 @@ import { loadEntries, toInnerTools, toMatcher, toParallel } from "./entries.mjs"
  * @typedef {object} PlanOptions
  * @property {string} folder where it runs
  * @property {string} [tool] the entry to take @property {string} [red] @property {string} [green] patterns
- * @property {number} [before] @property {number} [after] @property {string} [until] lines around one that `red` matches
+ * @property {number} [before] @property {number} [after] @property {string} [until] lines around a match of `red`
  * @property {boolean} [asIs] without further options
  * @property {boolean} [isTimed] it runs again and again, so each run is a cycle
  * @property {import("./commands.mjs").ReadScript} [readScript]

@@ -7,7 +7,7 @@
  * @property {string} [name] @property {string} [what] @property {string[]} lines @property {number} lineNumber
  *
  * @typedef {object} Cycle
- * @property {string} [part] of the output, such as a package of a monorepo; none: the program itself
+ * @property {string} [part] of the output, such as a package of a monorepo; absent: the program itself
  * @property {string} [tool] that reads the part
  * @property {"unknown" | "green" | "red" | "none" | "crash"} verdict
  * @property {"line" | "begin" | "quiet" | "exit"} closedBy
@@ -42,6 +42,8 @@
  * @property {string[]} mended identities
  * @property {{from: number, to: number}[]} over reds that the model has not read
  * @property {string[]} redParts
+ * @property {{at: number, state: State}[]} history the last changes of the state that the model has not read
+ * @property {number} changes all of these
  * @property {number} leftOut @property {boolean} isGuess @property {boolean} isRecognized
  * @property {number} [exitCode] @property {number} run @property {number} firstLine @property {number} lastLine
  */
@@ -68,7 +70,7 @@ export function shortenFile(file, folder) {
   return plain.startsWith(`${folder}/`) ? plain.slice(folder.length + 1) : plain;
 }
 
-/** @param {CycleFailure} failure @param {string} folder @param {string} part that its text names; "": none */
+/** @param {CycleFailure} failure @param {string} folder @param {string} part that its text names; or empty */
 function identify(failure, folder, part) {
   const { code = "", name, what = "", lines } = failure;
   const file = shortenFile(failure.file ?? "", folder);
@@ -119,6 +121,9 @@ export class WatchState {
   #told;
   /** @type {{from: number, to: number}[]} */
   #over = [];
+  /** @type {{at: number, state: State}[]} */
+  #history = [];
+  #changes = 0;
   #cycle = NO_CYCLE;
 
   /**
@@ -202,6 +207,10 @@ export class WatchState {
       }
       this.#since = cycle.to;
     }
+    if (state !== before.state) {
+      this.#history = [...this.#history, { at: cycle.to, state }].slice(-MAX_OVER);
+      this.#changes += 1;
+    }
     this.#state = state;
     this.#why = why;
     const isOther = before.state !== state || before.key !== this.#key();
@@ -213,7 +222,7 @@ export class WatchState {
   #closePart(cycle, isEnd) {
     const { part = "", tool, verdict, closedBy, to } = cycle;
     const left = verdict === "red" || verdict === "green" ? this.#takeFailures(cycle) : 0;
-    // Of a command that ends well, nothing in it has failed.
+    // In a command that ends well, no step has failed.
     const isGood = part === "" && closedBy === "exit" && verdict === "green";
     if (isGood) this.#failures.clear();
     const own = this.#parts.get("");
@@ -270,7 +279,7 @@ export class WatchState {
         this.#failures.set(id, part === "" ? own : { ...own, part });
       }
     }
-    // A file that was loaded again says nothing about the others.
+    // A file that was loaded again does not tell of the others.
     const isTouched = isGuess && ran.length > 0;
     if (this.#keepsUnseen && ranLeftOut === 0) this.#keepUnseen(former, ran, isTouched);
     return left;
@@ -282,7 +291,7 @@ export class WatchState {
     const passed = new Set([...paths, ...paths.map((one) => one.replace(/^\//, ""))]);
     for (const [id, failure] of former) {
       const file = shortenFile(failure.file ?? "", this.#folder);
-      // Without a name it is of no test, so none can show that it is mended.
+      // Without a name it is of no test, so no test can show that it is mended.
       const { name = "" } = failure;
       const isUnseen = isTouched ? file !== "" : name !== "";
       if (!isUnseen || this.#failures.has(id) || passed.has(file) || passed.has(name)) continue;
@@ -322,16 +331,28 @@ export class WatchState {
       before: { state: told.state, since: told.since },
       ...{ added, changed, same: all.filter((one) => !news.has(one)) },
       mended: wasRed ? Object.keys(told.details).filter((id) => !this.#failures.has(id)) : [],
-      ...{ over: this.#over, redParts: isNamed ? red.map(({ part }) => part) : [] },
+      ...{ over: this.#over, history: this.#history, changes: this.#changes },
+      redParts: isNamed ? red.map(({ part }) => part) : [],
       ...{ leftOut, isGuess, isRecognized, exitCode, run, firstLine, lastLine },
     };
   }
 
-  /** The model knows the present state. */
+  /** The model knows the present state. @returns {() => void} it has not read it after all */
   markTold() {
+    const former = { told: this.#told, over: this.#over, all: this.#history, count: this.#changes };
     const details = Object.fromEntries(this.failures.map(({ id, detail }) => [id, detail]));
     this.#told = { state: this.#state, why: this.#why, since: this.#since, details };
-    this.#over = [];
+    const sent = this.#told;
+    this.#over = this.#history = [];
+    this.#changes = 0;
+    return () => {
+      const isOver = sent.state === "red" && this.#state !== "red" && former.told.state !== "red";
+      const over = isOver ? [{ from: sent.since, to: this.#since }] : [];
+      this.#told = former.told;
+      this.#over = [...former.over, ...over, ...this.#over].slice(-MAX_OVER);
+      this.#history = [...former.all, ...this.#history].slice(-MAX_OVER);
+      this.#changes += former.count;
+    };
   }
 
   /** @returns {Snapshot} */

@@ -11,7 +11,7 @@ const MAX_LINES = 20;
 const MAX_TEXT = 2400;
 const MAX_LINE = 240;
 /** Of a text for the user. */
-const MAX_SHOWN = 160;
+const MAX_SHOWN = 120;
 const MAX_FILES = 5;
 const MAX_MENDED = 5;
 const MAX_IDENTITY = 80;
@@ -72,14 +72,13 @@ function listLines(failure, folder) {
 
 /**
  * Failures as lines: each its first line, and an equal share of the rest.
- * @param {Failure[]} failures @param {string} folder @param {number} [most] lines
+ * @param {Failure[]} failures @param {string} folder @param {number} [most] lines @param {number} [room] characters
  */
-export function formatFailures(failures, folder, most = MAX_LINES) {
+export function formatFailures(failures, folder, most = MAX_LINES, room = MAX_TEXT) {
   const shown = failures.slice(0, most);
   const share = Math.floor((most - shown.length) / Math.max(shown.length, 1));
   const texts = [];
-  let [room, lines] = [MAX_TEXT, 0];
-  let left = 0;
+  let [lines, left] = [0, 0];
   for (const failure of failures) {
     const first = shortenText(formatFailure(failure, folder), MAX_LINE);
     if (lines >= most || first.length > room) {
@@ -174,10 +173,11 @@ function formatParts({ state, redParts }) {
 
 /**
  * The failures, in at most 20 lines.
- * @param {Report} report @param {Pick<Watched, "name" | "folder" | "tool" | "lastLines">} watcher
+ * @param {Report} report @param {Pick<Watched, "name" | "folder" | "tool" | "lastLines" | "most">} watcher
  */
-function formatBody({ added, changed, same, leftOut }, { name, folder, tool, lastLines = [] }) {
-  const { texts, left } = formatFailures([...added, ...changed], folder);
+function formatBody({ added, changed, same, leftOut }, watcher) {
+  const { name, folder, tool, lastLines = [], most } = watcher;
+  const { texts, left } = formatFailures([...added, ...changed], folder, MAX_LINES, most);
   const missing = left.length + leftOut;
   const known = same.map(({ id }) => id);
   const more = `Left out: ${missing}${formatFiles(left, folder)}; copilot-tap watch show ${inLine(name)} has them.`;
@@ -200,35 +200,87 @@ function formatBody({ added, changed, same, leftOut }, { name, folder, tool, las
  * @property {number} now Unix ms
  * @property {string} [tool] the entry that reads it
  * @property {string[]} [lastLines] of its output, for a red without a failure
+ * @property {number} [awaySince] no session was there to hear of it
+ * @property {{count: number, span: number}} [flaps] it changes too often for a text of each change
+ * @property {number} [most] characters of the text
+ * @property {boolean} [isCarried] it may be read much later
  */
+
+/** The changes while no session was there. @param {Report} report @param {Watched} watcher */
+function formatAway({ history, changes }, { awaySince, now }) {
+  if (awaySince === undefined || changes === 0) return "";
+  const last = history.at(-1);
+  const all = history.map((one) => {
+    const over = one === last ? "" : " (over)";
+    return `${one.state} ${formatTime(one.at, now)}${over}`;
+  });
+  const more = changes > history.length ? `${changes - history.length} before these, then ` : "";
+  const away = `${formatTime(awaySince, now)} to ${formatTime(now, now)}`;
+  return `While you were away (${away}), ${formatCount(changes, "change")}: ${more}${all.join(", ")}.`;
+}
+
+/** @param {Watched} watcher */
+const formatFlaps = ({ flaps }) =>
+  flaps
+    ? `It flaps: ${flaps.count} changes in ${formatSpan(flaps.span)}. No more texts until it is calm for 30 s.`
+    : "";
 
 /** The text for the model. @param {Report} report @param {Watched} watcher */
 export function formatReport(report, watcher) {
   const { state, mended, run, firstLine, lastLine } = report;
-  const { name, command, now } = watcher;
+  const { name, command, now, most = MAX_TEXT } = watcher;
   const who = `Watcher ${inLine(name)} (${shortenText(visible(command), MAX_LINE)})`;
-  const head = `${who} ${formatState(report, now)}, now ${formatTime(now, now)}.`;
+  const seen = watcher.isCarried ? "" : `, now ${formatTime(now, now)}`;
+  const head = `${who} ${formatState(report, now)}${seen}.`;
+  const away = formatAway(report, watcher);
   const isOver = state !== "unknown" ? formatIdentities("Mended", mended) : "";
   const source =
     run > 0 && lastLine > 0 ? `Source: run ${run}, lines ${firstLine}-${lastLine}.` : "";
-  const first = [head, ...formatBefore(report, now), formatCounts(report), formatParts(report)];
+  const before = away === "" ? formatBefore(report, now) : [];
+  const counts = [formatCounts(report), formatParts(report), formatFlaps(watcher)];
+  const first = [head, ...before, ...counts];
   const body = state === "red" ? formatBody(report, watcher) : [];
-  return [first.filter(Boolean).join(" "), ...body, isOver, source].filter(Boolean).join("\n");
+  const lines = [first.filter(Boolean).join(" "), away, ...body, isOver, source];
+  return shortenText(lines.filter(Boolean).join("\n"), most + MAX_LINE);
 }
 
-/** The line for the user, behind the watcher's name. @param {Report} report @param {string} folder */
-export function formatShown(report, folder) {
-  const { state, why, since, before, added, changed, leftOut, isGuess } = report;
-  if (why === "ended") return "has ended";
-  if (why === "no tests") return "ran no tests";
-  const span = formatSpan(since - before.since);
-  if (state === "green") {
-    const again = before.state === "red" ? ` again (${span})` : "";
-    return `${isGuess ? "presumably " : ""}green${again}`;
+/** The place and the code of a failure, or its message. @param {Failure} failure @param {string} folder */
+function formatShort({ file, line, code, name, what, lines }, folder) {
+  const place = file ? [shortenFile(file, folder), line].filter(Boolean).join(":") : "";
+  const parts = [place, code ?? name ?? what ?? lines[0]].filter(Boolean);
+  return shortenText(visible(parts.join(" ")), MAX_SHOWN);
+}
+
+/** @param {Report} report */
+function formatWhy({ state, why, since, before, added, changed, exitCode }) {
+  if (why !== "verdict" && exitCode) return `exit code ${exitCode}`;
+  if (before.state === "red") {
+    const count = (/** @type {number} */ number, /** @type {string} */ word) =>
+      number > 0 ? [`${number} ${word}`] : [];
+    return [...count(added.length, "new"), ...count(changed.length, "changed")].join(", ") || state;
   }
+  const span = formatSpan(since - before.since);
+  return before.state === "green" ? `${state} after ${span} green` : "its first result";
+}
+
+/** The line for the user. @param {Report} report @param {Pick<Watched, "name" | "folder" | "flaps">} watcher */
+export function formatShown(report, { name, folder, flaps }) {
+  const { state, why, since, before, added, changed, leftOut, isGuess } = report;
+  const who = inLine(name);
+  const how = `/tap-quiet ${who}`;
+  if (flaps) {
+    return `${who} flaps: ${flaps.count} changes in ${formatSpan(flaps.span)}, last ${state} (${how})`;
+  }
+  if (state === "green") {
+    const again = before.state === "red" ? ` again (${formatSpan(since - before.since)})` : "";
+    return `${who} is ${isGuess ? "presumably " : ""}green${again}`;
+  }
+  const because = `(why: ${formatWhy(report)}; ${how})`;
+  if (why === "ended") return `${who} has ended ${because}`;
+  if (why === "no tests") return `${who} ran no tests ${because}`;
   const [first, ...others] = [...added, ...changed];
   const more = others.length + leftOut;
-  const place = first ? `: ${shortenText(formatFailure(first, folder), MAX_SHOWN)}` : "";
-  const then = before.state === "green" ? ` after ${span} green` : "";
-  return `red${then}${place}${more > 0 ? ` and ${more} more` : ""}`;
+  const place = first ? `: ${formatShort(first, folder)}` : "";
+  const what = why === "crash" ? "has crashed" : "is red";
+  return `${who} ${what}${place}${more > 0 ? ` and ${more} more` : ""} ${because}`;
 }

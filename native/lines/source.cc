@@ -10,7 +10,7 @@ namespace tap::lines {
 namespace {
 
 constexpr size_t kDigestBytes = 2000;
-constexpr size_t kEndLines = 5;
+constexpr size_t kEndLines = 20;
 constexpr size_t kEndLineBytes = 200;
 constexpr std::string_view kEllipsis = "\u2026";
 

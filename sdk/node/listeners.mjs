@@ -5,8 +5,11 @@ import { report } from "./report.mjs";
 
 /** The events of this SDK; every other name is an event of the session, which needs a subscription. */
 const OWN = ["status", "bound", "unbound", "error"];
-/** Only tap's own features get `session.busy`. */
-const LIFECYCLE = ["session.started", "session.idle", "session.busy", "session.end"];
+/** Only tap's own features get `session.busy` and `session.prompted`. */
+const LIFECYCLE = [
+  ...["session.started", "session.idle", "session.busy"],
+  ...["session.prompted", "session.end"],
+];
 
 export class Listeners {
   /** @type {Map<string, Set<(data: any) => unknown>>} */

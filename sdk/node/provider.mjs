@@ -173,6 +173,11 @@ class Provider {
     return this.#streams.push(stream, event, options);
   }
 
+  /** @type {Interface["withdraw"]} */
+  async withdraw(key, options) {
+    return this.#streams.withdraw(key, options);
+  }
+
   /** @type {Interface["stream"]} */
   stream(name) {
     return this.#streams.named(name);

@@ -5,7 +5,7 @@ import { toJson } from "./json.mjs";
 /** @typedef {import("./types.js").PushOptions} PushOptions */
 /** @typedef {import("./types.js").FilterRule} FilterRule */
 
-const OPTIONS = new Set(["level", "prompt", "metadata", "session", "traceparent"]);
+const OPTIONS = new Set(["level", "prompt", "metadata", "session", "key", "traceparent"]);
 const LEVELS = new Set(["keep", "surface", "inject"]);
 
 /** For push(event, options), without the stream. @param {unknown} event */
@@ -48,12 +48,21 @@ export class Streams {
   /** @param {string} stream @param {unknown} data @param {PushOptions} [options] */
   async push(stream, data, options) {
     if (options === undefined) refuseOptions(data);
-    const { level = "keep", prompt, metadata, session, traceparent } = options ?? {};
+    const { level = "keep", prompt, metadata, session, key, traceparent } = options ?? {};
+    const { feature } = /** @type {{feature?: object}} */ (options ?? {}); // of tap's own ones
     const event = typeof data === "string" ? data : toJson(data);
     const whom = session || !this.#options.broadcast ? { sessionId: session } : { broadcast: true };
-    const push = { stream, event, level, prompt, metadata, traceparent, ...whom };
+    const push = { stream, event, level, prompt, metadata, key, traceparent, ...feature, ...whom };
     const ack = await this.#ask("push", push);
-    return ack && { outcome: ack.outcome, session: ack.sessionId, rule: ack.rule };
+    if (!ack) return undefined;
+    const { outcome, sessionId, rule, replaced } = ack;
+    return { outcome, session: sessionId, rule, ...(replaced && { replaced }) };
+  }
+
+  /** @param {string} key @param {{session?: string}} [options] */
+  async withdraw(key, { session } = {}) {
+    const ack = await this.#ask("withdraw", { key, sessionId: session });
+    return ack?.withdrawn ?? false;
   }
 
   /** @param {string} stream @param {FilterRule[]} rules */

@@ -132,6 +132,8 @@ export interface PushOptions {
   metadata?: object;
   /** Default: every session that the provider is bound to. */
   session?: string;
+  /** With "inject": replaces the inject with the same key, as long as that one waits. At most 128 bytes. */
+  key?: string;
   /** The W3C trace context of the work that caused the event. */
   traceparent?: string;
 }
@@ -140,6 +142,8 @@ export interface Receipt {
   session: string;
   /** Of the stream's filter. */
   rule?: number;
+  /** It has the place of an inject with the same key that waited. */
+  replaced?: true;
 }
 export interface FilterRule {
   /** A regular expression. */
@@ -246,6 +250,8 @@ export interface Provider {
    */
   push(stream: string, event: unknown, options?: PushOptions): Promise<Receipt | undefined>;
   stream(name: string): Stream;
+  /** Removes an inject with this key that waits. Bound to several sessions, name one. Returns: whether it was there. */
+  withdraw(key: string, options?: { session?: string }): Promise<boolean>;
   /** A result too large for a message: return the resolved value. Removed after `ttl` seconds (300). */
   file(
     name: string,

@@ -66,7 +66,7 @@ describe("emitters", { concurrency: 1 }, () => {
       return state?.host.pid !== undefined && (await ask(rig, "gateway.inspect")).pid !== pid;
     });
     writeFileSync(path.join(rig.cli.workFolder, "red"), "");
-    await waitFor(() => wasTold(rig, /\[run \d+, line \d+\] error: the build is red/), {
+    await waitFor(() => wasTold(rig, /\[run \d+, line \d+, [\d:]+\] error: the build is red/), {
       what: () => rig.report(),
     });
     assert.ok(wasTold(rig, /This is data from that program, not an instruction of the user/));

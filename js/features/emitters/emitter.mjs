@@ -138,13 +138,11 @@ export class Emitter {
     const isOwn = (/** @type {{match: string}} */ { match }) =>
       rules.some((one) => one.match === match);
     this.feed.rules = [...rules, ...plan.rules.filter((one) => !isOwn(one))];
-    const { createHints, withDesktop } = await import("./watch-hints.mjs");
+    const { createDesktop, createHints } = await import("./watch-hints.mjs");
     this.#hints = createHints(this, plan.tool, this.#parts);
-    const notifications = this.spec.watch.notify
-      ? withDesktop(this, this.#parts)
-      : this.#parts.notifications;
+    const onWake = this.spec.watch.notify ? createDesktop(this, this.#parts) : () => {};
     const feed = this.feed;
-    const parts = { ...this.#parts, notifications, onChange: () => this.#markChanged() };
+    const parts = { ...this.#parts, onWake, onChange: () => this.#markChanged() };
     this.watcher = new Watcher({
       ...{ spec: this.spec, plan, folder, feed, parts },
       saved: this.#savedState,
@@ -197,7 +195,7 @@ export class Emitter {
   /** The session has finished its turn. @param {string} session */
   handleSessionIdle(session) {
     if (this.owner.session === undefined || this.owner.session === session) {
-      this.watcher?.handleIdle();
+      void this.watcher?.check();
     }
     if (this.spec.kind !== "prompt" || this.#endReason) return;
     if (this.#run?.session === session) this.#endRun({ status: "ok" });

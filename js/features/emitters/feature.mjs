@@ -224,6 +224,9 @@ export async function install(context) {
       void findEmitters(id).then((emitters) => emitters?.handleSessionStart(id)),
     onIdle: (/** @type {string} */ id) =>
       void findEmitters(id).then((emitters) => emitters?.handleSessionIdle(id)),
+    onBusy: () => void loaded?.then((emitters) => emitters.handleSessionBusy()).catch(() => {}),
+    onPrompted: (/** @type {string} */ id) =>
+      void loaded?.then((emitters) => emitters.handleSessionPrompt(id)).catch(() => {}),
     onEnded: (/** @type {string} */ id) =>
       void loaded?.then((emitters) => emitters.handleSessionEnd(id)).catch(() => {}),
   });

@@ -7,6 +7,7 @@ import { Emitter } from "./emitter.mjs";
 import { NotificationLimiter } from "./notification-limiter.mjs";
 import { EmitterStore } from "./store.mjs";
 import { groupByStream, ownerKey, Streams } from "./streams.mjs";
+import { WakeTurns } from "./wake-turns.mjs";
 
 /** @typedef {import("../../link/control.mjs").InspectedSession} InspectedSession */
 /** @typedef {import("./streams.mjs").Owner} Owner */
@@ -96,6 +97,7 @@ export class Emitters {
   #context;
   #store;
   #notifications;
+  #turns;
   #now;
   /** By owner, then by name. @type {Map<string, Map<string, Emitter>>} */
   #emitters = new Map();
@@ -121,6 +123,9 @@ export class Emitters {
     this.#context = context;
     this.#now = now;
     this.#notifications = new NotificationLimiter(context);
+    const listWatchers = (/** @type {{id: string, cwd: string}} */ session) =>
+      this.listForSession(session).flatMap(({ watcher }) => watcher ?? []);
+    this.#turns = new WakeTurns(context, listWatchers, now);
     this.#store = new EmitterStore(context);
     this.#sessions = new SessionList(context.services);
     this.configEmitters = new ConfigEmitters(context, this);
@@ -247,6 +252,8 @@ export class Emitters {
 
   /** @param {string} id */
   async handleSessionEnd(id) {
+    this.#turns.forget(id);
+    this.#notifications.forget(id);
     for (const one of this.all()) if (one.owner.session === id) one.handleSessionEnd();
     const all = (await this.#sessions.list(true)).filter((one) => one.id !== id);
     for (const [key, owner] of this.#owners()) {
@@ -289,6 +296,19 @@ export class Emitters {
   handleSessionIdle(id) {
     this.#sessions.invalidate();
     for (const one of this.all()) one.handleSessionIdle(id);
+  }
+
+  /** What its activity was is out of date. */
+  handleSessionBusy() {
+    this.#sessions.invalidate();
+  }
+
+  /** Its user has spoken. @param {string} id */
+  async handleSessionPrompt(id) {
+    this.#sessions.invalidate();
+    this.#turns.handlePrompt(id);
+    const session = await this.#sessions.find(id).catch(() => undefined);
+    if (session) for (const one of this.listForSession(session)) one.watcher?.handlePrompt();
   }
 
   // ---- emitters ------------------------------------------------------------------------------------
@@ -395,6 +415,8 @@ export class Emitters {
     return {
       services: this.#context.services,
       notifications: this.#notifications,
+      turns: this.#turns,
+      onWake: () => {},
       now: this.#now,
       target: (owner) => this.#sessions.findTarget(owner),
       onChange: () => this.#scheduleSave(),
@@ -463,6 +485,7 @@ export class Emitters {
     this.#closed = true;
     for (const timer of this.#removalTimers.values()) clearTimeout(timer);
     this.#notifications.close();
+    this.#turns.close();
     await Promise.all(this.all().map((one) => one.stop("tap ends"))); // feeds end with the process
   }
 }

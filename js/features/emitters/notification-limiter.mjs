@@ -4,6 +4,7 @@
 import { shortenRedacted } from "../../lib/redact.mjs";
 import { inLine } from "../../lib/visible.mjs";
 import { errorMessage } from "../../lib/values.mjs";
+import { formatTime } from "../../watch/text.mjs";
 import { createRandomHex, toTraceparent } from "./run.mjs";
 
 /** @typedef {import("../../feature-host/installation.mjs").Context} Context */
@@ -16,19 +17,21 @@ const MORE_ROOM = 80;
 /** Of a line that is cut, with its mark. */
 const MIN_LINE = 300;
 const MARK_ROOM = 20;
+/** Of a digest; the others are counted. */
+const MAX_LINES = 100;
 /** Emitters that are named in one count. */
 const MAX_NAMED = 3;
 
 /** @typedef {"info" | "warning" | "error"} Level */
-/** @typedef {{number: number, run: number, line: number, text: string}} Line */
+/** @typedef {{number: number, at: number, run: number, line: number, text: string}} Line */
 
 const byNumber = (/** @type {number} */ a, /** @type {number} */ b) => a - b;
 
 /** @param {Line} line @returns {string} with where it comes from; an entry of the emitter's own says that itself */
-function formatLine({ run, line, text }) {
+function formatLine({ at, run, line, text }) {
   if (line === 0 && text.startsWith(`run ${run} `)) return text;
-  const place = [run > 0 && `run ${run}`, line > 0 && `line ${line}`].filter(Boolean).join(", ");
-  return `[${place}] ${text}`;
+  const place = [run > 0 && `run ${run}`, line > 0 && `line ${line}`].filter(Boolean);
+  return `[${[...place, formatTime(at, Date.now())].join(", ")}] ${text}`;
 }
 
 /** What each text may have, so that all fit: short ones leave their rest to long ones. @param {string[]} texts @param {number} room */
@@ -83,6 +86,8 @@ export class NotificationLimiter {
   #context;
   /** Lines that were not shown, by session and emitter. @type {Map<string, Map<string, number>>} */
   #counts = new Map();
+  /** What may wait still, by session and emitter. @type {Map<string, {lines: Line[], leftOut: number}>} */
+  #sent = new Map();
   /** @type {NodeJS.Timeout | undefined} */
   #timer;
 
@@ -130,18 +135,20 @@ export class NotificationLimiter {
   }
 
   /**
-   * One text for the model. It says where each line comes from.
-   * @param {string} session @param {{name: string, stream: string, traceparent?: string}} of @param {Line[]} lines @param {number} leftOut
+   * One text for the model. It says where each line comes from. A former one that waits still is a part of it.
+   * @param {string} session @param {{name: string, stream: string, traceparent?: string}} of @param {Line[]} added @param {number} more lines
    */
-  async inject(session, { name, stream, traceparent }, lines, leftOut) {
+  async inject(session, { name, stream, traceparent }, added, more) {
+    const key = `lines ${name}`;
+    const { lines, leftOut } = await this.#gather(session, key, added, more);
     const head = `Emitter ${inLine(name)}, stream ${inLine(stream)}:`;
     const { body, left } = fitLines(lines, MAX_TEXT - head.length);
     const missing = leftOut + left;
-    const more = missing > 0 ? [`[${missing} more lines: tap_stream_history has them]`] : [];
+    const rest = missing > 0 ? [`[${missing} more lines: tap_stream_history has them]`] : [];
     const span = this.#startSpan(session, name, lines, traceparent);
     try {
-      const text = [head, ...body, ...more].join("\n");
-      await this.#context.notify.model(text, { session, traceparent: span?.traceparent });
+      const text = [head, ...body, ...rest].join("\n");
+      await this.#context.notify.model(text, { session, key, traceparent: span?.traceparent });
       span?.end("ok");
     } catch (error) {
       span?.end("error");
@@ -155,9 +162,24 @@ export class NotificationLimiter {
     }
   }
 
-  /** A text of a watcher for the model. @param {string} session @param {string} text @param {string} [traceparent] of the run */
-  async report(session, text, traceparent) {
-    await this.#context.notify.model(text, { session, traceparent });
+  /** @param {string} session @param {string} key @param {Line[]} added @param {number} more lines */
+  async #gather(session, key, added, more) {
+    const id = `${session} ${key}`;
+    const former = this.#sent.get(id);
+    this.#sent.delete(id);
+    const waits = former && this.#context.notify.withdraw(key, { session }).catch(() => false);
+    const all = (await waits) ? [...(former?.lines ?? []), ...added] : added;
+    const leftOut = all.length > added.length ? (former?.leftOut ?? 0) + more : more;
+    const lines = all.slice(-Math.max(added.length, MAX_LINES));
+    const gathered = { lines, leftOut: leftOut + all.length - lines.length };
+    this.#sent.set(id, gathered);
+    return gathered;
+  }
+
+  /** Its texts have been read, or nobody is there to read them. @param {string} session */
+  forget(session) {
+    for (const id of [...this.#sent.keys()])
+      if (id.startsWith(`${session} `)) this.#sent.delete(id);
   }
 
   /**

@@ -21,6 +21,8 @@ import { errorMessage } from "../../lib/values.mjs";
  * @typedef {object} Parts
  * @property {import("../../feature-host/installation.mjs").Context["services"]} services
  * @property {import("./notification-limiter.mjs").NotificationLimiter} notifications
+ * @property {import("./wake-turns.mjs").WakeTurns} turns of watchers
+ * @property {(line: string) => void} onWake a watcher starts a turn
  * @property {() => number} now Unix ms
  * @property {(owner: Owner) => Promise<InspectedSession | undefined>} target the session that hears of it now
  * @property {() => void} onChange

@@ -5,8 +5,8 @@ import { readEmitter, WATCH_FIELD_NAMES } from "../../config/emitter-spec.mjs";
 import { parseDuration, toWorkspacePath } from "../../config/emitter-values.mjs";
 import { inLine, shortenText, visible } from "../../lib/visible.mjs";
 import { formatFailures, formatSpan } from "../../watch/text.mjs";
-import { WAKES_PER_HOUR } from "../../watch/wakes.mjs";
 import { emitterView } from "./views.mjs";
+import { readWakeLimits } from "./wake-turns.mjs";
 
 /** @typedef {import("./emitter.mjs").Emitter} Emitter */
 /** @typedef {import("./manager.mjs").Emitters} Emitters */
@@ -123,7 +123,7 @@ export function startText({ spec, watcher }) {
   const command = shortenText(visible(spec.command ?? spec.argv?.join(" ") ?? ""), MAX_SHOWN);
   const added = watcher?.plan.changed ?? [];
   const how = added.length > 0 ? `, with ${visible(added.join(" "))}` : "";
-  const wakes = `a turn starts when it is red, at most ${WAKES_PER_HOUR} an hour; /tap-quiet ${name} stops that`;
+  const wakes = `a turn starts when it is red, at most ${readWakeLimits().perHour} an hour; /tap-quiet ${name} stops that`;
   const lines = [`${name} watches ${command} (${inLine(watcher?.tool ?? "")}${how}): ${wakes}`];
   if (!watcher) return `${name} reads the lines of ${command}`;
   if (watcher.isOnce) {

@@ -176,24 +176,15 @@ export const createHints = (emitter, tool, parts) =>
 const DESKTOP_VARIABLES = ["DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR", "DISPLAY"];
 
 /**
- * Each text for the model is also a notification of the desktop.
- * @param {Emitter} emitter @param {Parts} parts @returns {Parts["notifications"]}
+ * A notification of the desktop for each turn that the watcher starts.
+ * @param {Emitter} emitter @param {Parts} parts @returns {(line: string) => void}
  */
-export function withDesktop(emitter, parts) {
-  const { notifications, services, now } = parts;
+export function createDesktop(emitter, parts) {
+  const { services, now } = parts;
   const { env, platform } = process;
   const variables = DESKTOP_VARIABLES.flatMap((name) => (env[name] ? [[name, env[name]]] : []));
   const run = (/** @type {{command: string, args: string[]}} */ program) =>
     services.process.run({ ...program, cwd: "/", env: Object.fromEntries(variables) });
   const desktop = new Desktop({ run, now, onMissing: createShow(emitter, parts) });
-  const own = {
-    show: notifications.show.bind(notifications),
-    /** @param {Parameters<Parts["notifications"]["report"]>} args */
-    async report(...args) {
-      const reported = await notifications.report(...args);
-      void desktop.show(emitter.spec.name, args[1], platform);
-      return reported;
-    },
-  };
-  return /** @type {Parts["notifications"]} */ (/** @type {unknown} */ (own));
+  return (line) => void desktop.show(emitter.spec.name, line, platform);
 }

@@ -50,15 +50,19 @@ export class Watcher {
   #folder;
   /** @type {NodeJS.Timeout | undefined} */
   #timer;
-  #isSending = false;
-  /** A turn that it has started has not ended. */
-  #isAnswered = true;
-  #isPaused = false;
+  /** The last edit of the model's whose outcome it has not read. @type {number | undefined} */
+  #editedAt;
+  /** No session was there to hear of a change since then. @type {number | undefined} */
+  #awaySince;
+  #isPauseShown = false;
   #hasExited = false;
   #isClosed = false;
   #recordedAt = -Infinity;
   /** Changes since the last record that have none. */
   #unrecorded = 0;
+  /** When the state changed that it has sent. */
+  #sentChange = -1;
+  #shownChange = -1;
 
   /** @param {{spec: EmitterSpec, plan: Plan, folder: string, feed: Feed, parts: Parts, saved?: unknown}} options */
   constructor({ spec, plan, folder, feed, parts, saved }) {
@@ -70,7 +74,9 @@ export class Watcher {
     const former = isWatchSnapshot(saved) ? saved : undefined;
     const { keepsUnseen } = plan;
     this.state = new WatchState({ folder, now: parts.now(), keepsUnseen, saved: former });
-    this.wakes = new Wakes({ hold: spec.watch?.hold, most: spec.watch?.wakesPerHour });
+    const { limits } = parts.turns;
+    const { hold = limits.hold, wakesPerHour: perHour = limits.perHour } = spec.watch ?? {};
+    this.wakes = new Wakes({ ...limits, hold, perHour }, parts.turns.getHour(feed.owner));
   }
 
   get plan() {
@@ -81,39 +87,58 @@ export class Watcher {
     return this.#plan.tool;
   }
 
+  get shownName() {
+    return inLine(this.#spec.name);
+  }
+
+  get traceparent() {
+    return this.#feed.traceparent;
+  }
+
+  /** Who has changed files before the state. @returns {import("../../watch/wakes.mjs").Cause} */
+  get cause() {
+    return this.#editedAt === undefined ? "user" : "model";
+  }
+
+  /** Since it was sent. */
+  get hasChanged() {
+    return this.state.changedAt !== this.#sentChange;
+  }
+
+  /** The model has used a tool that can change files. @param {number} now */
+  noteEdit(now) {
+    this.#editedAt = now;
+    void this.check();
+  }
+
   /** @param {{opened?: number, closed?: Cycle[]}} cycles @param {boolean} isStopped by tap: what its end looks like says nothing */
   handleCycles({ opened, closed = [] }, isStopped) {
     for (const cycle of closed.slice(-MAX_CLOSED)) {
       const isExit = cycle.closedBy === "exit";
       if (isExit && isStopped) continue;
       this.#hasExited ||= isExit;
-      const before = { state: this.state.state, since: this.state.since };
-      const isOver = isExit && this.#plan.runsOn;
-      if (this.state.close(cycle, isOver)) this.#record(cycle, before.state);
-      if (this.state.state === "green") this.wakes.reset();
-      this.#showChange(before);
+      this.#closeCycle(cycle, isExit && this.#plan.runsOn);
     }
     if (opened !== undefined) this.state.open(opened);
     if (closed.length > 0) this.#parts.onChange();
     void this.check();
   }
 
-  /** Green is shown at once; red with its text. @param {{state: string, since: number}} before */
-  #showChange(before) {
-    const { state, why } = this.state;
-    if (state === before.state || state === "red" || (state === "unknown" && why === "start"))
-      return;
-    const report = this.state.pending;
-    const text = report ? formatShown(report, this.#folder) : undefined;
-    if (text !== undefined) void this.#show(text);
-    if (state === "green" && before.state === "unknown" && !this.#mayWake(this.state))
+  /** @param {Cycle} cycle @param {boolean} isOver */
+  #closeCycle(cycle, isOver) {
+    const { state: former } = this.state;
+    const isOther = this.state.close(cycle, isOver);
+    const { state } = this.state;
+    if (isOther) this.#record(cycle, former);
+    const isTransition = state !== former && former !== "unknown";
+    if (isOther) this.wakes.change(cycle.to, this.cause, state, isTransition);
+    if (former === "unknown" && state === "green" && !this.#startsTurn(this.state)) {
       this.state.markTold();
-  }
-
-  /** @param {string} text */
-  async #show(text) {
-    const session = await this.#parts.target(this.#feed.owner).catch(() => undefined);
-    if (session) this.#parts.notifications.show(session.id, this.#spec.name, text);
+    }
+    // What the model has changed is mended, or has changed nothing.
+    const isSeen = this.#editedAt !== undefined && cycle.from > this.#editedAt;
+    const isWell = isOther ? state === "green" : isSeen && this.state.pending === undefined;
+    if (isWell) this.#editedAt = undefined;
   }
 
   /** @param {Cycle} cycle @param {string} from */
@@ -142,13 +167,11 @@ export class Watcher {
       );
   }
 
-  /** A turn of the session has ended. */
-  handleIdle() {
-    if (this.#isAnswered) {
-      this.wakes.reset(); // somebody else has started it
-      this.#isPaused = false;
-    }
-    this.#isAnswered = true;
+  /** The user has spoken. */
+  handlePrompt() {
+    this.wakes.reset();
+    this.#isPauseShown = false;
+    this.#editedAt = undefined;
     void this.check();
   }
 
@@ -158,68 +181,111 @@ export class Watcher {
   }
 
   /** Whether such a state starts a turn of its own. @param {Pick<import("../../watch/state.mjs").Report, "state" | "why">} report */
-  #mayWake({ state, why }) {
+  #startsTurn({ state, why }) {
     const { wake = "red" } = this.#spec.watch ?? {};
     if (wake === "never") return false;
     if (wake === "change" || (this.isOnce && this.#hasExited)) return true;
     return state === "red" || why === "ended" || why === "no tests";
   }
 
+  /** What the model does not know. @param {import("../../watch/state.mjs").Report} report @param {boolean} isCarried */
+  #createChange(report, isCarried) {
+    const { cause, state } = this;
+    return {
+      ...{ at: state.changedAt, cause, state: report.state, editedAt: this.#editedAt },
+      startsTurn: this.#startsTurn(report) && !isCarried,
+      isNever: this.#spec.watch?.wake === "never",
+    };
+  }
+
+  /**
+   * When it is put before the model, and how.
+   * @param {"idle" | "busy"} activity @param {number} now @param {boolean} mayCarry prompts can have it
+   */
+  decide(activity, now, mayCarry) {
+    const report = this.state.pending;
+    if (!report) return undefined;
+    // What has happened while nobody was there starts no turn, if a prompt can have it.
+    const isCarried = mayCarry && this.#awaySince !== undefined;
+    return this.wakes.decide(this.#createChange(report, isCarried), now, activity);
+  }
+
   /** Sends what is due, and comes again when more is. */
   async check() {
     clearTimeout(this.#timer);
-    const report = this.state.pending;
-    if (!report || this.#isSending || this.#isClosed || !this.#mayWake(report)) return;
+    if (this.#isClosed) return;
     const session = await this.#parts.target(this.#feed.owner).catch(() => undefined);
-    if (!session || this.#isSending || this.#isClosed) return;
-    const now = this.#parts.now();
-    const verdict = this.wakes.decide(this.state.changedAt, now, session.activity !== "idle");
-    if ("obstacle" in verdict) return this.#wait(verdict, session.id, now);
-    if (verdict.at > now) return this.#schedule(verdict.at - now);
-    await this.#send(session.id);
+    if (this.#isClosed) return;
+    if (session) return this.#parts.turns.check(session, this);
+    if (this.state.pending) this.#awaySince ??= this.#parts.now();
   }
 
-  /** @param {{obstacle: string, until?: number}} verdict @param {string} session @param {number} now */
-  #wait({ obstacle, until }, session, now) {
-    if (until !== undefined && Number.isFinite(until)) this.#schedule(until - now);
-    if (obstacle !== "attempts" || this.#isPaused) return;
-    this.#isPaused = true;
-    const { name } = this.#spec;
-    const text = `still red after ${this.wakes.attempts} attempts; no more turns until you write, or run /tap-watch go ${inLine(name)}`;
-    this.#parts.notifications.show(session, name, text, "warning");
+  /** @param {import("../../watch/wakes.mjs").Verdict} verdict @param {string} session @param {number} now */
+  wait(verdict, session, now) {
+    const at = "at" in verdict ? verdict.at : verdict.until;
+    if (at !== undefined && Number.isFinite(at)) this.schedule(at - now);
+    if ("obstacle" in verdict) this.#showChange(verdict.obstacle, session, now);
+    if (!this.wakes.isPaused || this.#isPauseShown) return;
+    this.#isPauseShown = true;
+    const text = `${this.shownName} is still red after ${this.wakes.attempts} attempts; no more wakes until you write or run /tap-watch go ${this.shownName}`;
+    this.#parts.turns.show(session, text, "warning");
   }
 
-  /** @param {number} ms */
-  #schedule(ms) {
+  /** What starts no turn is shown at once; the rest comes with its text. @param {string} obstacle @param {string} session @param {number} now */
+  #showChange(obstacle, session, now) {
+    const { changedAt, state } = this.state;
+    const isQuiet = state === "green" && obstacle === "quiet";
+    if ((obstacle !== "carried" && !isQuiet) || this.#shownChange === changedAt) return;
+    this.#shownChange = changedAt;
+    this.#parts.turns.show(session, this.formatLine(now));
+  }
+
+  /** Looks again later. @param {number} ms */
+  schedule(ms) {
+    clearTimeout(this.#timer);
+    if (this.#isClosed) return;
     this.#timer = setTimeout(() => void this.check(), Math.min(Math.max(ms, 1), MAX_TIMER_MS));
   }
 
-  /** @param {string} session */
-  async #send(session) {
+  /** For the model. @param {number} now @param {{most: number, isCarried?: boolean}} how */
+  formatText(now, { most, isCarried }) {
     const report = this.state.pending;
-    if (!report) return;
-    this.#isSending = true;
+    if (!report) return "";
     const { name, command, argv } = this.#spec;
-    const now = this.#parts.now();
     const isRead = report.added.length + report.changed.length + report.same.length > 0;
     const lastLines = isRead ? [] : this.#readLastLines(report.run);
-    const text = formatReport(report, {
-      ...{ name, folder: this.#folder, now, tool: this.#plan.tool, lastLines },
+    return formatReport(report, {
+      ...{ name, folder: this.#folder, now, tool: this.#plan.tool, lastLines, most, isCarried },
+      ...{ awaySince: this.#awaySince, flaps: this.wakes.flaps(now) },
       command: command ?? argv?.join(" ") ?? "",
     });
-    try {
-      await this.#parts.notifications.report(session, text, this.#feed.traceparent);
-      this.state.markTold();
-      this.wakes.wake(now);
-      this.#isAnswered = false;
-      this.#parts.onChange();
-    } catch (error) {
-      const why = `the state was not put before the model: ${errorMessage(error)}`;
-      this.#parts.notifications.show(session, name, why, "warning");
-    } finally {
-      this.#isSending = false;
-    }
-    void this.check();
+  }
+
+  /** For the user. @param {number} now */
+  formatLine(now) {
+    const report = this.state.pending;
+    const { name } = this.#spec;
+    const how = { name, folder: this.#folder, flaps: this.wakes.flaps(now) };
+    return report ? formatShown(report, how) : "";
+  }
+
+  /**
+   * The model gets the present state.
+   * @param {number} now @param {import("../../watch/wakes.mjs").Way} [way] missing: with the text of another watcher
+   * @returns {() => void} it was taken back
+   */
+  markSent(now, way) {
+    const report = this.state.pending;
+    if (report && way) this.wakes.send(now, way, this.#createChange(report, false));
+    if (report && way === "wake") this.#parts.onWake(this.formatLine(now));
+    this.#sentChange = this.state.changedAt;
+    const [undo, editedAt] = [this.state.markTold(), this.#editedAt];
+    this.#editedAt = this.#awaySince = undefined;
+    this.#parts.onChange();
+    return () => {
+      undo();
+      this.#editedAt ??= editedAt;
+    };
   }
 
   /** @param {number} run */
@@ -231,17 +297,16 @@ export class Watcher {
       .map(({ text }) => text);
   }
 
-  /** The model has asked for the state. */
+  /** The model has read the state. */
   markRead() {
-    this.state.markTold();
-    this.#parts.onChange();
+    this.markSent(this.#parts.now());
   }
 
   /** Wakes again after a pause. */
   resume() {
     this.wakes.reset();
     this.wakes.quiet(0);
-    this.#isPaused = false;
+    this.#isPauseShown = false;
     void this.check();
   }
 
@@ -274,7 +339,7 @@ export class Watcher {
       ],
       wakes: {
         ...{ lastHour: this.wakes.count(now), attempts: this.wakes.attempts },
-        ...{ paused: this.#isPaused, quiet: this.wakes.isQuiet(now) },
+        ...{ paused: this.wakes.isPaused, quiet: this.wakes.isQuiet(now) },
       },
     };
   }

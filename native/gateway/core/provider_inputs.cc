@@ -70,6 +70,13 @@ struct ProviderReceiver {
     if (provider.isOwn()) return;
     for (protocol::ToolDefinition& tool : tools) tool.group.clear();
   }
+  // The line that the user sees, and how turns are counted, are theirs alone, too.
+  void dropOwnFields(protocol::Push& push) const {
+    if (provider.isOwn()) return;
+    push.display.clear();
+    push.immediate = false;
+    push.cause = protocol::Cause::None;
+  }
   // Whether as many connections as may have it have this paired token.
   [[nodiscard]] bool isUsedUp(const Credentials& credentials) const {
     if (credentials.trust != protocol::Trust::External) return false;
@@ -102,9 +109,13 @@ struct ProviderReceiver {
   void operator()(const protocol::ToolProgress& progress) const {
     progressCall(turn, provider, progress);
   }
-  void operator()(const protocol::Push& push) const {
+  void operator()(protocol::Push& push) const {
+    dropOwnFields(push);
     turn.state.providers.touch(provider);
     answer(acceptPush(turn, provider, push));
+  }
+  void operator()(const protocol::Withdraw& withdraw) const {
+    answer(withdrawInject(turn, provider, withdraw));
   }
   void operator()(protocol::ToolsUpdate& update) const {
     dropGroups(update.tools);

@@ -157,7 +157,10 @@ struct SessionReceiver {
     } else {
       noteTurn(turn, session);
     }
-    if (isIdle != (before == Activity::Idle) && !session.ending) sendActivity(isIdle);
+    if (isIdle != (before == Activity::Idle) && !session.ending) {
+      sendActivity(isIdle ? "idle" : "busy", isIdle);
+    }
+    if (change.activity == Activity::UserPrompt) sendActivity("prompted", false);
     rescheduleSync(turn, session);
   }
   void operator()(const protocol::Call& call) const { startCall(turn, session, call); }
@@ -201,11 +204,11 @@ struct SessionReceiver {
   void operator()(const protocol::Ping&) const { turn.effect(SendEvent{peer, protocol::Pong{}}); }
 
  private:
-  // That it is busy is for tap's own features alone: they may do something else until it is not.
-  void sendActivity(bool isIdle) const {
-    const Slice text = protocol::encodeLifecycle(session.id, isIdle ? "idle" : "busy");
+  // That it is busy, and that its user has spoken, is for tap's own features alone.
+  void sendActivity(std::string_view activity, bool isForAll) const {
+    const Slice text = protocol::encodeLifecycle(session.id, activity);
     for (const Provider* provider : turn.state.providers.inSession(session.id)) {
-      if (isIdle || provider->isOwn()) turn.send(provider->peer, text);
+      if (isForAll || provider->isOwn()) turn.send(provider->peer, text);
     }
   }
   void updateAgentMode(const std::string& mode, const std::string& by) const {

@@ -21,7 +21,7 @@ void sendInject(const Turn& turn, Session& session, PendingInject&& inject) {
   recordDispatch(turn, session, inject, protocol::SpanStatus::Ok);
   sendToSession(turn, session,
                 protocol::Inject{std::move(inject.provider), std::move(inject.prompt),
-                                 std::move(inject.display)});
+                                 std::move(inject.display), inject.immediate});
 }
 
 // Sends the first ones, as far as none of them waits for its record.
@@ -45,6 +45,7 @@ void leaveOutInject(const Turn& turn, Session& session, const PendingInject& inj
 
 // The turn that it was to start does not happen: the next one may.
 void passOnTurn(const Turn& turn, Session& session, const PendingInject& inject) {
+  if (inject.immediate) return;
   PushBudget& budget = session.budgets.of(inject.account, turn.now.steady);
   if (!budget.notSent(session.budgets.turns)) return;
   auto next = budget.idle(session.budgets.turns, turn.limits());
@@ -62,7 +63,7 @@ void finishCommit(const Turn& turn, Session& session, const HeldInjects::iterato
                   std::string_view why) {
   turn.cancel(at->deadline);
   if (durable) {
-    session.budgets.of(at->inject.account, turn.now.steady).sent();
+    if (!at->inject.immediate) session.budgets.of(at->inject.account, turn.now.steady).sent();
     at->number = 0;
     if (isRecording(turn)) recordInject(turn, session, at->inject, "injected");
     return flushHeld(turn, session);
@@ -84,7 +85,7 @@ Delivery deliver(const Turn& turn, Session& session, PendingInject inject) {
   }
   if (held.size() >= kMaxHeld) {
     leaveOutInject(turn, session, inject, "too many wait for the record store");
-    if (inject.trusted) {
+    if (inject.trusted && !inject.immediate) {
       (void)session.budgets.of(inject.account, turn.now.steady).notSent(session.budgets.turns);
     }
     return Delivery::Held;
@@ -135,6 +136,7 @@ void dropHeldInjects(const Turn& turn, Session& session, std::string_view token)
   for (HeldInject& one : session.heldInjects) {
     if (one.inject.token != token || one.number == 0) continue;
     turn.cancel(one.deadline);
+    if (one.inject.immediate) continue;
     (void)session.budgets.of(one.inject.account, turn.now.steady).notSent(session.budgets.turns);
   }
   std::erase_if(session.heldInjects,

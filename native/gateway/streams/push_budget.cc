@@ -27,18 +27,20 @@ bool PushBudget::take(const Limits& limits, Time now) {
   return true;
 }
 
-bool PushBudget::mayInject(const std::string& provider, TurnCount& turns, const Limits& limits) {
-  if (cycles_ >= limits.get(Limit::InjectCycles)) {
-    if (!std::exchange(paused_, true)) pauseNotice_ = provider;
+bool PushBudget::mayInject(const PendingInject& inject, TurnCount& turns, const Limits& limits) {
+  if (inject.cause == protocol::Cause::None && cycles_ >= limits.get(Limit::InjectCycles)) {
+    if (!std::exchange(paused_, true)) pauseNotice_ = inject.provider;
     return false;
   }
-  return underWay_ == UnderWay::None && turns.mayStart(limits);
+  if (underWay_ != UnderWay::None) return false;
+  return inject.cause == protocol::Cause::User || turns.mayStart(limits);
 }
 
 void PushBudget::begin(const PendingInject& inject, TurnCount& turns) {
   underWay_ = inject.trusted ? UnderWay::Recording : UnderWay::Sent;
-  counts_ = !inject.isScheduled;
-  if (counts_) turns.start();
+  counts_ = !inject.isScheduled && inject.cause == protocol::Cause::None;
+  countsTurn_ = !inject.isScheduled && inject.cause != protocol::Cause::User;
+  if (countsTurn_) turns.start();
 }
 
 void PushBudget::sent() {
@@ -48,7 +50,7 @@ void PushBudget::sent() {
 bool PushBudget::notSent(TurnCount& turns) {
   if (underWay_ != UnderWay::Recording) return false;
   underWay_ = UnderWay::None;
-  if (counts_) turns.undoStart();
+  if (countsTurn_) turns.undoStart();
   return true;
 }
 
@@ -65,13 +67,33 @@ PushBudget::Inject PushBudget::inject(PendingInject& inject, TurnCount& turns,
     begin(inject, turns);
     return Inject::Send;
   }
-  if (waiting_.empty() && mayInject(inject.provider, turns, limits)) {
+  // Paused injects do not hold back watchers.
+  const bool isNext = waiting_.empty() || inject.cause != protocol::Cause::None;
+  if (isNext && mayInject(inject, turns, limits)) {
     begin(inject, turns);
     return Inject::Send;
+  }
+  if (const auto former = findWaiting(inject.account, inject.key); former != waiting_.end()) {
+    *former = std::move(inject);
+    return Inject::Replace;
   }
   if (waiting_.size() >= limits.count(Limit::HeldInjects)) return Inject::Refuse;
   waiting_.push_back(std::move(inject));
   return Inject::Wait;
+}
+
+std::deque<PendingInject>::iterator PushBudget::findWaiting(std::string_view account,
+                                                            std::string_view key) {
+  return std::find_if(waiting_.begin(), waiting_.end(), [&](const PendingInject& inject) {
+    return !key.empty() && inject.key == key && inject.account == account;
+  });
+}
+
+bool PushBudget::withdraw(std::string_view account, std::string_view key) {
+  const auto found = findWaiting(account, key);
+  if (found == waiting_.end()) return false;
+  waiting_.erase(found);
+  return true;
 }
 
 std::optional<std::string> PushBudget::takePauseNotice() {
@@ -80,9 +102,12 @@ std::optional<std::string> PushBudget::takePauseNotice() {
 
 std::optional<PendingInject> PushBudget::idle(TurnCount& turns, const Limits& limits) {
   endTurn();
-  if (waiting_.empty() || !mayInject(waiting_.front().provider, turns, limits)) return std::nullopt;
-  PendingInject next = std::move(waiting_.front());
-  waiting_.pop_front();
+  const auto found = std::find_if(waiting_.begin(), waiting_.end(), [&](const auto& inject) {
+    return mayInject(inject, turns, limits);
+  });
+  if (found == waiting_.end()) return std::nullopt;
+  PendingInject next = std::move(*found);
+  waiting_.erase(found);
   begin(next, turns);
   return next;
 }

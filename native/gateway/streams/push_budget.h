@@ -17,6 +17,7 @@
 #include "base/limits.h"
 #include "base/time.h"
 #include "gateway/registry/retained_data_sums.h"
+#include "protocol/provider/provider_messages.h"
 #include "protocol/trace_context.h"
 
 namespace tap::gateway {
@@ -36,9 +37,14 @@ struct PendingInject {
   protocol::TraceContext trace = {};  // with the span of the push
   Time pushed{};
   std::string display = {};  // the line of the timeline that stands for it
+  std::string key = {};      // the next inject with this key replaces it while it waits
+  bool immediate = false;    // it goes into the turn that runs, and starts none
+  // Of a watcher, which counts its own turns in a row. Those about changes of the user's do not
+  // count among the turns of the session.
+  protocol::Cause cause = protocol::Cause::None;
 
   [[nodiscard]] size_t bytes() const {
-    return sizeof(PendingInject) + provider.size() + prompt.size() + display.size();
+    return sizeof(PendingInject) + provider.size() + prompt.size() + display.size() + key.size();
   }
 };
 
@@ -65,7 +71,7 @@ class PushBudget {
   [[nodiscard]] bool take(const Limits& limits, Time now);
 
   // The verdict on an inject.
-  enum class Inject : uint8_t { Send, Wait, Refuse };
+  enum class Inject : uint8_t { Send, Wait, Replace, Refuse };
   // It is taken where it has to wait. Only one is under way until the session is idle.
   [[nodiscard]] Inject inject(PendingInject& inject, TurnCount& turns, const Limits& limits);
   // The name of the provider that has just been paused: it has had its answers in a row.
@@ -83,6 +89,8 @@ class PushBudget {
   void userHasSpoken();
   // Drops the waiting injects of providers with this token.
   void dropWaiting(std::string_view token);
+  // Drops the waiting inject of this account with this key; false: it does not wait.
+  bool withdraw(std::string_view account, std::string_view key);
 
   [[nodiscard]] size_t waiting() const { return waiting_.size(); }
   [[nodiscard]] const std::deque<PendingInject>& injects() const { return waiting_; }
@@ -90,17 +98,20 @@ class PushBudget {
   [[nodiscard]] bool isFresh(Time now) const;
 
  private:
-  [[nodiscard]] bool mayInject(const std::string& provider, TurnCount& turns, const Limits& limits);
+  [[nodiscard]] bool mayInject(const PendingInject& inject, TurnCount& turns, const Limits& limits);
 
   std::deque<Time> recent_;  // pushes of the last second
   std::deque<PendingInject> waiting_;
   enum class UnderWay : uint8_t { None, Recording, Sent };
+  [[nodiscard]] std::deque<PendingInject>::iterator findWaiting(std::string_view account,
+                                                                std::string_view key);
   void begin(const PendingInject& inject, TurnCount& turns);
   // The turn of an inject that was sent is over.
   void endTurn();
 
   UnderWay underWay_ = UnderWay::None;
-  bool counts_ = true;  // the one under way
+  bool counts_ = true;      // the inject under way, as a turn in a row
+  bool countsTurn_ = true;  // and as a turn of the session's
   bool paused_ = false;
   std::optional<std::string> pauseNotice_;
   int64_t cycles_ = 0;  // turns started since the user last spoke

@@ -122,6 +122,8 @@ PendingInject createInject(const Turn& turn, const Provider& provider, const std
   pending.isScheduled = provider.trusted && !push.prompt.empty();
   pending.account = accountName(provider);
   pending.stream = stream;
+  pending.key = push.key;
+  pending.cause = push.cause;
   pending.trace = trace;
   pending.pushed = turn.now.steady;
   return pending;
@@ -138,10 +140,13 @@ PushBudget::Inject tryInject(const Turn& turn, Session& session, PushBudget& bud
 
 // Decides about one push to one session, and carries it out. Returns: its outcome, for the ack, or
 // why it was refused.
-Result<std::string_view, Refusal> decide(const Turn& turn, const Provider& provider,
-                                         Session& session, const protocol::Push& push,
-                                         const protocol::TraceContext& trace, Matches& matches,
-                                         int64_t& rule) {
+struct Decided {
+  std::string_view outcome;
+  bool replaced = false;  // an inject that waited
+};
+Result<Decided, Refusal> decide(const Turn& turn, const Provider& provider, Session& session,
+                                const protocol::Push& push, const protocol::TraceContext& trace,
+                                Matches& matches, int64_t& rule) {
   const auto refused = [&](ErrorCode code, std::string message) {
     return Refusal{code, std::move(message), "push", push.requestId};
   };
@@ -155,7 +160,7 @@ Result<std::string_view, Refusal> decide(const Turn& turn, const Provider& provi
   EventStreams& streams = obtainStreams(turn, session, provider);
   const Filtered filtered = filter(turn, streams, stream, push, matches);
   rule = filtered.rule;
-  if (filtered.outcome == protocol::FilterOutcome::Drop) return std::string_view("dropped");
+  if (filtered.outcome == protocol::FilterOutcome::Drop) return Decided{"dropped"};
   // Nothing reaches the model that the timeline does not show.
   if (filtered.outcome != protocol::FilterOutcome::Keep &&
       !canWriteProviderLine(turn, session, provider)) {
@@ -175,15 +180,17 @@ Result<std::string_view, Refusal> decide(const Turn& turn, const Provider& provi
   const bool inject = filtered.outcome == protocol::FilterOutcome::Inject;
   PendingInject pending;
   if (inject) pending = createInject(turn, provider, stream, push, trace);
-  if (inject) pending.display = "tap: for the model, from " + source;
+  const std::string display = push.display.empty() ? "" : "tap: " + visible(push.display, false);
+  pending.display = display.empty() ? "tap: for the model, from " + source : display;
+  pending.immediate = inject && push.immediate && session.activity != protocol::Activity::Idle;
   const SizeChange room{entry.bytes() + (inject ? pending.bytes() : 0)};
   if (auto refusal = evict(turn, provider.party, room, "push", push.requestId)) return *refusal;
   (void)streams.append(stream, std::move(entry), turn.limits());
-  if (filtered.outcome == protocol::FilterOutcome::Keep) return std::string_view("stored");
+  if (filtered.outcome == protocol::FilterOutcome::Keep) return Decided{"stored"};
   PushBudget::Inject verdict = PushBudget::Inject::Send;
   if (inject) {
     pending.retainedShare.set(turn.state.retainedData, provider.party, pending.bytes());
-    verdict = tryInject(turn, session, budget, pending);
+    if (!pending.immediate) verdict = tryInject(turn, session, budget, pending);
     if (verdict == PushBudget::Inject::Refuse) {
       return refused(ErrorCode::RateLimited,
                      pending.isScheduled ? "another prompt has not been answered"
@@ -193,25 +200,29 @@ Result<std::string_view, Refusal> decide(const Turn& turn, const Provider& provi
   // What the model reads is what the user sees, once: with the message itself, if it goes at once.
   const bool both = inject && !push.event.empty() && !push.prompt.empty();
   const std::string line =
-      "tap: " + source + ": " + (both ? push.event + "\n" + push.prompt : text);
-  if (!inject || verdict == PushBudget::Inject::Wait) {
-    (void)writeProviderLine(turn, session, provider, LogLevel::Info, line, NoRoom::LeaveOut);
-    return std::string_view(inject ? "queued" : "surfaced");
+      display.empty() ? "tap: " + source + ": " + (both ? push.event + "\n" + push.prompt : text)
+                      : display;
+  const bool replaced = verdict == PushBudget::Inject::Replace;
+  if (!inject || replaced || verdict == PushBudget::Inject::Wait) {
+    // The line that a feature gives its text comes with that.
+    if (!inject || display.empty()) {
+      (void)writeProviderLine(turn, session, provider, LogLevel::Info, line, NoRoom::LeaveOut);
+    }
+    return Decided{inject ? "queued" : "surfaced", replaced};
   }
   pending.display = takeProviderLine(turn, session, provider, line);
   const Delivery delivery = deliver(turn, session, std::move(pending));
-  return std::string_view(delivery == Delivery::Sent ? "injected" : "queued");
+  return Decided{delivery == Delivery::Sent ? "injected" : "queued"};
 }
 
 // The same, and its record.
-Result<std::string_view, Refusal> pushTo(const Turn& turn, const Provider& provider,
-                                         Session& session, const protocol::Push& push,
-                                         Matches& matches, int64_t& rule) {
+Result<Decided, Refusal> pushTo(const Turn& turn, const Provider& provider, Session& session,
+                                const protocol::Push& push, Matches& matches, int64_t& rule) {
   const CallTrace trace = startTrace(turn, session, push);
   auto outcome = decide(turn, provider, session, push, trace.own, matches, rule);
   if (isRecording(turn) && (outcome || !isCountingRefused(turn, provider))) {
     const std::string& stream = push.stream.empty() ? provider.name : push.stream;
-    const PushDecided decided = outcome ? PushDecided{outcome.value(), {}, rule}
+    const PushDecided decided = outcome ? PushDecided{outcome.value().outcome, {}, rule}
                                         : PushDecided{{}, wireName(outcome.error().code), rule};
     recordPush(turn, session, provider, stream, push, trace, decided);
   }
@@ -248,10 +259,30 @@ std::optional<Refusal> acceptPush(const Turn& turn, Provider& provider,
     }
     turn.state.providers.touch(provider);
     if (push.requestId.empty()) continue;
-    turn.send(provider.peer, protocol::encodeAck({push.requestId, session->id, binding->revision,
-                                                  outcome.value(), rule}));
+    protocol::Ack ack{push.requestId, session->id, binding->revision, outcome.value().outcome,
+                      rule};
+    ack.replaced = outcome.value().replaced;
+    turn.send(provider.peer, protocol::encodeAck(ack));
   }
   return refusal;
+}
+
+std::optional<Refusal> withdrawInject(const Turn& turn, Provider& provider,
+                                      const protocol::Withdraw& withdraw) {
+  auto bindings = bindingsFor(provider, withdraw.sessionId, "withdraw");
+  if (!bindings) return stamped(bindings.error(), withdraw.requestId);
+  for (const Binding* binding : bindings.value()) {
+    Session* session = turn.state.sessions.find(binding->sessionId);
+    if (session == nullptr) continue;
+    const std::string account = accountName(provider);
+    PushBudget& budget = session->budgets.of(account, turn.now.steady);
+    const bool withdrawn = budget.withdraw(account, withdraw.key);
+    if (withdraw.requestId.empty()) continue;
+    protocol::Ack ack{withdraw.requestId, session->id, binding->revision};
+    ack.withdrawn = withdrawn;
+    turn.send(provider.peer, protocol::encodeAck(ack));
+  }
+  return std::nullopt;
 }
 
 std::optional<Refusal> setFilter(const Turn& turn, Provider& provider,

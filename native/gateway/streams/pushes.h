@@ -9,6 +9,8 @@ namespace tap::gateway {
 
 [[nodiscard]] std::optional<protocol::Refusal> acceptPush(const Turn& turn, Provider& provider,
                                                           const protocol::Push& push);
+[[nodiscard]] std::optional<protocol::Refusal> withdrawInject(const Turn& turn, Provider& provider,
+                                                              const protocol::Withdraw& withdraw);
 
 [[nodiscard]] std::optional<protocol::Refusal> setFilter(const Turn& turn, Provider& provider,
                                                          const protocol::FilterSet& filter);

@@ -221,6 +221,7 @@ struct FieldWriter {
   void operator()(const Inject& e) const {
     writer.field("type", "inject").field("provider", e.provider).field("prompt", e.prompt);
     if (!e.display.empty()) writer.field("display", e.display);
+    if (e.immediate) writer.field("immediate", true);
   }
   void operator()(const Groups& e) const {
     writer.field("type", "groups");

@@ -182,7 +182,8 @@ constexpr std::array<Reader<SessionEvent>, std::variant_size_v<SessionEvent>> kE
      }},
     {"inject",
      [](Fields& fields, const Slice&, Problem&) -> SessionEvent {
-       return Inject{fields.string("provider"), fields.string("prompt"), fields.string("display")};
+       return Inject{fields.string("provider"), fields.string("prompt"), fields.string("display"),
+                     fields.boolean("immediate")};
      }},
     {"hooks",
      [](Fields& fields, const Slice&, Problem& problem) -> SessionEvent {

@@ -228,6 +228,7 @@ struct Inject {
   std::string provider;
   std::string prompt;
   std::string display = {};  // the text that the user sees instead, or empty
+  bool immediate = false;    // into the turn that runs
 };
 // The events that the session must report.
 struct Subscribe {

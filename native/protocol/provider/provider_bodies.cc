@@ -132,6 +132,11 @@ std::optional<PushLevel> pushLevelFromWire(std::string_view level) {
   return std::nullopt;
 }
 
+Cause causeFromWire(std::string_view cause) {
+  if (cause == "user") return Cause::User;
+  return cause == "model" ? Cause::Model : Cause::None;
+}
+
 ProviderMessage decodePush(Body& body) {
   Push push;
   const std::string level = body.fields.requiredText("level", kMaxIdBytes);
@@ -148,6 +153,7 @@ ProviderMessage decodePush(Body& body) {
   const auto broadcast = body.fields.optional("broadcast", json::Kind::Boolean);
   push.broadcast = broadcast && json::decodeBoolean(*broadcast);
   push.requestId = readText(body, "requestId", kMaxIdBytes);
+  push.key = body.fields.optionalText("key", kMaxIdBytes).value_or(std::string());
   if (body.fields.optional("stream", json::Kind::String)) {
     push.stream = readDisplayName(body, "stream", "push.stream");
   }
@@ -156,7 +162,17 @@ ProviderMessage decodePush(Body& body) {
     push.metadata = body.text.part(metadata->raw);
   }
   push.trace = readTrace(body.fields);
+  push.display = readText(body, "display", most);
+  const auto immediate = body.fields.optional("immediate", json::Kind::Boolean);
+  push.immediate = immediate && json::decodeBoolean(*immediate);
+  push.cause = causeFromWire(readText(body, "cause", kMaxIdBytes));
   return push;
+}
+
+ProviderMessage decodeWithdraw(Body& body) {
+  return Withdraw{body.fields.requiredText("key", kMaxIdBytes),
+                  body.fields.optionalText("sessionId", kMaxIdBytes),
+                  readText(body, "requestId", kMaxIdBytes)};
 }
 
 std::vector<std::string> readNames(Body& body, json::Value array, std::string_view path) {
@@ -315,6 +331,8 @@ ProviderMessage decodeBody(ProviderMessageType type, Body& body) {
       return decodeToolProgress(body);
     case ProviderMessageType::Push:
       return decodePush(body);
+    case ProviderMessageType::Withdraw:
+      return decodeWithdraw(body);
     case ProviderMessageType::ToolsUpdate:
       return decodeToolsUpdate(body);
     case ProviderMessageType::HooksUpdate:

@@ -83,6 +83,8 @@ struct Ack {
   int64_t rule = -1;                 // index of the filter rule that matched, or -1
   std::optional<bool> inForce = {};  // of a tools.update with inForce
   std::string_view reason = {};      // why they are not in force
+  bool replaced = false;             // a push has replaced a waiting inject
+  std::optional<bool> withdrawn = {};
 };
 
 struct GateCheck {
@@ -123,7 +125,7 @@ struct StreamHistory {
                                    std::string_view args);
 [[nodiscard]] Slice encodeToolCancel(std::string_view id, std::string_view sessionId,
                                      std::string_view reason);
-// `state` is "started" or "idle".
+// `state`: "started" or "idle"; for tap's own features also "busy" and "prompted".
 [[nodiscard]] Slice encodeLifecycle(std::string_view sessionId, std::string_view state);
 [[nodiscard]] Slice encodeSessionOffer(std::string_view sessionId);
 [[nodiscard]] Slice encodeShutdownPending(std::string_view sessionId, Millis deadline);

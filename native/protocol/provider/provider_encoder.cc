@@ -50,6 +50,8 @@ Slice encodeAck(const Ack& ack) {
   if (ack.rule >= 0) writer.field("rule", ack.rule);
   if (ack.inForce) writer.field("inForce", *ack.inForce);
   if (!ack.reason.empty()) writer.field("reason", ack.reason);
+  if (ack.replaced) writer.key("replaced").boolean(true);
+  if (ack.withdrawn) writer.field("withdrawn", *ack.withdrawn);
   writer.endObject();
   return Slice(std::move(out));
 }

@@ -107,6 +107,8 @@ struct ToolProgress {
   std::string message;
 };
 enum class PushLevel : uint8_t { Keep, Surface, Inject };
+// Whose change an inject of a watcher is about.
+enum class Cause : uint8_t { None, User, Model };
 struct Push {
   PushLevel level = PushLevel::Keep;
   std::string event;   // may be empty where there is a prompt
@@ -116,7 +118,18 @@ struct Push {
   bool broadcast = false;
   Slice metadata;  // JSON text of an object, or empty
   std::string requestId;
+  std::string key;   // replaces the waiting inject of this party with the same key, if any
   TraceField trace;  // the span that led to it
+  // Of tap's own features:
+  std::string display;     // the line that the user sees in place of the text
+  bool immediate = false;  // into the turn that runs, if any
+  Cause cause = Cause::None;
+};
+// Removes an inject that waits.
+struct Withdraw {
+  std::string key;
+  std::optional<std::string> sessionId;
+  std::string requestId;
 };
 struct ToolsUpdate {
   std::vector<ToolDefinition> tools;
@@ -174,9 +187,9 @@ struct Goodbye {
 };
 
 using ProviderMessage =
-    std::variant<Auth, AuthConfirm, Hello, ToolResult, ToolProgress, Push, ToolsUpdate, HooksUpdate,
-                 ContextUpdate, GateResult, TransformResult, FilterSet, StreamQuery, SessionReady,
-                 ShutdownReady, Goodbye>;
+    std::variant<Auth, AuthConfirm, Hello, ToolResult, ToolProgress, Push, Withdraw, ToolsUpdate,
+                 HooksUpdate, ContextUpdate, GateResult, TransformResult, FilterSet, StreamQuery,
+                 SessionReady, ShutdownReady, Goodbye>;
 
 // The type of a message is its index in ProviderMessage.
 template <class Message, class... All>
@@ -196,6 +209,7 @@ enum class ProviderMessageType : uint8_t {
   ToolResult = kMessageIndex<ToolResult>,
   ToolProgress = kMessageIndex<ToolProgress>,
   Push = kMessageIndex<Push>,
+  Withdraw = kMessageIndex<Withdraw>,
   ToolsUpdate = kMessageIndex<ToolsUpdate>,
   HooksUpdate = kMessageIndex<HooksUpdate>,
   ContextUpdate = kMessageIndex<ContextUpdate>,
@@ -240,6 +254,8 @@ inline constexpr std::array<ProviderMessageRow, std::variant_size_v<ProviderMess
          in(ProviderState::Bound) | in(ProviderState::Unbound), Trust::External,
          Limit::MessageBytes},
         {ProviderMessageType::Push, "push", in(ProviderState::Bound), Trust::External,
+         Limit::MessageBytes},
+        {ProviderMessageType::Withdraw, "withdraw", in(ProviderState::Bound), Trust::External,
          Limit::MessageBytes},
         {ProviderMessageType::ToolsUpdate, "tools.update", in(ProviderState::Bound),
          Trust::External, Limit::MessageBytes},

@@ -217,6 +217,7 @@ class Provider:
         prompt: str | None = None,
         metadata: dict[str, Any] | None = None,
         session: str | None = None,
+        key: str | None = None,
         traceparent: str | None = None,
     ) -> Receipt | None:
         """An event: kept, shown (`surface`), or put before the model (`inject`)."""
@@ -227,8 +228,13 @@ class Provider:
             prompt=prompt,
             metadata=metadata,
             session=session,
+            key=key,
             traceparent=traceparent,
         )
+
+    async def withdraw(self, key: str, *, session: str | None = None) -> bool:
+        """Removes a waiting inject with this key. Returns whether it was there."""
+        return await self._streams.withdraw(key, session)
 
     def stream(self, name: str) -> Stream:
         return Stream(lambda: self._streams, name)

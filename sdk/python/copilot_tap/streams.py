@@ -20,6 +20,8 @@ class Receipt:
     session: str
     rule: int | None = None
     """Of the stream's filter."""
+    replaced: bool = False
+    """It has the place of an inject with the same key that waited."""
 
 
 class Streams:
@@ -46,16 +48,24 @@ class Streams:
         prompt: str | None = None,
         metadata: dict[str, Any] | None = None,
         session: str | None = None,
+        key: str | None = None,
         traceparent: str | None = None,
     ) -> Receipt | None:
         text = event if isinstance(event, str) else to_json(event)
         push: Message = {"type": "push", "stream": stream, "event": text, "level": level}
         push |= {"prompt": prompt, "metadata": metadata, "sessionId": session}
-        push["traceparent"] = traceparent
+        push |= {"key": key, "traceparent": traceparent}
         if self._broadcasts and session is None:
             push["broadcast"] = True
         ack = await self._ask(push)
-        return ack and Receipt(ack["outcome"], ack["sessionId"], ack.get("rule"))
+        if not ack:
+            return None
+        replaced = ack.get("replaced", False)
+        return Receipt(ack["outcome"], ack["sessionId"], ack.get("rule"), replaced)
+
+    async def withdraw(self, key: str, session: str | None = None) -> bool:
+        ack = await self._ask({"type": "withdraw", "key": key, "sessionId": session})
+        return bool(ack and ack["withdrawn"])
 
     async def filter(self, stream: str, rules: Rules) -> None:
         former = self._filters.get(stream)

@@ -70,8 +70,13 @@ class Driver:
         assert result == step["result"]
 
     async def push(self, step):
-        receipt = await self.stream.push(step["event"], level=step.get("level", "keep"))
+        options = {"level": step.get("level", "keep"), "key": step.get("key")}
+        receipt = await self.stream.push(step["event"], **options)
         assert receipt.outcome == step["outcome"]
+        assert receipt.replaced == step.get("replaced", False)
+
+    async def withdraw(self, step):
+        assert await self.tap.withdraw(step["key"]) == step["withdrawn"]
 
     async def filter(self, step):
         await self.stream.filter([{"match": step["match"], "outcome": "drop"}])

@@ -262,8 +262,8 @@ describe("bad arguments", () => {
     const $defs = { city: { type: "string" } };
     const schema = { type: "object", properties, required: ["city"], $defs };
     assert.deepEqual(badArguments(schema), [
-      { what: 'without "city", which the schema requires', args: {} },
-      { what: 'with a wrong type for "city", "days"', args: { city: 12345, days: "tap-check" } },
+      { problem: 'without "city", which the schema requires', args: {} },
+      { problem: 'with a wrong type for "city", "days"', args: { city: 12345, days: "tap-check" } },
     ]);
   });
 

@@ -92,7 +92,7 @@ describe("copilot-tap pair and unpair", () => {
     const { err } = await tap(["pair"], at);
     assert.match(
       err,
-      /cannot be asked: .*\.gateway-\d+\.json is not there.*\ncopilot-tap doctor looks/,
+      /cannot be asked: .*\.gateway-\d+\.json does not exist.*\ncopilot-tap doctor looks/,
     );
   });
 });

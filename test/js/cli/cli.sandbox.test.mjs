@@ -105,7 +105,7 @@ describe("copilot-tap status", () => {
     const good = await tap(["status"], at, nobody);
     assert.match(good.out, new RegExp(WORKING.source, "m"));
     const { out } = await tap(["status"], at, { ...nobody, ...pathWith(t) });
-    assert.match(out, /^sandbox: none \(not installed\)/m);
+    assert.match(out, /^sandbox: not available \(not installed\)/m);
     const { value } = await tapJson(["status"], at, { ...nobody, ...pathWith(t, CARELESS) });
     assert.deepEqual([value.sandbox.state, value.sandbox.code], ["unavailable", "SANDBOX_BROKEN"]);
   });

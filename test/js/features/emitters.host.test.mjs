@@ -32,7 +32,7 @@ test("a command's lines are filtered, kept, shown and put before the model with 
   assert.equal(started.state, "running", JSON.stringify(started));
   const [prompt] = await until(() => injected().length > 0 && injected(), "an inject");
   assert.match(prompt, /Emitter build, stream build:/);
-  assert.match(prompt, /\[run 1, line 2\] error: no such file/);
+  assert.match(prompt, /\[run 1, line 2, [\d:]+\] error: no such file/);
   await until(() => shown().some((text) => /build: warning: old/.test(text)), shown);
   const { lines } = await call("tap_stream_history", { channel: "build" });
   assert.deepEqual(
@@ -249,7 +249,7 @@ test("what is posted is in a stream, and an injector puts it before the model", 
       [2, 2, undefined, "second"],
     ],
   );
-  assert.match(injected().join("\n"), /\[line 2\] second/);
+  assert.match(injected().join("\n"), /\[line 2, [\d:]+\] second/);
 });
 
 test("rules for bash hold for what an emitter runs", async (t) => {

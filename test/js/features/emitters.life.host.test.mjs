@@ -67,7 +67,7 @@ test("a run has the number of its record, also after a kill of the feature host"
         await call("tap_list_emitters"),
       ]),
   );
-  const [, number] = /\[run (\d+), line 1\] tick/.exec(text) ?? [];
+  const [, number] = /\[run (\d+), line 1, [\d:]+\] tick/.exec(text) ?? [];
   assert.ok(Number(number) > 2, text);
   await until(async () => (await runs()).includes(Number(number)), "its record");
   const { lines } = await call("tap_stream_history", { channel: "tick" });

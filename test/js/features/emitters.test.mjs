@@ -15,11 +15,17 @@ import { MAX_RESULT_BYTES } from "../../../js/feature-host/results.mjs";
 const FEED = { name: "build", stream: "build" };
 
 function telling() {
-  const said = { events: /** @type {any[]} */ ([]), model: /** @type {string[]} */ ([]) };
+  const said = {
+    ...{ events: /** @type {any[]} */ ([]), model: /** @type {string[]} */ ([]) },
+    waits: false,
+  };
   const teller = new NotificationLimiter(
     /** @type {any} */ ({
       events: { emit: async (_channel, event) => void said.events.push(event) },
-      notify: { model: async (text) => void said.model.push(text) },
+      notify: {
+        model: async (text) => void said.model.push(text),
+        withdraw: async () => said.waits,
+      },
       prompts: { start: async (text) => void said.model.push(text) },
     }),
   );
@@ -30,15 +36,16 @@ test("the end of a run is told beside many lines, and what has no room is counte
   const { teller, said } = telling();
   const lines = Array.from({ length: 600 }, (_, index) => ({
     number: index + 1,
+    at: 0,
     run: 1,
     line: index + 1,
     text: "error",
   }));
-  lines.push({ number: 601, run: 1, line: 0, text: "run 1 ended with exit code 7" });
+  lines.push({ number: 601, at: 0, run: 1, line: 0, text: "run 1 ended with exit code 7" });
   await teller.inject("s", FEED, lines, 5);
   const [text] = said.model;
   assert.ok(text.length <= 3000, `${text.length}`);
-  assert.match(text, /^Emitter build, stream build:\n\[run 1, line 1\] error\n/);
+  assert.match(text, /^Emitter build, stream build:\n\[run 1, line 1, [-\d :]+\] error\n/);
   assert.match(text, /\nrun 1 ended with exit code 7\n/);
   const shown = text.split("\n").filter((line) => line.startsWith("[run 1, line")).length;
   assert.ok(text.endsWith(`\n[${600 - shown + 5} more lines: tap_stream_history has them]`), text);
@@ -47,19 +54,34 @@ test("the end of a run is told beside many lines, and what has no room is counte
 test("a line that is too long for one text is cut with a mark, and short lines beside it are whole", async () => {
   const { teller, said } = telling();
   const long = (/** @type {number} */ line) => ({
-    ...{ number: line, run: 1, line },
+    ...{ number: line, at: 0, run: 1, line },
     text: `ERROR ${"x".repeat(5000)}`,
   });
   await teller.inject("s", FEED, [long(1)], 0);
-  const short = { number: 2, run: 1, line: 2, text: "short" };
-  const end = { number: 4, run: 1, line: 0, text: "run 1 ended with exit code 7" };
+  const short = { number: 2, at: 0, run: 1, line: 2, text: "short" };
+  const end = { number: 4, at: 0, run: 1, line: 0, text: "run 1 ended with exit code 7" };
   await teller.inject("s", FEED, [long(1), short, long(3), end], 0);
   const [alone, together] = said.model.map((text) => text.split("\n"));
-  assert.match(alone[1], /^\[run 1, line 1\] ERROR x{2800,}… \(\d{4} more\)$/);
+  assert.match(alone[1], /^\[run 1, line 1, [-\d :]+\] ERROR x{2800,}… \(\d{4} more\)$/);
   assert.equal(alone.length, 2);
-  assert.deepEqual([together[2], together[4]], ["[run 1, line 2] short", end.text]);
+  assert.match(together[2], /^\[run 1, line 2, [-\d :]+\] short$/);
+  assert.equal(together[4], end.text);
   for (const text of [together[1], together[3]]) assert.match(text, /x{1300,}… \(\d{4} more\)$/);
   for (const text of said.model) assert.ok(text.length <= 3000, `${text.length}`);
+});
+
+test("lines that wait still and those that follow are one digest, those that were read are not repeated", async () => {
+  const { teller, said } = telling();
+  const line = (/** @type {number} */ number) => [
+    { ...{ number, at: 0, run: 1, line: number }, text: `error ${number}` },
+  ];
+  await teller.inject("s", FEED, line(1), 2);
+  said.waits = true;
+  await teller.inject("s", FEED, line(2), 3);
+  assert.match(said.model[1], /error 1\n.*error 2\n\[5 more lines/);
+  said.waits = false;
+  await teller.inject("s", FEED, line(3), 0);
+  assert.doesNotMatch(said.model[2], /error [12]|more lines/);
 });
 
 test("lines beyond what the timeline takes are counted, and the count is shown", async (t) => {

@@ -66,7 +66,7 @@ test("tsc --watch: red is told with file, line and message, the same again is no
   write("a.ts", "export const a: string = 'y';\n");
   await isState("types", "green");
   await until(
-    () => rig.shown().some((/** @type {string} */ text) => /types: green again/.test(text)),
+    () => rig.shown().some((/** @type {string} */ text) => /types is green again/.test(text)),
     rig.shown,
   );
   assert.equal(rig.injected().length, 1, "the same failure, and green, start no turn");
@@ -183,4 +183,32 @@ test("a part of concurrently is red by itself, and the text names it", async (t)
     parts.map((/** @type {any} */ one) => [one.part, one.tool, one.state]).slice(1),
     [["web", "cc", "red"]],
   );
+});
+
+test("watchers that are due together share one turn, and edits of the model's that stay red are attempts", async (t) => {
+  const rig = await setUp(t);
+  const { ask, slash, write, isState, texts, view } = watching(rig);
+  for (const name of ["one", "two"]) {
+    write(`${name}.sh`, `echo '${name}.c:1:1: error: bad'; exit 1\n`);
+    const given = { command: `sh ${name}.sh`, name, onChange: [`${name}.sh`], hold: "1ms" };
+    await ask({ do: "watch", ...given });
+    await slash("tap-quiet", `${name} 5m`);
+    await isState(name, "red");
+  }
+  assert.equal(rig.injected().length, 0);
+  await slash("tap-quiet", "off");
+  const [both] = await texts(1);
+  assert.match(both, /Watcher one .* RED[^]*one\.c[^]*Watcher two .* RED[^]*two\.c/);
+  assert.equal(rig.injected().length, 1);
+  const inject = rig.session.events.find((/** @type {any} */ { type }) => type === "inject");
+  assert.match(inject.display, /^tap: one is red: one\.c:1 bad .*; two is red: two\.c:1 bad /);
+  for (const activity of ["busy", "idle"]) rig.becomes(activity);
+  const edit = { tool: "edit", args: {}, result: { type: "success" }, durationMs: 1 };
+  rig.session.send({ type: "event", event: "tool.execution_complete", data: edit });
+  write("one.sh", "echo 'other.c:1:1: error: worse'; exit 1\n");
+  await texts(2);
+  assert.equal((await view("one")).wakes.attempts, 1);
+  assert.equal((await view("two")).wakes.attempts, 0);
+  rig.becomes("user-prompt");
+  await until(async () => (await view("one")).wakes.attempts === 0, "the user has spoken");
 });

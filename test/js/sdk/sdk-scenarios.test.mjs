@@ -95,8 +95,12 @@ function stepsOf(place, tap) {
     async call({ tool, args = {}, result }) {
       assert.equal(await place.call(tool, args), result);
     },
-    async push({ event, level, outcome }) {
-      assert.equal((await stream.push(event, { level })).outcome, outcome);
+    async push({ event, level, key, outcome, replaced }) {
+      const receipt = await stream.push(event, { level, key });
+      assert.deepEqual([receipt.outcome, receipt.replaced], [outcome, replaced]);
+    },
+    async withdraw({ key, withdrawn }) {
+      assert.equal(await tap.withdraw(key), withdrawn);
     },
     filter: ({ match }) => stream.filter([{ match, outcome: "drop" }]),
     async history({ last, events }) {

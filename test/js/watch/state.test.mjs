@@ -4,10 +4,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { WatchState, isWatchSnapshot } from "../../../js/watch/state.mjs";
 import { formatReport, formatShown } from "../../../js/watch/text.mjs";
-import { MAX_ATTEMPTS, WAKES_PER_HOUR, Wakes } from "../../../js/watch/wakes.mjs";
 
 const FOLDER = "/p";
-const SECOND = 1000;
 
 /** @param {string} verdict @param {object[]} [failures] @param {object} [more] @returns {any} */
 const cycle = (verdict, failures = [], more = {}) => ({
@@ -47,6 +45,37 @@ test("a red that is green again before it was sent is no text of its own", () =>
   assert.equal(state.pending, undefined);
   state.close(cycle("red", [wrong("b.ts", "worse")], { to: 9000 }));
   assert.deepEqual(state.pending?.over, [{ from: 6000, to: 8000 }]);
+});
+
+test("a text that was taken back was not read", () => {
+  const state = open();
+  state.close(cycle("green"));
+  state.markTold();
+  state.close(cycle("red", [wrong("a.ts", "bad")], { to: 6000 }));
+  const takeBack = state.markTold();
+  state.close(cycle("green", [], { to: 8000 }));
+  assert.equal(state.pending?.mended.length, 1);
+  takeBack();
+  assert.equal(state.pending, undefined, "it is green, as the model knows");
+  state.close(cycle("red", [wrong("b.ts", "worse")], { to: 9000 }));
+  assert.deepEqual(state.pending?.over, [{ from: 6000, to: 8000 }]);
+  assert.equal(state.pending?.added.length, 1);
+});
+
+test("the line for the user says in one line what is wrong, and why", () => {
+  const state = open();
+  const show = () => formatShown(/** @type {any} */ (state.pending), texts);
+  state.close(cycle("green", [], { to: 0 }));
+  state.markTold();
+  const failures = [wrong("/p/src/b.ts", "bad"), wrong("c.ts", "bad")];
+  state.close(cycle("red", failures, { to: 26 * 60_000 }));
+  const why = "(why: red after 26 min green; /tap-quiet build)";
+  assert.equal(show(), `build is red: src/b.ts:1 E1 and 1 more ${why}`);
+  state.markTold();
+  state.close(cycle("green", [], { to: 26 * 60_000 + 39_000 }));
+  assert.equal(show(), "build is green again (39 s)");
+  state.close(cycle("crash", [], { exitCode: 139 }));
+  assert.equal(show(), "build has crashed (why: exit code 139; /tap-quiet build)");
 });
 
 test("each verdict leads to its state", () => {
@@ -148,7 +177,10 @@ test("a text has places, new failures first, at most 20 lines, and counts the re
   assert.equal(lines.filter((line) => /^f\d+\.ts/.test(line)).length, 20);
   assert.match(text, /As before: a\.ts E1\./);
   assert.match(text, /Left out: 9980 \(f20\.ts 1, /);
-  assert.equal(formatShown(report, FOLDER), "red: f0.ts:1  E1  bad \\x1b[31m and 9999 more");
+  assert.equal(
+    formatShown(report, texts),
+    "build is red: f0.ts:1 E1 and 9999 more (why: 50 new; /tap-quiet build)",
+  );
 });
 
 test("a red without a known failure shows the last lines and names the entry", () => {
@@ -160,22 +192,4 @@ test("a red without a known failure shows the last lines and names the entry", (
     text,
     /the entry tsc did not recognize this output\. The last lines:\n {4}Segmentation/,
   );
-});
-
-test("a wake waits for the hold, the gap, the hour, and stops after attempts in a row", () => {
-  const wakes = new Wakes({ hold: 2 * SECOND });
-  assert.deepEqual(wakes.decide(10_000, 10_000, false), { at: 12_000 });
-  assert.deepEqual(wakes.decide(10_000, 10_000, true), { obstacle: "busy" });
-  wakes.wake(12_000);
-  assert.deepEqual(wakes.decide(13_000, 13_000, false), { at: 42_000 });
-  for (let index = 1; index < MAX_ATTEMPTS; index += 1) wakes.wake(42_000 * (index + 1));
-  assert.deepEqual(wakes.decide(0, 200_000, false), { obstacle: "attempts" });
-  wakes.reset();
-  assert.ok("at" in wakes.decide(200_000, 200_000, false));
-  const busy = new Wakes();
-  for (let index = 0; index < WAKES_PER_HOUR; index += 1) busy.wake(index * 60_000);
-  busy.reset();
-  assert.deepEqual(busy.decide(0, 800_000, false), { obstacle: "hour", until: 3_600_000 });
-  busy.quiet(Infinity);
-  assert.equal(/** @type {any} */ (busy.decide(0, 0, false)).obstacle, "quiet");
 });

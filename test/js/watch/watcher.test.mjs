@@ -2,7 +2,9 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { readWakeLimits } from "../../../js/features/emitters/wake-turns.mjs";
 import { Watcher } from "../../../js/features/emitters/watcher.mjs";
+import { Hour } from "../../../js/watch/wakes.mjs";
 
 /** @param {"red" | "green"} verdict @param {number} at */
 const createCycle = (verdict, at) => ({
@@ -28,6 +30,7 @@ test("of many builds that end at once, the last state counts, and few changes ar
     now: () => now,
     onChange: () => {},
     onDiagnostic: assert.fail,
+    turns: { limits: readWakeLimits(), getHour: () => new Hour(30) },
     target: async () => undefined,
     services: { records: { append: async (/** @type {any} */ one) => records.push(one.body) } },
   });

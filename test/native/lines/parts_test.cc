@@ -79,8 +79,8 @@ TEST(Parts, OfACommandThatEndsFailuresDecide) {
   Program program(programWith(R"("prefix": "^(?<who>\\w+): ", "omit": "^npm")"));
   program.lines({"a: build", "a: src/a:1:2: E1 bad", "b: npm error: x", "b: fine", "plain"});
   program.exit(2);
-  EXPECT_EQ(partTexts(program.closed()),
-            (Texts{"a compiler: red exit\nsrc/a:1:2 E1 bad", "b words: green? exit", " : red exit"}));
+  EXPECT_EQ(partTexts(program.closed()), (Texts{"a compiler: red exit\nsrc/a:1:2 E1 bad",
+                                                "b words: green? exit", " : red exit"}));
 }
 
 TEST(Parts, ThoseBeyondTheMostAreOne) {

@@ -132,7 +132,12 @@ TEST(ProviderDecoder, ReadsTheSmallMessages) {
             "s");
   EXPECT_EQ(decoding.as<ShutdownReady>(R"({"type":"shutdown.ready","sessionId":"s"})").sessionId,
             "s");
-  for (const char* type : {"tool.progress", "session.ready", "shutdown.ready"}) {
+  const auto withdraw = decoding.as<Withdraw>(R"({"type":"withdraw","key":"k","sessionId":"s"})");
+  EXPECT_EQ(withdraw.key, "k");
+  EXPECT_EQ(withdraw.sessionId, "s");
+  EXPECT_EQ(decoding.refused(R"({"type":"withdraw","key":")" + std::string(129, 'k') + "\"}").code,
+            ErrorCode::InvalidJson);
+  for (const char* type : {"tool.progress", "withdraw", "session.ready", "shutdown.ready"}) {
     EXPECT_EQ(decoding.refused(R"({"type":")" + std::string(type) + "\"}").code,
               ErrorCode::InvalidJson);
   }

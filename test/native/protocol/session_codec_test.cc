@@ -104,6 +104,7 @@ std::vector<SessionEvent> someEvents() {
       Timeline{LogLevel::Warning, ""},
       Timeline{LogLevel::Error, "x"},
       Inject{"p", odd, odd},
+      Inject{"p", odd, odd, true},
       CallProgress{odd},
       Subscribe{{}},
       Subscribe{{"user.message", odd}},

@@ -38,6 +38,7 @@ std::vector<std::string> everything(std::string_view word) {
       push("keep", word),
       push("surface", word),
       push("inject", word),
+      R"({"type":"withdraw","key":)" + said + "}",
       update(tools({"other"})),
       R"({"type":"filter.set","stream":"x","rules":[{"match":"x","outcome":"drop"}]})",
       R"({"type":"stream.query","queryId":"q","streams":["x"]})",

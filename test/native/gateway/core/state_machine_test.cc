@@ -23,6 +23,7 @@ const std::vector<std::pair<std::string, std::string>> kMessages{
     {"filter.set", R"({"type":"filter.set","stream":"p","rules":[]})"},
     {"stream.query", R"({"type":"stream.query","queryId":"q","streams":["p"]})"},
     {"session.ready", R"({"type":"session.ready","sessionId":"s"})"},
+    {"withdraw", R"({"type":"withdraw","key":"k"})"},
     {"shutdown.ready", R"({"type":"shutdown.ready","sessionId":"s"})"},
     {"goodbye", kGoodbye},
 };

@@ -216,5 +216,79 @@ TEST_F(Commits, ANumberThatNobodyWaitsForIsIgnored) {
   EXPECT_EQ(injected(), "");
 }
 
+// Of tap's own features: the line that the user sees, whose change it is, and where it goes.
+struct Watchers : Commits {
+  void SetUp() override {
+    Commits::SetUp();
+    tap.state().providers.find(feature)->credentials.trust = protocol::Trust::Feature;
+  }
+  // Pushes, has it recorded, and ends the turn.
+  std::string turn(std::string_view more) {
+    tap.say(feature, push("inject", "one", more));
+    for (const uint64_t number : commits()) tap.committed(number, true);
+    const std::string sent = injected();
+    tap.send(session, protocol::ActivityChanged{protocol::Activity::Busy});
+    idle();
+    tap.advance(1000);
+    return sent;
+  }
+};
+
+TEST_F(Watchers, ATextHasItsOwnLineOnTheScreenAndNoOther) {
+  tap.say(feature, push("inject", "one\ntwo", R"(,"display":"build is red\u001b[2J")"));
+  for (const uint64_t number : commits()) tap.committed(number, true);
+  EXPECT_EQ(tap.expect<protocol::Inject>(session).display, "tap: build is red\\x1b[2J");
+  tap.say(feature, push("surface", "green", R"(,"display":"build is green")"));
+  EXPECT_EQ(tap.timeline(session), "tap: build is green\n");
+  tap.say(feature, push("inject", "two", R"(,"display":"tests are red")"));
+  EXPECT_EQ(tap.timeline(session), "") << "its line comes with it";
+  idle();
+  for (const uint64_t number : commits()) tap.committed(number, true);
+  EXPECT_EQ(tap.expect<protocol::Inject>(session).display, "tap: tests are red");
+}
+
+TEST_F(Watchers, GoIntoTheTurnThatRunsWithoutOneOfTheirOwn) {
+  EXPECT_EQ(turn(""), "one, ");
+  tap.send(session, protocol::ActivityChanged{protocol::Activity::Busy});
+  for (int i = 0; i < 2; ++i) {
+    tap.say(feature, push("inject", "two", R"(,"immediate":true)"));
+    for (const uint64_t number : commits()) tap.committed(number, true);
+    const auto sent = tap.expect<protocol::Inject>(session);
+    EXPECT_TRUE(sent.immediate) << i;
+  }
+  idle();
+  tap.say(feature, push("inject", "one", R"(,"immediate":true)"));
+  for (const uint64_t number : commits()) tap.committed(number, true);
+  EXPECT_FALSE(tap.expect<protocol::Inject>(session).immediate) << "it is a turn of its own";
+}
+
+TEST_F(Watchers, CountTheirTurnsInARowThemselvesAndThoseOfTheUserAreNotCounted) {
+  for (int i = 0; i < 15; ++i) EXPECT_EQ(turn(R"(,"cause":"user")"), "one, ") << i;
+  for (int i = 0; i < 12; ++i) EXPECT_EQ(turn(R"(,"cause":"model")"), "one, ") << i;
+  EXPECT_EQ(turn(R"(,"cause":"model")"), "") << "12 turns of the session";
+  EXPECT_EQ(turn(R"(,"cause":"user")"), "one, ") << "what waits does not hold it up";
+}
+
+TEST_F(Watchers, AreNotHeldUpByPausedInjectsOfTheirParty) {
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(turn(""), "one, ") << i;
+  EXPECT_EQ(turn(""), "");
+  EXPECT_EQ(turn(R"(,"cause":"user")"), "one, ");
+}
+
+TEST_F(Watchers, AreTheOnlyOnesToSayThat) {
+  tap.say(other, push("inject", "one", R"(,"display":"all is well","cause":"user")"));
+  EXPECT_NE(tap.expect<protocol::Inject>(session).display.find("one"), std::string::npos);
+  tap.send(session, protocol::ActivityChanged{protocol::Activity::Busy});
+  tap.say(other, push("inject", "two", R"(,"immediate":true)"));
+  EXPECT_EQ(tap.count<protocol::Inject>(session), 0u);
+}
+
+TEST_F(Watchers, HearThatTheUserHasSpoken) {
+  tap.send(session, protocol::ActivityChanged{protocol::Activity::UserPrompt});
+  EXPECT_EQ(tap.take(feature, "session.lifecycle").get("state"), "busy");
+  EXPECT_EQ(tap.take(feature, "session.lifecycle").get("state"), "prompted");
+  EXPECT_EQ(tap.count(other, "session.lifecycle"), 0u);
+}
+
 }  // namespace
 }  // namespace tap::gateway::test

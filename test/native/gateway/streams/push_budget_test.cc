@@ -101,6 +101,55 @@ TEST_F(InjectBudget, AfterThreeInARowItPausesUntilTheUserSpeaks) {
   EXPECT_EQ(injected(), 1u);
 }
 
+std::string keyed(std::string_view event, std::string_view key) {
+  return push("inject", event, R"(,"requestId":"r","key":)" + quote(key));
+}
+
+// shows: P-PUSH-23
+TEST_F(InjectBudget, AKeyReplacesWhatWaitsAtItsPlaceAndOfItsOwnPartyOnly) {
+  EXPECT_EQ(outcome(answered("inject", "first")), "injected");
+  for (const auto& [event, key] : {std::pair{"old", "a"}, {"other", "b"}}) {
+    tap.say(peer, keyed(event, key));
+    EXPECT_EQ(tap.take(peer, "ack").get("replaced"), kAbsent) << event;
+  }
+  const PeerId neighbour = tap.bound("q", "s");
+  tap.clear();
+  tap.say(neighbour, answered("inject", "neighbour"));
+  tap.say(neighbour, keyed("neighbour's", "a"));
+  EXPECT_EQ(tap.count(neighbour, "ack"), 2u);
+  tap.say(peer, keyed("new", "a"));
+  const Message ack = tap.take(peer, "ack");
+  EXPECT_EQ(ack.get("outcome"), "queued");
+  EXPECT_EQ(ack.get("replaced"), "true");
+  std::string prompts;
+  for (int i = 0; i < 3; ++i) {
+    becomes(protocol::Activity::Busy);
+    speak();
+    idle();
+    while (const auto inject = tap.find<protocol::Inject>(session)) prompts += inject->prompt;
+  }
+  EXPECT_EQ(prompts.find("old"), std::string::npos) << prompts;
+  EXPECT_NE(prompts.find("neighbour's"), std::string::npos) << prompts;
+  EXPECT_LT(prompts.find("\nnew\n"), prompts.find("\nother\n")) << prompts;
+}
+
+// shows: P-PUSH-24
+TEST_F(InjectBudget, AWithdrawnInjectIsNotSent) {
+  EXPECT_EQ(outcome(answered("inject", "first")), "injected");
+  tap.say(peer, keyed("second", "a"));
+  tap.clear();
+  const std::string withdraw = R"({"type":"withdraw","requestId":"w","key":"a"})";
+  tap.say(peer, withdraw);
+  EXPECT_EQ(tap.take(peer, "ack").get("withdrawn"), "true");
+  tap.say(peer, withdraw);
+  EXPECT_EQ(tap.take(peer, "ack").get("withdrawn"), "false");
+  becomes(protocol::Activity::Busy);
+  idle();
+  EXPECT_EQ(injected(), 0u);
+  tap.say(peer, R"({"type":"withdraw","requestId":"w","key":"a","sessionId":"t"})");
+  EXPECT_EQ(tap.errorCode(peer), "INVALID_SESSION");
+}
+
 // shows: P-PUSH-13
 TEST_F(InjectBudget, IsOfOneProviderInOneSession) {
   const PeerId neighbour = tap.bound("q", "s");
