@@ -332,7 +332,8 @@ const toInnerTool = (entry, tools) => ({
 });
 
 /**
- * The tools that a program may run, for the matcher: each is recognized by `first`; an entry without it reads the other parts.
+ * The tools that a program may run, for the matcher: each is recognized by `first`; an entry without it reads the
+ * other parts.
  * @param {readonly Tool[]} tools @param {Entry} entry of the program @returns {string} JSON
  */
 export function toInnerTools(tools, entry) {
