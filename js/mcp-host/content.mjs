@@ -151,6 +151,10 @@ export function isLostSession(error) {
   return status === 404 || (status === 400 && /session/i.test(String(error.message)));
 }
 
+/** Whether a call has not left this process: the connection was closed before. @param {any} error */
+export const isUnsent = (error) =>
+  error?.code === "NOT_CONNECTED" || error?.message === "Not connected";
+
 /**
  * @param {any} error of a call @param {{name: string, mask: (text: string) => string}} server
  * @returns {ToolError}

@@ -14,7 +14,7 @@ import { LinkTransport } from "../../sdk/node/link.mjs";
 import { provider } from "../../sdk/node/provider.mjs";
 import { connectHttp, ServerRefused } from "./client.mjs";
 import { connectRun, createServerProcess, listTools } from "./connection.mjs";
-import { isLostSession, readCallResult, toCallError } from "./content.mjs";
+import { isLostSession, isUnsent, readCallResult, toCallError } from "./content.mjs";
 
 /** @typedef {import("../config/mcp.mjs").McpServerConfig} McpServerConfig */
 /** @typedef {import("./client.mjs").McpClient} McpClient */
@@ -478,6 +478,10 @@ export class McpServer {
     try {
       return await client.callTool(request);
     } catch (error) {
+      if (isUnsent(error)) {
+        if (this.#client === client) this.#onLost("the connection was lost");
+        return (await this.#waitForClient()).callTool(request);
+      }
       // The server has refused it for a session that it does not know, so it has not run.
       if (this.#config.url === undefined || !isLostSession(error)) throw error;
       this.#reconnect();

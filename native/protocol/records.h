@@ -76,7 +76,7 @@ inline constexpr std::array<CollectionRow, kCollections> kCollectionTable{{
      "callId toolCallId outcome stream provider emitter run lines plan node attempt"},
     {Collection::Diagnostic, "diagnostic", 1, "level text"},
     {Collection::State, "state", 1,
-     "emitter from to part run failures leftOut closedBy exitCode identities"},
+     "emitter from to part run failures leftOut closedBy exitCode identities unrecorded"},
 }};
 static_assert(idsAreIndices(kCollectionTable));
 

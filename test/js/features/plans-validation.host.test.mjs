@@ -67,7 +67,7 @@ test("a single mistake has its own code, and a number of seconds is a timeout", 
   const make = (/** @type {object} */ plan) =>
     ask("create_copilot_plan", { name: "x", nodes: one, startPaused: true, ...plan });
   assert.match((await make({ baseBranch: "nope" })).text, /UNKNOWN_BRANCH: There is no branch/);
-  assert.match((await make({ repo: "nope" })).text, /INVALID: repo: .*nope" is not there/);
+  assert.match((await make({ repo: "nope" })).text, /INVALID: repo: .*nope" does not exist/);
   assert.match((await make({ repo: "a.txt" })).text, /NOT_A_REPOSITORY: .*a\.txt" is not a folder/);
   assert.match((await make({ repo: "a.txt", maxParallel: 0 })).text, /\nrepo: /);
   const folders = { type: "agent", instructions: "x", allowedFolders: ["."] };
@@ -243,7 +243,7 @@ test("a target that is a symbolic ref is the branch to which it leads, and stays
   const refuse = async (/** @type {string} */ targetBranch) =>
     (await ask("create_copilot_plan", { name: "x", targetBranch, nodes })).text;
   assert.match(await refuse("stable"), /PROTECTED: .*"release"/);
-  assert.match(await refuse("odd"), /INVALID: .*"refs\/tags\/v1", which is no branch/);
+  assert.match(await refuse("odd"), /INVALID: .*"refs\/tags\/v1", which is not a branch/);
   const planId = await create({ targetBranch: "alias", nodes });
   const { status } = await ended(planId);
   assert.equal(status, "succeeded");

@@ -109,6 +109,7 @@ test("a node's policy has its folders, and an agent's only while it works", link
     repository: { checkout: root, common, admin: "/admin", own: "/own" },
     writable: [path.join(root, "out"), path.join(outer, "agent")],
     readable: [path.join(root, "fixtures")],
+    named: [path.join(root, "out"), path.join(outer, "agent"), path.join(root, "fixtures")],
     caches: ["npm"],
     hosts: ["example.com", "docs.example.com"],
     sandbox: "on",
