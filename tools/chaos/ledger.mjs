@@ -27,9 +27,9 @@ const FOREVER_MS = 60_000;
 /** Failures that a call may have while things are killed around it. */
 const DISTURBED = new Set(["DISCONNECTED", "TIMEOUT", "NOT_FOUND", "CANCELLED", "RATE_LIMITED"]);
 
-/** The failures of a question to a feature, besides: there is no room or no descriptor. */
+/** The failures of a question to a feature, besides: there is no room, also in the journal, or no descriptor. */
 const UNAVAILABLE =
-  /^Provider "tap-(records|orchestrator)" failed with \w+: (ServiceError: )?unavailable: /;
+  /^Provider "tap-(records|orchestrator)" failed with \w+: ((ServiceError: )?unavailable|JOURNAL_UNWRITABLE): /;
 
 /** @param {string} text of an answer of tap_query_records */
 function isRecords(text) {

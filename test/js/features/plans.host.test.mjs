@@ -395,7 +395,7 @@ test("the question about a plan of the user shows the instructions that a retry 
       { id: "last", work: "until test -e ../../go; do sleep 0.05; done; exit 1" },
     ],
   };
-  const planId = "pabcdefgh";
+  const planId = "pqrstuvwx";
   await typeCommand(rig, { do: "create", plan, as: planId, path: process.env.PATH });
   const statuses = async () =>
     (await ask("get_copilot_plan_status", { planId })).nodes.map(({ status }) => status).sort();
