@@ -129,6 +129,26 @@ PendingInject createInject(const Turn& turn, const Provider& provider, const std
   return pending;
 }
 
+// The line that a feature gives its text, or empty.
+std::string formatDisplay(const protocol::Push& push) {
+  return push.display.empty() ? "" : "tap: " + visible(push.display, false);
+}
+
+// The text as the user sees it: the same as the model's.
+std::string formatLine(const protocol::Push& push, const std::string& source, bool inject) {
+  const std::string& text = push.event.empty() ? push.prompt : push.event;
+  const bool both = inject && !push.event.empty() && !push.prompt.empty();
+  return "tap: " + source + ": " + (both ? push.event + "\n" + push.prompt : text);
+}
+
+std::string noStreamLeft(const Turn& turn) {
+  return "a provider may have " + std::to_string(turn.limits().count(Limit::StreamsPerProvider)) +
+         " streams; use one of those you have";
+}
+
+constexpr const char* kPromptOpen = "a former prompt has not been answered";
+constexpr const char* kTooManyInjects = "too many injects wait for the session to be idle";
+
 // Decides about an inject, and shows the lines about a pause that it has caused.
 PushBudget::Inject tryInject(const Turn& turn, Session& session, PushBudget& budget,
                              PendingInject& inject) {
@@ -167,20 +187,17 @@ Result<Decided, Refusal> decide(const Turn& turn, const Provider& provider, Sess
     return refused(ErrorCode::RateLimited, noLineLeft(turn));
   }
   if (!streams.hasRoomFor(stream, turn.limits())) {
-    return refused(ErrorCode::PayloadTooLarge,
-                   "a provider may have " +
-                       std::to_string(turn.limits().count(Limit::StreamsPerProvider)) +
-                       " streams; use one of those you have");
+    return refused(ErrorCode::PayloadTooLarge, noStreamLeft(turn));
   }
-  const std::string& text = push.event.empty() ? push.prompt : push.event;
   const std::string source =
       inLine(provider.name) + (stream == provider.name ? "" : "/" + inLine(stream));
-  StreamEntry entry{turn.now.unixMillis, text, std::string(push.metadata.view())};
+  StreamEntry entry{turn.now.unixMillis, push.event.empty() ? push.prompt : push.event,
+                    std::string(push.metadata.view())};
   // A waiting inject is kept a second time, in its fence.
   const bool inject = filtered.outcome == protocol::FilterOutcome::Inject;
   PendingInject pending;
   if (inject) pending = createInject(turn, provider, stream, push, trace);
-  const std::string display = push.display.empty() ? "" : "tap: " + visible(push.display, false);
+  const std::string display = formatDisplay(push);
   pending.display = display.empty() ? "tap: for the model, from " + source : display;
   pending.immediate = inject && push.immediate && session.activity != protocol::Activity::Idle;
   const SizeChange room{entry.bytes() + (inject ? pending.bytes() : 0)};
@@ -191,17 +208,12 @@ Result<Decided, Refusal> decide(const Turn& turn, const Provider& provider, Sess
   if (inject) {
     pending.retainedShare.set(turn.state.retainedData, provider.party, pending.bytes());
     if (!pending.immediate) verdict = tryInject(turn, session, budget, pending);
-    if (verdict == PushBudget::Inject::Refuse) {
-      return refused(ErrorCode::RateLimited,
-                     pending.isScheduled ? "another prompt has not been answered"
-                                         : "too many injects wait for the session to be idle");
-    }
   }
-  // What the model reads is what the user sees, once: with the message itself, if it goes at once.
-  const bool both = inject && !push.event.empty() && !push.prompt.empty();
-  const std::string line =
-      display.empty() ? "tap: " + source + ": " + (both ? push.event + "\n" + push.prompt : text)
-                      : display;
+  if (verdict == PushBudget::Inject::Refuse) {
+    return refused(ErrorCode::RateLimited, pending.isScheduled ? kPromptOpen : kTooManyInjects);
+  }
+  // The user sees the model's text once: with the message itself, if it is sent at once.
+  const std::string line = display.empty() ? formatLine(push, source, inject) : display;
   const bool replaced = verdict == PushBudget::Inject::Replace;
   if (!inject || replaced || verdict == PushBudget::Inject::Wait) {
     // The line that a feature gives its text comes with that.
