@@ -221,9 +221,13 @@ export async function install(context) {
   const findEmitters = (id) => loaded?.catch(() => undefined) ?? autoStart.checkConfig(id);
   await services.sessions.watch({
     onStarted: (/** @type {string} */ id) =>
-      void findEmitters(id).then((emitters) => emitters?.handleSessionStart(id)),
+      void findEmitters(id)
+        .then((emitters) => emitters?.handleSessionStart(id))
+        .catch(() => {}), // the gateway has ended
     onIdle: (/** @type {string} */ id) =>
-      void findEmitters(id).then((emitters) => emitters?.handleSessionIdle(id)),
+      void findEmitters(id)
+        .then((emitters) => emitters?.handleSessionIdle(id))
+        .catch(() => {}), // the gateway has ended
     onBusy: () => void loaded?.then((emitters) => emitters.handleSessionBusy()).catch(() => {}),
     onPrompted: (/** @type {string} */ id) =>
       void loaded?.then((emitters) => emitters.handleSessionPrompt(id)).catch(() => {}),
