@@ -290,7 +290,7 @@ std::optional<Refusal> withdrawInject(const Turn& turn, Provider& provider,
     PushBudget& budget = session->budgets.of(account, turn.now.steady);
     const bool withdrawn = budget.withdraw(account, withdraw.key);
     if (withdraw.requestId.empty()) continue;
-    protocol::Ack ack{withdraw.requestId, session->id, binding->revision};
+    protocol::Ack ack{withdraw.requestId, session->id, binding->revision, {}};
     ack.withdrawn = withdrawn;
     turn.send(provider.peer, protocol::encodeAck(ack));
   }
